@@ -1,0 +1,364 @@
+"""The ``seedlens`` command. Results go to stdout; progress and warnings to stderr."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+from pydantic import ValidationError
+from tqdm import tqdm
+
+from engine import __version__
+from engine.config import ROOT, Settings
+from engine.errors import BadInputError, SeedLensError
+from engine.types import ImportReport, Progress, Query, SearchResults
+
+if TYPE_CHECKING:
+    from engine.evaluate import Evaluation
+    from engine.explorer import Explorer
+
+DEFAULTS = Query("")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+class SeedLensGroup(click.Group):
+    """Turns our errors into one line on stderr and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SeedLensError as error:
+            _fail(str(error))
+        except ValidationError as error:
+            problem = error.errors()[0]
+            name = "_".join(map(str, problem["loc"])).upper()
+            _fail(f"The setting SEEDLENS_{name} cannot be used: {problem['msg']}.")
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo("Error: " + " ".join(message.split()), err=True)
+    sys.exit(2)
+
+
+@click.group(cls=SeedLensGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def main() -> None:
+    """Explore a corpus from one document through one aspect of it."""
+
+
+def _explorer() -> Explorer:
+    # Late: --help and bad options should not wait for databases to load.
+    from engine.explorer import Explorer
+
+    return Explorer(Settings())
+
+
+def _print_json(data: Any) -> None:
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+# -- import ---------------------------------------------------------------------------
+
+
+@main.command("import")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--name", required=True, help="Name of the corpus: letters, digits, - and _.")
+@click.option(
+    "--format",
+    "source_format",
+    default="auto",
+    show_default=True,
+    help="auto, jsonl, csv, tsv, parquet, bibtex, ris, beir, csfcube or impliret.",
+)
+@click.option(
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Read FIELD (doc_id, title, text, year ...) from COLUMN. Repeatable.",
+)
+@click.option(
+    "--encoder", help="A sentence-transformers model: name or folder. Default: the embedded model."
+)
+@json_option
+def import_(
+    path: Path,
+    name: str,
+    source_format: str,
+    mapping: Sequence[str],
+    encoder: str | None,
+    as_json: bool,
+) -> None:
+    """Read the documents at PATH and index them as a corpus.
+
+    Everything is checked before anything is written. An import that was stopped goes on
+    when the same command is run again; running it twice changes nothing.
+    """  # fmt: skip
+    from engine.importing import ImportRequest
+    from engine.reports import import_report
+
+    request = ImportRequest(path, name, source_format, dict(map(_pair, mapping)), encoder)
+    explorer = _explorer()
+    with _progress() as tell, _stop_requested() as stopped:
+        report = explorer.import_documents(request, tell, stopped)
+    for warning in report.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    if as_json:
+        _print_json(import_report(report))
+    else:
+        click.echo(_import_line(report))
+    if report.cancelled:
+        sys.exit(130)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    field, sign, column = text.partition("=")
+    if not sign or not field or not column:
+        raise BadInputError(f"'--map {text}' cannot be read.", "Write --map doc_id=PMID.")
+    return field, column
+
+
+def _import_line(report: ImportReport) -> str:
+    if report.cancelled:
+        return (
+            f"Stopped after {report.read:,} documents; {report.documents:,} are stored in "
+            f"'{report.corpus}'. Run the same command again to go on."
+        )
+    return (
+        f"'{report.corpus}' holds {report.documents:,} documents: {report.added:,} added, "
+        f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
+    )
+
+
+@contextmanager
+def _progress():  # type: ignore[no-untyped-def]
+    """A bar on stderr, quiet when stderr is not a terminal."""
+    bar = tqdm(unit=" documents", file=sys.stderr, disable=None, desc="checking")
+
+    def tell(progress: Progress) -> None:
+        bar.total = progress.total or None
+        bar.set_description(progress.phase, refresh=False)
+        bar.update(progress.done - bar.n)
+        bar.refresh()
+
+    try:
+        yield tell
+    finally:
+        bar.close()
+
+
+@contextmanager
+def _stop_requested():  # type: ignore[no-untyped-def]
+    """Ctrl-C and SIGTERM finish the shard at hand instead of tearing it."""
+    asked = False
+
+    def ask(*_: object) -> None:
+        nonlocal asked
+        asked = True
+
+    before = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# -- corpora and search -----------------------------------------------------------------
+
+
+@main.command()
+@json_option
+def corpora(as_json: bool) -> None:
+    """List the corpora of this home."""
+    from engine.reports import corpus_report
+
+    found = _explorer().corpora()
+    if as_json:
+        _print_json([corpus_report(info) for info in found])
+        return
+    if not found:
+        click.echo("No corpus yet. Try: seedlens import PATH --name NAME", err=True)
+    for info in found:
+        state = "" if info.state == "ready" else f"  ({info.state}: {info.expected:,} expected)"
+        click.echo(
+            f"{info.name:24} {info.documents:>9,} documents  {info.bytes / 1e6:>8.1f} MB  "
+            f"{info.encoder}{state}"
+        )
+
+
+@main.command()
+@click.argument("name")
+@click.option("--seed", metavar="DOC_ID", help="A document of the corpus to start from.")
+@click.option("--text", help="A text to start from instead.")
+@click.option("--aspect", help="background, method or result: what should be alike.")
+@click.option("--instruction", help="The aspect in your own words.")
+@click.option(
+    "--system",
+    default=DEFAULTS.system,
+    show_default=True,
+    help="bm25, dense, late-interaction, hybrid or aspect.",
+)
+@click.option(
+    "--steer",
+    type=float,
+    default=DEFAULTS.steer,
+    show_default=True,
+    help="0: whole document; 1: the aspect only.",
+)
+@click.option("--k", type=int, default=DEFAULTS.k, show_default=True, help="How many results.")
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="year>=2010, year<=2020, venue=ACL ... Repeatable.",
+)
+@click.option("--symmetric", is_flag=True, help="late-interaction: score both directions.")
+@json_option
+def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> None:
+    """Rank the documents of corpus NAME by likeness to a seed, in one aspect.
+
+    Every result comes with the passages that explain it.
+    """  # fmt: skip
+    from engine.queries import parse_filter
+    from engine.reports import search_report
+
+    query = Query(name, filters=tuple(map(parse_filter, filters)), **options)
+    found = _explorer().search(query)
+    for note in found.notes:
+        click.echo(f"Note: {note}", err=True)
+    if as_json:
+        _print_json(search_report(found))
+    else:
+        _print_results(found)
+
+
+def _print_results(found: SearchResults) -> None:
+    for r in found.results:
+        moved = "" if not r.rank_change else f"  {'+' if r.rank_change > 0 else ''}{r.rank_change}"
+        year = f" ({r.document.year})" if r.document.year else ""
+        title = r.document.title or r.document.text[:80]
+        click.echo(f"{r.rank:>3}  {r.score:.3f}  {title}{year}  [{r.doc_id}]{moved}")
+        for evidence in r.evidence[:1]:
+            click.echo(f"       seed: {evidence.seed_text}")
+            click.echo(f"       it:   {evidence.doc_text}")
+    if not found.results:
+        click.echo("No document matches.", err=True)
+    click.echo(f"{found.total:,} ranked in {found.seconds:.2f} s", err=True)
+
+
+# -- evaluate ------------------------------------------------------------------------------
+
+
+@main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--corpus",
+    help="The corpus that holds its documents. Default: the collection's "
+    "own documents, indexed once under its name.",
+)
+@click.option(
+    "--systems",
+    default="bm25,dense,late-interaction,hybrid,aspect",
+    show_default=True,
+    help="Systems to compare, separated by commas.",
+)
+@click.option("--steer", type=float, help="For systems that take it.")
+@click.option(
+    "--run-out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write one TREC run per system into DIR.",
+)
+@json_option
+def evaluate(
+    path: Path,
+    corpus: str | None,
+    systems: str,
+    steer: float | None,
+    run_out: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure systems side by side on the test collection at PATH.
+
+    PATH is a CSFCube folder, a BEIR folder, an ImpliRet CSV, or a folder with topics.jsonl
+    and TREC qrels.
+    """  # fmt: skip
+    from engine.collections import read_collection
+    from engine.evaluate import evaluate as run
+    from engine.evaluate import write_run
+    from engine.reports import evaluation_report
+
+    collection = read_collection(path)
+    names = list(dict.fromkeys(s.strip() for s in systems.split(",") if s.strip()))
+    explorer = _explorer()
+    with _progress() as tell:
+        name = corpus or explorer.import_collection(collection, tell)
+    searcher = explorer.searcher(name)
+    bar = tqdm(total=len(names) * len(collection.topics), unit=" queries", file=sys.stderr,
+               disable=None)  # fmt: skip
+    with bar:
+        found = run(searcher, collection, names, steer=steer, on_query=bar.update)
+    if run_out is not None:
+        run_out.mkdir(parents=True, exist_ok=True)
+        for system, rankings in found.rankings.items():
+            write_run(rankings, run_out / f"{system}.run", system)
+    if as_json:
+        _print_json(evaluation_report(found))
+    else:
+        _print_evaluation(found)
+
+
+def _print_evaluation(found: Evaluation) -> None:
+    measures = list(next(iter(found.systems.values())).metrics)
+    click.echo(f"{found.collection}: {found.queries} queries on corpus '{found.corpus}'")
+    click.echo(f"{'system':18}" + "".join(f"{m:>20}" for m in measures) + f"{'seconds':>10}")
+    for name, scores in found.systems.items():
+        cells = ("–" if v is None else f"{v:.3f}" for v in scores.metrics.values())
+        click.echo(f"{name:18}" + "".join(f"{c:>20}" for c in cells) + f"{scores.seconds:>10.1f}")
+
+
+# -- app and doctor --------------------------------------------------------------------------
+
+
+@main.command()
+@click.option("--port", type=int, default=8501, show_default=True)
+@click.option(
+    "--address",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; anything but loopback opens your corpora to others.",
+)
+def app(port: int, address: str) -> None:
+    """Start the app in the browser."""  # fmt: skip
+    import subprocess
+
+    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+    options = ["--server.port", str(port), "--server.address", address]
+    sys.exit(subprocess.call([*command, *options], cwd=ROOT))
+
+
+@main.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """Say what is installed, which models load, and where the home is."""
+    from engine.doctor import examine
+
+    checks = examine(Settings())
+    if as_json:
+        _print_json([check.__dict__ for check in checks])
+    else:
+        for check in checks:
+            click.echo(f"{'ok  ' if check.ok else 'BAD '} {check.name:24} {check.detail}")
+    sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
+
+
+if __name__ == "__main__":
+    main()

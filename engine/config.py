@@ -1,0 +1,33 @@
+"""Settings: environment variables that start with ``SEEDLENS_``, nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from platformdirs import user_data_path
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT / "assets"
+DEMO = ASSETS / "demo"
+DEMO_CORPUS = "demo"
+
+
+class Settings(BaseSettings):
+    """What a person may set: every field is an environment variable (``SEEDLENS_HOME`` ...)."""
+
+    model_config = SettingsConfigDict(env_prefix="SEEDLENS_", frozen=True)
+
+    home: Path = Field(default_factory=lambda: user_data_path("seedlens", appauthor=False))
+    max_document_chars: int = Field(default=1_000_000, gt=0)
+    """Longer documents are refused at import, with the row that holds them."""
+    resident_megabytes: int = Field(default=2048, ge=0)
+    """Vectors up to this size are searched exactly in memory; above it, through an index."""
+    shard_documents: int = Field(default=256, gt=0)
+    """Documents encoded and committed together; what a kill can cost at most."""
+    ledger_wait_seconds: float = Field(default=30.0, gt=0)
+    threads: int = Field(default=0, ge=0)
+    """CPU threads for encoding; 0 means all cores."""
+    annotator: str = "me"
+    """The name that grades are stored under when nobody gave one."""

@@ -1,0 +1,92 @@
+"""What is installed, what loads, and what a person has to mend."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+
+from engine.config import Settings
+from engine.errors import SeedLensError
+
+PACKAGES = (
+    *("streamlit", "lancedb", "duckdb", "sentence-transformers", "pylate", "torch"),
+    *("transformers", "openai", "plotly", "scikit-learn"),
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding; ``optional`` ones do not make the doctor unhappy."""
+
+    name: str
+    ok: bool
+    detail: str
+    optional: bool = False
+
+
+def examine(settings: Settings) -> list[Check]:
+    """All checks, cheap ones first."""
+    return [*map(_package, PACKAGES), _home(settings), _encoder(settings), _openvino(), _endpoint()]
+
+
+def _package(name: str) -> Check:
+    try:
+        return Check(name, True, importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Check(name, False, "not installed; run: pip install -e .")
+
+
+def _home(settings: Settings) -> Check:
+    from engine.explorer import Explorer
+
+    try:
+        names = [info.name for info in Explorer(settings).corpora()]
+    except SeedLensError as error:
+        return Check("home", False, str(error))
+    held = ", ".join(names) if names else "no corpus yet"
+    return Check("home", True, f"{settings.home} ({held})")
+
+
+def _encoder(settings: Settings) -> Check:
+    from engine.encode.loaders import load_encoder
+
+    started = time.perf_counter()
+    try:
+        encoder = load_encoder(threads=settings.threads)
+    except SeedLensError as error:
+        return Check("embedded model", False, str(error))
+    seconds = time.perf_counter() - started
+    spec = encoder.spec
+    detail = (
+        f"{spec.source} ({spec.fingerprint[:12]}) on {encoder.backend}, loaded in {seconds:.1f} s"
+    )
+    return Check("embedded model", True, detail)
+
+
+def _openvino() -> Check:
+    present = importlib.util.find_spec("openvino") is not None
+    detail = "installed: faster indexing" if present else (
+        "not installed; pip install 'seedlens[openvino]' indexes faster"
+    )  # fmt: skip
+    return Check("openvino", present, detail, optional=True)
+
+
+def _endpoint() -> Check:
+    """Is the language model endpoint reachable? The key is never shown."""
+    url = os.environ.get("OPENAI_BASE_URL", "")
+    if not url:
+        return Check("LLM endpoint", False, "none (set OPENAI_BASE_URL to use one)", optional=True)
+    request = urllib.request.Request(url.rstrip("/") + "/models")  # noqa: S310 - the person's own URL
+    if key := os.environ.get("OPENAI_API_KEY"):
+        request.add_header("Authorization", f"Bearer {key}")
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
+            return Check("LLM endpoint", True, f"{url} answers ({answer.status})", optional=True)
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        return Check("LLM endpoint", False, f"{url} does not answer: {reason}", optional=True)

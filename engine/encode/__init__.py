@@ -1,0 +1,1 @@
+"""Document, sentence and token vectors from one pass of one model. Loaders are heavy."""

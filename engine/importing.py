@@ -1,0 +1,171 @@
+"""Importing: check everything, then index resumably, one process per corpus."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from engine.callbacks import Ask, Tell, never, tell_nobody
+from engine.columns import vector_columns
+from engine.config import Settings
+from engine.encode.protocols import EMBEDDED, Encoder, EncoderSpec
+from engine.errors import BadInputError, CorpusBusyError, StorageFullError
+from engine.index import IndexRun, table_schema
+from engine.ingest import check, open_source, unique_documents
+from engine.lenses import RESEARCH, lens_to_json
+from engine.types import ImportReport, Lens, Mapped, Progress
+from storage.home import Home, check_corpus_name
+from storage.ledger import Ledger
+from storage.records import CorpusRow
+from storage.vectors import DocumentTable
+
+BYTES_PER_CHARACTER = 45
+"""Disk that an indexed character takes, vectors included (40 measured on abstracts)."""
+LoadEncoder = Callable[[str], Encoder]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What to import.
+
+    Attributes:
+        encoder: model name or folder; None: the corpus's own, or the embedded one.
+    """
+
+    path: Path
+    name: str
+    source_format: str = "auto"
+    mapping: Mapped | None = None
+    encoder: str | None = None
+    lens: Lens = RESEARCH
+
+
+@dataclass(frozen=True)
+class Importer:
+    """Runs imports into one home."""
+
+    home: Home
+    ledger: Ledger
+    settings: Settings
+    load_encoder: LoadEncoder
+
+    def run(
+        self,
+        request: ImportRequest,
+        on_progress: Tell = tell_nobody,
+        cancelled: Ask = never,
+    ) -> ImportReport:
+        """Import, or go on with an import that was stopped; running it twice changes nothing.
+
+        The whole source is read and checked before the first document is written.
+
+        Raises:
+            BadInputError: the source or a row of it cannot be used; nothing was changed.
+            CorpusBusyError: another process is indexing this corpus.
+            StorageFullError: no room; what is committed stays, and the same command goes on.
+        """
+        check_corpus_name(request.name)
+        on_progress(Progress("checking", 0, 0, 0.0))
+        source = open_source(request.path, request.source_format, request.mapping)
+        report = check(source, self.settings.max_document_chars)
+        self.home.create()
+        lock = FileLock(self.home.corpus_lock(request.name), blocking=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise CorpusBusyError(
+                f"The corpus '{request.name}' is being indexed by another process.",
+                "Wait until it is done, or import under another name.",
+            ) from error
+        try:
+            row, encoder = self._register(request, source.format, report.documents)
+            run = IndexRun(
+                table=DocumentTable.open_or_create(
+                    self.home.corpus(request.name), table_schema(encoder.spec, request.lens)
+                ),
+                encoder=encoder,
+                lens=request.lens,
+                shard_documents=self.settings.shard_documents,
+                on_progress=on_progress,
+                cancelled=cancelled,
+            )
+            done = run.run(unique_documents(source), report.documents, request.name)
+            self._finish(run.table, row, done, request.lens)
+        finally:
+            lock.release()
+        on_progress(Progress("done", done.read, report.documents, done.seconds))
+        return replace(done, warnings=report.warnings)
+
+    def _register(
+        self, request: ImportRequest, source_format: str, expected: int
+    ) -> tuple[CorpusRow, Encoder]:
+        """Check model and disk, then note in the ledger that indexing has begun."""
+        known = self.ledger.corpus(request.name)
+        encoder = self.load_encoder(self._encoder_source(request, known))
+        if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
+            raise BadInputError(
+                f"The model '{encoder.spec.source}' is not the one that corpus "
+                f"'{request.name}' was indexed with (its weights differ).",
+                "Import under a new name.",
+            )
+        if known is None or known.documents < expected:
+            self._check_space(request.path)
+        now = datetime.now(UTC)
+        row = CorpusRow(
+            name=request.name,
+            state="indexing",
+            source=str(request.path.resolve()),
+            source_format=source_format,
+            lens=lens_to_json(request.lens),
+            encoder=encoder.spec.to_json(),
+            documents=known.documents if known else 0,
+            expected=expected,
+            created_at=now,
+            updated_at=now,
+        )
+        self.ledger.put_corpus(row)
+        return row, encoder
+
+    def _encoder_source(self, request: ImportRequest, known: CorpusRow | None) -> str:
+        if known is None:
+            return request.encoder or EMBEDDED
+        own = EncoderSpec.from_json(known.encoder).source
+        if request.encoder not in (None, own):
+            raise BadInputError(
+                f"The corpus '{request.name}' was indexed with '{own}', not '{request.encoder}'.",
+                "Import under a new name to use another model.",
+            )
+        return own
+
+    def _check_space(self, path: Path) -> None:
+        files = [path] if path.is_file() else [f for f in path.iterdir() if f.is_file()]
+        needed = sum(f.stat().st_size for f in files) * BYTES_PER_CHARACTER
+        free = shutil.disk_usage(self.home.root).free
+        if needed > free:
+            raise StorageFullError(
+                f"Indexing {path.name} needs about {needed / 1e9:.1f} GB; "
+                f"{free / 1e9:.1f} GB are free in {self.home.root}.",
+                "Free some space, or set SEEDLENS_HOME to a larger disk.",
+            )
+
+    def _finish(self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens) -> None:
+        """Build the indexes if anything is new, and note the outcome."""
+        if not done.cancelled and (done.added or done.updated or not table.is_finished()):
+            spec = EncoderSpec.from_json(row.encoder)
+            columns = vector_columns([a.key for a in lens.aspects])
+            size = done.documents * spec.dimension * 4 * len(columns)
+            resident = size <= self.settings.resident_megabytes * 2**20
+            table.finish([] if resident or done.documents < 256 else columns)
+        self.ledger.put_corpus(
+            replace(
+                row,
+                state="indexing" if done.cancelled else "ready",
+                documents=done.documents,
+                updated_at=datetime.now(UTC),
+            )
+        )

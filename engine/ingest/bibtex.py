@@ -1,0 +1,169 @@
+"""BibTeX, entry by entry: the file is cut where an ``@`` begins a line, so any size streams.
+
+Columns: ``key`` (the citation key, else ``id``, ``doi``, else ``rows.hashed_id``), ``title``,
+``abstract``, ``year``, ``author`` (a list, "First Last"), ``url``, ``venue`` and the entry's
+other fields under their lower-case names.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bibtexparser.entrypoint import parse_string
+from bibtexparser.exceptions import ParsingException
+from bibtexparser.middlewares.names import (
+    InvalidNameError,
+    parse_single_name_into_parts,
+    split_multiple_persons_names,
+)
+from bibtexparser.model import (
+    Block,
+    DuplicateFieldKeyBlock,
+    Entry,
+    ParsingFailedBlock,
+    String,
+)
+
+from engine.errors import BadInputError
+from engine.ingest.latex import plain, unbraced
+from engine.ingest.rows import Row, hashed_id, text_lines
+
+FIELDS = {
+    "doc_id": "key",
+    "title": "title",
+    "text": "abstract",
+    "year": "year",
+    "authors": "author",
+    "url": "url",
+}
+# The same rule as bibtexparser's: a block begins only at the start of a line.
+_BLOCK = re.compile(r"\s*@\w*[ \t]*[{(]")
+_COMMENT = re.compile(r"\s*@comment\b", re.IGNORECASE)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_VERBATIM = frozenset({"url", "doi", "file", "eprint"})
+
+# Every fault becomes an error of ours that names the line; its warnings would say it twice.
+logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """One row per entry; a block that cannot be parsed is a row with a problem."""
+    strings = {month: month for month in _MONTHS}
+    number = 0
+    for first_line, chunk in _chunks(path):
+        for block in _parse(path, first_line, chunk):
+            line = first_line + (block.start_line or 0)
+            if isinstance(block, String):
+                strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
+            elif isinstance(block, Entry):
+                number += 1
+                yield _row(f"{path.name}, row {number} (line {line})", block, strings)
+            elif isinstance(block, ParsingFailedBlock) and not _COMMENT.match(block.raw or ""):
+                number += 1
+                yield _failed(f"{path.name}, row {number} (line {line})", block)
+
+
+def _chunks(path: Path) -> Iterator[tuple[int, str]]:
+    first, lines = 0, list[str]()
+    for number, line in text_lines(path):
+        if _BLOCK.match(line):
+            if lines:
+                yield first, "".join(lines)
+            first, lines = number, [line]
+        elif lines:  # words before the first entry are a comment
+            lines.append(line)
+    if lines:
+        yield first, "".join(lines)
+
+
+def _parse(path: Path, first_line: int, chunk: str) -> list[Block]:
+    try:
+        blocks: list[Block] = parse_string(chunk, parse_stack=[]).blocks
+    except ParsingException as e:
+        raise BadInputError(
+            f"{path.name}, line {first_line}: not BibTeX that can be read ({e}).",
+            "Mend the entry that begins there, or export the file again.",
+        ) from e
+    return blocks
+
+
+def _failed(where: str, block: ParsingFailedBlock) -> Row:
+    if isinstance(block, DuplicateFieldKeyBlock):
+        names = ", ".join(sorted(block.duplicate_keys))
+        problem = BadInputError(
+            f"{where}: the entry gives {names} twice.", "Keep one of them, remove the other."
+        )
+    else:
+        reason = " ".join(str(getattr(block.error, "abort_reason", block.error)).split())
+        problem = BadInputError(
+            f"{where}: the entry cannot be parsed: {reason}",
+            "Check its braces, quotes and commas.",
+        )
+    problem.__cause__ = block.error
+    return Row(where, problem=problem)
+
+
+def _row(where: str, entry: Entry, strings: Mapping[str, str]) -> Row:
+    values: dict[str, Any] = {}
+    for item in entry.fields:
+        name = item.key.lower()
+        if name == "author":
+            values[name] = _people(_value(item.value, strings, verbatim=True))
+        else:
+            values[name] = _value(item.value, strings, verbatim=name in _VERBATIM)
+    venues = [values.pop(name, "") for name in ("journal", "journaltitle", "booktitle")]
+    values["venue"] = next(filter(None, venues), "")
+    values["year"] = values.get("year") or values.get("date")
+    if not values.get("url") and values.get("doi"):
+        values["url"] = values["doi"]
+    values["key"] = (
+        entry.key.strip()
+        or values.get("id")
+        or values.get("doi")
+        or hashed_id(str(values.get("title") or ""), values["year"])
+    )
+    return Row(where, values | {"type": entry.entry_type})
+
+
+def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
+    """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded."""
+    pieces = []
+    for piece in _pieces(raw) if "#" in raw else (raw.strip(),):
+        if piece[:1] in ("{", '"') and len(piece) > 1:
+            pieces.append(piece[1:-1])
+        else:
+            pieces.append(strings.get(piece.lower(), piece))
+    joined = "".join(pieces)
+    return joined if verbatim else plain(joined)
+
+
+def _pieces(raw: str) -> list[str]:
+    """``raw`` cut at every ``#`` that stands outside braces and quotes."""
+    cuts, depth, quoted = [-1], 0, False
+    for at, mark in enumerate(raw):
+        if mark == '"' and depth == 0:
+            quoted = not quoted
+        elif mark in "{}":
+            depth += 1 if mark == "{" else -1
+        elif mark == "#" and depth == 0 and not quoted:
+            cuts.append(at)
+    ends = [*cuts[1:], len(raw)]
+    return [raw[start + 1 : end].strip() for start, end in zip(cuts, ends, strict=True)]
+
+
+def _people(names: str) -> list[str]:
+    found = split_multiple_persons_names(" ".join(names.split()))
+    return [_person(name) for name in found if name.lower() != "others"]
+
+
+def _person(name: str) -> str:
+    if name.startswith("{") and name.endswith("}"):
+        return plain(name)  # an organisation, not a first and a last name
+    try:
+        return plain(parse_single_name_into_parts(name).merge_first_name_first)
+    except InvalidNameError:
+        return plain(unbraced(name))

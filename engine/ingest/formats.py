@@ -1,0 +1,115 @@
+"""The formats by name, and how a path's format is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.ingest import beir, bibtex, csfcube, delimited, impliret, jsonl, parquet, ris
+from engine.ingest.rows import Format, unreadable
+
+_ALL = (
+    Format("jsonl", jsonl.rows, peek=1000),
+    Format("csv", delimited.csv_rows),
+    Format("tsv", delimited.tsv_rows),
+    Format("parquet", parquet.rows),
+    Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True),
+    Format("ris", ris.rows, preset=ris.FIELDS, title_stands_in=True),
+    # Published collections hold documents without text, and nobody can mend them.
+    Format("beir", beir.rows, title_stands_in=True, peek=1000),
+    Format("csfcube", csfcube.rows, preset=csfcube.FIELDS),
+    Format("impliret", impliret.rows, preset=impliret.FIELDS, metadata=impliret.METADATA),
+)
+_BY_NAME = {item.name: item for item in _ALL}
+FORMATS: tuple[str, ...] = tuple(_BY_NAME)
+_FOLDERS = frozenset({"beir", "csfcube"})
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".bib": "bibtex",
+    ".ris": "ris",
+}
+
+
+def named(name: str) -> Format:
+    """The format called ``name``; UnknownNameError listing the formats when there is none."""
+    if name not in _BY_NAME:
+        raise UnknownNameError(
+            f"There is no format {name!r}.", f"Formats are: auto, {', '.join(FORMATS)}."
+        )
+    return _BY_NAME[name]
+
+
+def detect_format(path: Path | str) -> str:
+    """The format of a file (by extension and CSV header) or folder (by what is in it).
+
+    Raises:
+        BadInputError: there is nothing at the path, or it is empty.
+        UnknownNameError: the extension or the folder's layout is not known.
+    """
+    path = existing(path)
+    if path.is_dir():
+        return _folder_format(path)
+    name = _SUFFIXES.get(path.suffix.lower())
+    if name is None:
+        ending = path.suffix or "a name without ending"
+        raise UnknownNameError(
+            f"{path.name}: the format cannot be told from {ending}.",
+            f"Say which it is: {', '.join(FORMATS)}.",
+        )
+    if name == "csv" and impliret.COLUMNS.issubset(delimited.csv_header(path)):
+        return "impliret"
+    return name
+
+
+def _folder_format(path: Path) -> str:
+    if _holds(path, csfcube.ABSTRACTS) and _holds(path, csfcube.JUDGMENTS):
+        return "csfcube"
+    if (path / beir.CORPUS).is_file():
+        return "beir"
+    raise UnknownNameError(
+        f"{path.name or path} is a folder of unknown layout.",
+        f"Choose a file, or a folder with {beir.CORPUS} (beir) or with {csfcube.ABSTRACTS}"
+        f" and {csfcube.JUDGMENTS} (csfcube).",
+    )
+
+
+def _holds(folder: Path, pattern: str) -> bool:
+    return next(folder.glob(pattern), None) is not None
+
+
+def existing(path: Path | str) -> Path:
+    """The path when a folder or a file with something in it is there, else BadInputError."""
+    path = Path(path).expanduser()
+    try:
+        if path.is_dir():
+            return path
+        if path.is_file():
+            return _not_empty(path)
+        kind = "is neither a file nor a folder" if path.exists() else "does not exist"
+    except OSError as e:
+        raise unreadable(path, e) from e
+    raise BadInputError(f"{path} {kind}.", "Check the path.")
+
+
+def _not_empty(path: Path) -> Path:
+    if path.stat().st_size == 0:
+        raise BadInputError(f"{path.name} is empty.", "Choose a file that holds documents.")
+    return path
+
+
+def fitting(source_format: Format, path: Path) -> Format:
+    """The format when it can be read from a path of that kind, else BadInputError."""
+    if path.is_dir() and source_format.name not in _FOLDERS:
+        raise BadInputError(
+            f"{path.name or path} is a folder, but {source_format.name} is read from a file.",
+            "Choose the file in it.",
+        )
+    if source_format.name == "beir" and path.is_dir() and not (path / beir.CORPUS).is_file():
+        raise BadInputError(
+            f"{path.name or path} has no {beir.CORPUS}.", f"Choose a folder with {beir.CORPUS}."
+        )
+    return source_format

@@ -1,0 +1,103 @@
+"""RIS, record by record (``TY`` to ``ER``), each parsed by rispy.
+
+Columns: ``key`` (``ID``, else the DOI, else the accession number, else ``rows.hashed_id``),
+``title``, ``abstract``, ``year``, ``authors`` (a list, "First Last"), ``url``, ``venue``,
+``keywords`` and rispy's names for the other tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import rispy
+
+from engine.errors import BadInputError
+from engine.ingest.rows import Row, hashed_id, text_lines
+
+FIELDS = {
+    "doc_id": "key",
+    "title": "title",
+    "text": "abstract",
+    "year": "year",
+    "authors": "authors",
+    "url": "url",
+}
+_TITLES = ("title", "primary_title", "translated_title", "short_title")
+_VENUES = ("journal_name", "secondary_title", "alternate_title3", "alternate_title2")
+_ABSTRACTS = ("abstract", "notes_abstract")
+_YEARS = ("year", "publication_year", "date")
+_IDS = ("id", "doi", "accession_number")
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """One row per record; a record without end is a row with a problem."""
+    for number, (line, lines, closed) in enumerate(_records(path), start=1):
+        where = f"{path.name}, row {number} (line {line})"
+        if closed:
+            yield _row(where, lines)
+        else:
+            problem = BadInputError(
+                f"{where}: the record that begins here has no ER line.",
+                "End every record with a line 'ER  - '.",
+            )
+            yield Row(where, problem=problem)
+
+
+def _records(path: Path) -> Iterator[tuple[int, list[str], bool]]:
+    # rispy drops a record without ER in silence, so the cutting is done here.
+    first, lines = 0, list[str]()
+    for number, line in text_lines(path):
+        tag = line[:2] if line[2:5] == "  -" else ""
+        if tag == "TY":
+            if lines:
+                yield first, lines, False
+            first, lines = number, [line]
+        elif lines:
+            lines.append(line)
+            if tag == "ER":
+                yield first, lines, True
+                lines = []
+    if lines:
+        yield first, lines, False
+
+
+def _row(where: str, lines: list[str]) -> Row:
+    # Blank lines would be appended to the field above them.
+    text = "\n".join(stripped for line in lines if (stripped := line.rstrip()))
+    try:
+        records = rispy.loads(text, skip_unknown_tags=True)
+    except (rispy.parser.ParseError, ValueError, KeyError, TypeError, AttributeError) as e:
+        problem = BadInputError(
+            f"{where}: the record cannot be parsed ({type(e).__name__}: {e}).",
+            "Begin every line with a two-letter tag, two spaces and a dash.",
+        )
+        problem.__cause__ = e
+        return Row(where, problem=problem)
+    return Row(where, _values(records[0]) if records else {})
+
+
+def _values(record: dict[str, Any]) -> dict[str, Any]:
+    record = {name: value for name, value in record.items() if value}
+    year = _first(record, _YEARS)
+    values = {name: _joined(value) for name, value in record.items()}
+    values |= {
+        "key": _first(record, _IDS) or hashed_id(str(_first(record, _TITLES) or ""), year),
+        "title": _first(record, _TITLES),
+        "abstract": _first(record, _ABSTRACTS),
+        "year": year,
+        "authors": [*record.get("authors", ()), *record.get("first_authors", ())],
+        "url": next(iter(record.get("urls", ())), None) or record.get("doi"),
+        "venue": _first(record, _VENUES),
+    }
+    used = (*_TITLES[1:], *_VENUES, *_ABSTRACTS[1:], *_YEARS[1:], "first_authors", "urls")
+    return {name: value for name, value in values.items() if name not in used and value}
+
+
+def _first(record: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((record[name] for name in names if record.get(name)), None)
+
+
+def _joined(value: Any) -> Any:
+    return "; ".join(str(item) for item in value if item) if isinstance(value, list) else value

@@ -1,0 +1,18 @@
+"""Small vector arithmetic shared by encoding, retrieval and evidence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+
+
+def unit(rows: FloatArray) -> FloatArray:
+    """Scale the last axis to length 1; zero rows stay zero.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    norms = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(norms > 0, norms, 1.0), dtype=np.float32)

@@ -1,0 +1,32 @@
+"""The retrieval systems, by name."""
+
+from __future__ import annotations
+
+from engine.errors import UnknownNameError
+from engine.retrieve.aspect import AspectSystem
+from engine.retrieve.base import System
+from engine.retrieve.bm25 import Bm25System
+from engine.retrieve.dense import DenseSystem
+from engine.retrieve.hybrid import HybridSystem
+from engine.retrieve.late_interaction import LateInteractionSystem
+
+SYSTEMS: dict[str, System] = {
+    system.name: system
+    for system in (
+        Bm25System(),
+        DenseSystem(),
+        LateInteractionSystem(),
+        HybridSystem(Bm25System(), DenseSystem()),
+        AspectSystem(),
+    )
+}
+
+
+def find_system(name: str) -> System:
+    """The system called ``name``, or UnknownNameError that lists them."""
+    try:
+        return SYSTEMS[name]
+    except KeyError as error:
+        raise UnknownNameError(
+            f"There is no system '{name}'.", f"Use one of {', '.join(SYSTEMS)}."
+        ) from error

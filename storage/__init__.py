@@ -1,0 +1,1 @@
+"""Where things are kept: vectors in LanceDB, the ledger in DuckDB."""

@@ -1,0 +1,101 @@
+"""The home: the one folder that SeedLens writes to, and where each thing lies in it."""
+
+from __future__ import annotations
+
+import tempfile
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.errors import SeedLensError, StorageError
+
+NAME_LENGTH = 64
+
+
+class CorpusNameError(SeedLensError):
+    """A corpus name that SeedLens does not accept."""
+
+
+def check_corpus_name(name: str) -> None:
+    """Refuse a name that could not be a folder of its own, or that would lead out of the home.
+
+    Raises:
+        CorpusNameError: quotes the name and says what is allowed.
+
+    >>> check_corpus_name("csfcube_v1-1")
+    >>> check_corpus_name("../x")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    storage.home.CorpusNameError: '../x' cannot be the name of a corpus. ...
+    """
+    if 1 <= len(name) <= NAME_LENGTH and all(_allowed(character) for character in name):
+        return
+    shown = name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}..."
+    raise CorpusNameError(
+        f"{shown!r} cannot be the name of a corpus.",
+        f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes).",
+    )
+
+
+def _allowed(character: str) -> bool:
+    category = unicodedata.category(character)
+    return character in "-_" or category.startswith("L") or category == "Nd"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths under ``root``. Nothing is created before ``create()``, nothing lies elsewhere."""
+
+    root: Path
+
+    @property
+    def ledger(self) -> Path:
+        """The DuckDB file with judgments, trails and the registry of corpora."""
+        return self.root / "ledger.duckdb"
+
+    @property
+    def corpora(self) -> Path:
+        """The folder that holds one LanceDB folder per corpus."""
+        return self.root / "corpora"
+
+    @property
+    def uploads(self) -> Path:
+        """The folder for files that came in through the browser."""
+        return self.root / "uploads"
+
+    @property
+    def jobs(self) -> Path:
+        """The folder for the state of imports that run in the background."""
+        return self.root / "jobs"
+
+    @property
+    def trash(self) -> Path:
+        """The folder for what was removed, until it is deleted."""
+        return self.root / "trash"
+
+    def corpus(self, name: str) -> Path:
+        """The folder of one corpus; CorpusNameError when the name is not allowed."""
+        check_corpus_name(name)
+        return self.corpora / name
+
+    def corpus_lock(self, name: str) -> Path:
+        """The file locked by the process that writes a corpus. No corpus name holds a dot."""
+        check_corpus_name(name)
+        return self.corpora / f"{name}.lock"
+
+    def create(self) -> None:
+        """Make the folders where they are missing, and make sure that they can be written to.
+
+        Raises:
+            StorageError: names the folder, why it failed, and SEEDLENS_HOME.
+        """
+        try:
+            for folder in (self.root, self.corpora, self.uploads, self.jobs, self.trash):
+                folder.mkdir(parents=True, exist_ok=True)
+                # os.access answers for the permission bits only, not for read-only mounts.
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
+        except OSError as e:
+            raise StorageError(
+                f"The home {self.root} cannot be created or written to: {e.strerror or e}.",
+                "Set SEEDLENS_HOME to a folder that you can write to.",
+            ) from e

@@ -1,0 +1,347 @@
+"""The ledger: the registry of corpora, judgments, trails, kept documents, pasted texts.
+
+The only importer of duckdb. DuckDB's own lock loses acknowledged rows when several processes
+write in turn, so every access, reading too, holds an OS file lock around open, transaction and
+close. Judgments and kept documents are events: a change is a new row, the last one counts.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+from filelock import FileLock, Timeout
+
+from storage.errors import LedgerBusyError, StorageError, StorageFullError
+from storage.migrations import migrate, transaction
+from storage.records import CorpusRow, JudgmentRow, KeptRow, TrailStepRow
+
+Row = TypeVar("Row")
+
+POLL_SECONDS = 0.01
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,  # the queries are small: starting threads would cost more than they do
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "enable_external_access": False,
+}
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_WORDS = (*map(os.strerror, FULL), "not enough space on the disk")
+# DuckDB's words when a program that knows nothing of our lock has the file open (Unix, Windows).
+LOCKED_WORDS = ("Could not set lock on file", "used by another process")
+
+
+class Ledger:
+    """One DuckDB file that many threads and processes may use at once.
+
+    Every method is one short transaction of its own; nothing stays open between calls.
+
+    Args:
+        path: the DuckDB file; made, with its folder, on the first access.
+        wait_seconds: how long an access waits for other processes.
+
+    Every method may raise:
+        LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
+        StorageFullError: no room on the disk; what was stored before is intact.
+        StorageError: the file is unreadable, or from a newer SeedLens; it is left as it is.
+    """
+
+    def __init__(self, path: Path, wait_seconds: float = 30) -> None:
+        self._path = path
+        self._wait_seconds = wait_seconds
+
+    # Corpora
+
+    def put_corpus(self, row: CorpusRow) -> None:
+        """Add a corpus, or replace the one of that name except for its ``created_at``."""
+        values = [
+            *(row.name, row.state, row.source, row.source_format, row.lens, row.encoder),
+            *(row.documents, row.expected, _stored(row.created_at), _stored(row.updated_at)),
+        ]
+        with self._access() as connection:
+            connection.execute(
+                """INSERT INTO corpora (name, state, source, source_format, lens, encoder,
+                       documents, expected, created_at, updated_at)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                   ON CONFLICT (name) DO UPDATE SET state = excluded.state,
+                       source = excluded.source, source_format = excluded.source_format,
+                       lens = excluded.lens, encoder = excluded.encoder,
+                       documents = excluded.documents, expected = excluded.expected,
+                       updated_at = excluded.updated_at""",
+                values,
+            )
+
+    def corpus(self, name: str) -> CorpusRow | None:
+        """The corpus of that name, None when there is none."""
+        with self._access() as connection:
+            return next(iter(_corpora(connection, name)), None)
+
+    def corpora(self) -> list[CorpusRow]:
+        """All corpora by name."""
+        with self._access() as connection:
+            return _corpora(connection, None)
+
+    def remove_corpus(self, name: str) -> CorpusRow | None:
+        """Take a corpus off the registry and return its row. Its judgments and trails stay."""
+        with self._access() as connection:
+            row = next(iter(_corpora(connection, name)), None)
+            connection.execute("DELETE FROM corpora WHERE name = ?", [name])
+            return row
+
+    # Judgments
+
+    def add_judgment(self, row: JudgmentRow) -> None:
+        """Append one judgment; what was judged before stays in the history."""
+        self.add_judgments([row])
+
+    def add_judgments(self, rows: Iterable[JudgmentRow]) -> None:
+        """Append judgments in the order given, all of them or, on an error, none."""
+        values = [_judgment_values(row) for row in rows]
+        if not values:
+            return
+        with self._access() as connection:
+            connection.executemany(
+                """INSERT INTO judgments (corpus, query_id, doc_id, relevance, annotator, note,
+                       instruction, rank, system, time)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                values,
+            )
+
+    def judgments(self, corpus: str, query_id: str | None = None) -> list[JudgmentRow]:
+        """Every judgment ever made, changed and taken back ones included, in order of arrival."""
+        return self._judgments(corpus, query_id, None, latest=False)
+
+    def latest_judgments(
+        self, corpus: str, query_id: str | None = None, annotator: str | None = None
+    ) -> list[JudgmentRow]:
+        """The last judgment per query, document and annotator, in order of arrival.
+
+        "Last" is the last to arrive, whatever its ``time`` says. One that was taken back
+        (``relevance`` None) is left out.
+        """
+        return self._judgments(corpus, query_id, annotator, latest=True)
+
+    def _judgments(
+        self, corpus: str, query_id: str | None, annotator: str | None, *, latest: bool
+    ) -> list[JudgmentRow]:
+        sql = """
+            SELECT corpus, query_id, doc_id, relevance, annotator, note, instruction, rank, system,
+                time
+            FROM (
+                FROM judgments
+                WHERE corpus = $corpus
+                    AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
+                    AND ($annotator::VARCHAR IS NULL OR annotator = $annotator)
+                QUALIFY NOT $latest OR row_number() OVER (
+                    PARTITION BY query_id, doc_id, annotator ORDER BY id DESC) = 1
+            )
+            WHERE NOT $latest OR relevance IS NOT NULL
+            ORDER BY id"""
+        values = {"corpus": corpus, "query_id": query_id, "annotator": annotator}
+        with self._access() as connection:
+            return _rows(JudgmentRow, connection.execute(sql, {**values, "latest": latest}))
+
+    # Trails
+
+    def add_step(self, trail_id: str, corpus: str, query_json: str) -> TrailStepRow:
+        """Append a step to a trail and return it; positions count from 1.
+
+        A step equal to the trail's last one is not added again: that last one is returned.
+        """
+        with self._access() as connection:
+            last = next(iter(_steps(connection, trail_id, limit=1)), None)
+            if last is not None and (last.corpus, last.query) == (corpus, query_json):
+                return last
+            position = 1 if last is None else last.position + 1
+            step = TrailStepRow(trail_id, position, corpus, query_json, datetime.now(UTC))
+            connection.execute(
+                """INSERT INTO trail_steps (trail_id, position, corpus, query, time)
+                   VALUES (?, ?, ?, ?, ?)""",
+                [trail_id, position, corpus, query_json, _stored(step.time)],
+            )
+            return step
+
+    def steps(self, trail_id: str) -> list[TrailStepRow]:
+        """The steps of a trail by position; empty when there is no such trail."""
+        with self._access() as connection:
+            return _steps(connection, trail_id)[::-1]
+
+    def keep(self, trail_id: str, corpus: str, doc_id: str) -> None:
+        """Keep a document; one that is kept already stays as it is."""
+        self._set_kept(trail_id, corpus, doc_id, kept=True)
+
+    def unkeep(self, trail_id: str, corpus: str, doc_id: str) -> None:
+        """Keep a document no longer; one that is not kept stays as it is."""
+        self._set_kept(trail_id, corpus, doc_id, kept=False)
+
+    def kept(self, trail_id: str) -> list[KeptRow]:
+        """The documents of a trail that are kept now, the first kept first."""
+        with self._access() as connection:
+            return _kept(connection, trail_id)
+
+    def _set_kept(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool) -> None:
+        with self._access() as connection:
+            now = {(row.corpus, row.doc_id) for row in _kept(connection, trail_id)}
+            if ((corpus, doc_id) in now) != kept:
+                connection.execute(
+                    """INSERT INTO kept_events (trail_id, corpus, doc_id, kept, time)
+                       VALUES (?, ?, ?, ?, ?)""",
+                    [trail_id, corpus, doc_id, kept, _stored(datetime.now(UTC))],
+                )
+
+    # Pasted texts
+
+    def put_text(self, text: str) -> str:
+        """Store a pasted text once and return its id: 32 hex digits of its SHA-256."""
+        # Half of a surrogate pair is refused below, by DuckDB, with the reason.
+        content = text.encode("utf-8", errors="surrogatepass")
+        text_id = hashlib.sha256(content).hexdigest()[:32]
+        with self._access() as connection:
+            connection.execute(
+                "INSERT INTO texts (text_id, text, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                [text_id, text, _stored(datetime.now(UTC))],
+            )
+        return text_id
+
+    def text(self, text_id: str) -> str | None:
+        """The pasted text of that id, None when there is none."""
+        with self._access() as connection:
+            found = connection.execute(
+                "SELECT text FROM texts WHERE text_id = ?", [text_id]
+            ).fetchone()
+        return None if found is None else str(found[0])
+
+    # Access
+
+    @contextmanager
+    def _access(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """One transaction on the up-to-date ledger, alone among all threads and processes."""
+        deadline = time.monotonic() + self._wait_seconds
+        # A lock object of its own per access, so that threads exclude one another as well.
+        lock = FileLock(f"{self._path}.lock", timeout=self._wait_seconds)
+        try:
+            with lock.acquire(poll_interval=POLL_SECONDS):
+                if not self._path.exists():
+                    self._create(deadline)
+                with closing(_connect(self._path, deadline)) as connection:
+                    migrate(connection)
+                    with transaction(connection):
+                        yield connection
+        except Timeout as e:
+            raise self._busy() from e
+        except (duckdb.Error, OSError) as e:
+            raise self._explained(e) from e
+
+    def _create(self, deadline: float) -> None:
+        """Make the file beside its place and move it there: a crash never leaves half of one."""
+        new = self._path.with_name(f"{self._path.name}.new")
+        for stale in (new, new.with_name(f"{new.name}.wal")):
+            stale.unlink(missing_ok=True)
+        with closing(_connect(new, deadline)) as connection:
+            migrate(connection)
+        new.replace(self._path)
+
+    def _busy(self) -> LedgerBusyError:
+        return LedgerBusyError(
+            f"The ledger {self._path} stayed locked by another process for "
+            f"{self._wait_seconds:g} s; nothing was changed.",
+            "Try again. If it stays so, close other programs that have this file open.",
+        )
+
+    def _explained(self, error: duckdb.Error | OSError) -> StorageError:
+        detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        if any(words in str(error) for words in LOCKED_WORDS):
+            return self._busy()
+        if any(words in str(error) for words in FULL_WORDS):
+            return StorageFullError(
+                f"There is no room to write to the ledger {self._path}: {detail}",
+                "Free some space on that disk and try again. What was stored before is intact.",
+            )
+        if isinstance(error, (duckdb.InvalidInputException, duckdb.DataError)):
+            return StorageError(
+                f"The ledger {self._path} cannot hold this value: {detail}",
+                "Correct the value. Nothing was changed.",
+            )
+        return StorageError(
+            f"The ledger {self._path} cannot be read or written: {detail}",
+            "SeedLens left the file as it is. Check its permissions; if it is damaged, put a "
+            "backup in its place, or move it away to start a new one.",
+        )
+
+
+def _connect(path: Path, deadline: float) -> duckdb.DuckDBPyConnection:
+    """Open the file, waiting for programs that have it open without taking our lock."""
+    while True:
+        try:
+            return duckdb.connect(str(path), config=CONFIG)
+        except duckdb.IOException as e:
+            locked = any(words in str(e) for words in LOCKED_WORDS)
+            if not locked or time.monotonic() >= deadline:
+                raise
+            time.sleep(POLL_SECONDS)
+
+
+def _rows(kind: Callable[..., Row], found: duckdb.DuckDBPyConnection) -> list[Row]:
+    """Records from a query that names the columns in the order of the record's fields."""
+    return [kind(*map(_read, values)) for values in found.fetchall()]
+
+
+def _corpora(connection: duckdb.DuckDBPyConnection, name: str | None) -> list[CorpusRow]:
+    sql = """
+        SELECT name, state, source, source_format, lens, encoder, documents, expected, created_at,
+            updated_at
+        FROM corpora WHERE $name::VARCHAR IS NULL OR name = $name ORDER BY name"""
+    return _rows(CorpusRow, connection.execute(sql, {"name": name}))
+
+
+def _steps(
+    connection: duckdb.DuckDBPyConnection, trail_id: str, limit: int | None = None
+) -> list[TrailStepRow]:
+    """The steps of a trail, the last one first."""
+    sql = """
+        SELECT trail_id, position, corpus, query, time FROM trail_steps
+        WHERE trail_id = ? ORDER BY position DESC LIMIT ?"""
+    return _rows(TrailStepRow, connection.execute(sql, [trail_id, limit]))
+
+
+def _kept(connection: duckdb.DuckDBPyConnection, trail_id: str) -> list[KeptRow]:
+    sql = """
+        SELECT trail_id, corpus, doc_id, time
+        FROM (
+            FROM kept_events WHERE trail_id = ?
+            QUALIFY row_number() OVER (PARTITION BY corpus, doc_id ORDER BY id DESC) = 1
+        )
+        WHERE kept ORDER BY id"""
+    return _rows(KeptRow, connection.execute(sql, [trail_id]))
+
+
+def _judgment_values(row: JudgmentRow) -> list[Any]:
+    if row.relevance not in (None, 0, 1, 2, 3):
+        raise StorageError(
+            f"The grade {row.relevance!r} for document {row.doc_id!r}, query {row.query_id!r}, "
+            "is not one of 0, 1, 2, 3.",
+            "Use a grade from 0 to 3.",
+        )
+    return [
+        *(row.corpus, row.query_id, row.doc_id, row.relevance, row.annotator, row.note),
+        *(row.instruction, row.rank, row.system, _stored(row.time)),
+    ]
+
+
+def _stored(moment: datetime) -> datetime:
+    """UTC without a zone, as the tables hold it; ValueError for a time without a zone."""
+    if moment.tzinfo is None:
+        raise ValueError(f"the time {moment.isoformat()} has no time zone; use datetime.now(UTC)")
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _read(value: Any) -> Any:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value

@@ -1,0 +1,118 @@
+"""The ledger's schema as numbered steps. Append a function; never change one that was released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+def m0001_first_schema(connection: DuckDBPyConnection) -> None:
+    """Corpora, judgments, trails, kept documents, pasted texts. Times are UTC without a zone.
+
+    Event tables have no primary key: nothing looks an event up by its id, the id only says
+    which came last.
+    """
+    connection.execute("""
+        CREATE TABLE corpora (
+            name VARCHAR PRIMARY KEY, state VARCHAR NOT NULL, source VARCHAR NOT NULL,
+            source_format VARCHAR NOT NULL, lens VARCHAR NOT NULL, encoder VARCHAR NOT NULL,
+            documents BIGINT NOT NULL, expected BIGINT NOT NULL,
+            created_at TIMESTAMP NOT NULL, updated_at TIMESTAMP NOT NULL
+        )""")
+    connection.execute("CREATE SEQUENCE judgment_ids")
+    connection.execute("""
+        CREATE TABLE judgments (
+            id BIGINT NOT NULL DEFAULT nextval('judgment_ids'),
+            corpus VARCHAR NOT NULL, query_id VARCHAR NOT NULL, doc_id VARCHAR NOT NULL,
+            relevance TINYINT CHECK (relevance BETWEEN 0 AND 3),
+            annotator VARCHAR NOT NULL, note VARCHAR NOT NULL, instruction VARCHAR NOT NULL,
+            rank BIGINT, system VARCHAR NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+    connection.execute("""
+        CREATE TABLE trail_steps (
+            trail_id VARCHAR NOT NULL, position BIGINT NOT NULL, corpus VARCHAR NOT NULL,
+            query VARCHAR NOT NULL, time TIMESTAMP NOT NULL, PRIMARY KEY (trail_id, position)
+        )""")
+    connection.execute("CREATE SEQUENCE kept_event_ids")
+    connection.execute("""
+        CREATE TABLE kept_events (
+            id BIGINT NOT NULL DEFAULT nextval('kept_event_ids'),
+            trail_id VARCHAR NOT NULL, corpus VARCHAR NOT NULL, doc_id VARCHAR NOT NULL,
+            kept BOOLEAN NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+    connection.execute("""
+        CREATE TABLE texts (
+            text_id VARCHAR PRIMARY KEY, text VARCHAR NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+
+
+Migration = Callable[["DuckDBPyConnection"], None]
+
+MIGRATIONS: list[Migration] = [m0001_first_schema]
+"""In order: the first takes an empty file to schema version 1, the next to 2, and so on."""
+
+
+@contextmanager
+def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
+    """Commit what the block did, or none of it when it raises."""
+    connection.begin()
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
+def schema_version(connection: DuckDBPyConnection) -> int:
+    """The version of the schema in the file; 0 when it is empty. Writes nothing."""
+    found = connection.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version' AND NOT internal"
+    ).fetchone()
+    if found is None:
+        return 0
+    row = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()
+    return int(row[0]) if row else 0
+
+
+def migrate(connection: DuckDBPyConnection) -> int:
+    """Bring the schema up to date, in one transaction, and return its version.
+
+    Raises:
+        StorageError: the file was written by a newer SeedLens; nothing was changed.
+    """
+    version = schema_version(connection)
+    if version > len(MIGRATIONS):
+        raise StorageError(
+            f"The ledger {_file(connection)} was written by a newer SeedLens: it has schema "
+            f"version {version}, this SeedLens knows versions up to {len(MIGRATIONS)}.",
+            "Upgrade SeedLens, or set SEEDLENS_HOME to another folder. Nothing was changed.",
+        )
+    if version == len(MIGRATIONS):
+        return version
+    with transaction(connection):
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS schema_version "
+            "(version INTEGER NOT NULL, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)"
+        )
+        for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
+            migration(connection)
+            connection.execute(
+                "INSERT INTO schema_version VALUES (?, ?, ?)",
+                [number, migration.__name__, datetime.now(UTC).replace(tzinfo=None)],
+            )
+    return len(MIGRATIONS)
+
+
+def _file(connection: DuckDBPyConnection) -> str:
+    row = connection.execute(
+        "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+    ).fetchone()
+    return str(row[0]) if row and row[0] else "(in memory)"

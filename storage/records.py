@@ -1,0 +1,76 @@
+"""Frozen rows: what storage hands out and takes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRow:
+    """One corpus in the registry.
+
+    ``state`` is ``indexing`` from the first batch until the indexes are built,
+    then ``ready``. ``lens`` and ``encoder`` are JSON texts owned by the engine.
+    """
+
+    name: str
+    state: str
+    source: str
+    source_format: str
+    lens: str
+    encoder: str
+    documents: int
+    expected: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentRow:
+    """One annotator's grade (0 to 3) for one (query, document); None takes a grade back."""
+
+    corpus: str
+    query_id: str
+    doc_id: str
+    relevance: int | None
+    annotator: str
+    note: str
+    instruction: str
+    rank: int | None
+    system: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TrailStepRow:
+    """One step of an exploration: the query as JSON text, and when it was taken."""
+
+    trail_id: str
+    position: int
+    corpus: str
+    query: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """A document that a person kept while exploring."""
+
+    trail_id: str
+    corpus: str
+    doc_id: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A filter on a stored column; becomes an expression, never a string built from input.
+
+    ``contains`` looks for ``value`` inside a text column.
+    """
+
+    column: str
+    op: Literal["=", ">=", "<=", "contains"]
+    value: str | int

@@ -1,0 +1,221 @@
+"""Documents and their vectors in LanceDB; the only importer of ``lancedb``.
+
+One LanceDB database per corpus, table ``documents``, one row per document. Callers
+hand over Arrow batches and get Arrow tables back; nothing here knows what a role or
+an aspect is.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+
+import lancedb
+import numpy as np
+import pyarrow as pa
+from lancedb.expr import Expr, col, lit
+from lancedb.index import FTS, BTree, IvfPq
+from lancedb.table import LanceTable
+
+from storage.errors import CorpusMissingError, StorageError, StorageFullError
+from storage.records import Condition
+
+TABLE = "documents"
+PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
+"""Without it two upserts of the same new id leave two rows; with it, one."""
+
+
+@contextmanager
+def _wrapped(action: str, path: Path) -> Iterator[None]:
+    """Re-raise LanceDB's errors as ours, telling a full disk from the rest."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        text = str(error)
+        number = error.errno if isinstance(error, OSError) else None
+        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or any(
+            f"os error {code}" in text for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        ):
+            raise StorageFullError(
+                f"No room left while {action} in {path}.",
+                "Free some space (or set SEEDLENS_HOME to a larger disk) and run the same "
+                "command again: it goes on where it stopped.",
+            ) from error
+        raise StorageError(
+            f"LanceDB failed while {action} in {path}: {text.splitlines()[0] if text else error!r}"
+        ) from error
+
+
+def _expression(conditions: Sequence[Condition]) -> Expr | None:
+    def one(condition: Condition) -> Expr:
+        column, value = col(condition.column), lit(condition.value)
+        match condition.op:
+            case "=":
+                return column == value
+            case ">=":
+                return column >= value
+            case "<=":
+                return column <= value
+            case "contains":
+                return column.contains(value)
+
+    return reduce(lambda a, b: a & b, map(one, conditions)) if conditions else None
+
+
+class DocumentTable:
+    """The documents of one corpus."""
+
+    def __init__(self, path: Path, table: LanceTable) -> None:
+        self.path = path
+        self._table = table
+
+    @classmethod
+    def open(cls, path: Path) -> DocumentTable:
+        """Open the table under ``path``; CorpusMissingError when there is none."""
+        if not (path / f"{TABLE}.lance").is_dir():
+            raise CorpusMissingError(f"No documents are stored under {path}.")
+        with _wrapped("opening the documents", path):
+            return cls(path, lancedb.connect(str(path)).open_table(TABLE))
+
+    @classmethod
+    def open_or_create(cls, path: Path, schema: pa.Schema) -> DocumentTable:
+        """Open the table, or create it with ``schema``.
+
+        Raises:
+            StorageError: a table with other columns is already there.
+        """
+        try:
+            table = cls.open(path)
+        except CorpusMissingError:
+            with _wrapped("creating the documents", path):
+                path.mkdir(parents=True, exist_ok=True)
+                return cls(path, lancedb.connect(str(path)).create_table(TABLE, schema=schema))
+        if table.schema.names != schema.names:
+            raise StorageError(
+                f"The corpus in {path} was indexed with other aspects or another version.",
+                "Import it under a new name, or delete it first.",
+            )
+        return table
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._table.schema
+
+    @property
+    def version(self) -> int:
+        """Grows with every write; what is cached of a table is valid for one version."""
+        return int(self._table.version)
+
+    def refresh(self) -> int:
+        """Look for writes of other processes; returns the version now current."""
+        with _wrapped("refreshing", self.path):
+            self._table.checkout_latest()
+        return self.version
+
+    def count(self) -> int:
+        with _wrapped("counting", self.path):
+            return int(self._table.count_rows())
+
+    def bytes(self) -> int:
+        """Size on disk, in bytes."""
+        return sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
+
+    def write(self, batch: pa.RecordBatch, *, replace: bool) -> None:
+        """Add rows in one atomic commit; with ``replace``, rows of the same doc_id give way."""
+        table = pa.Table.from_batches([batch])
+        with _wrapped("writing documents", self.path):
+            if replace:
+                merge = self._table.merge_insert("doc_id").when_matched_update_all()
+                merge.when_not_matched_insert_all().execute(table)
+            else:
+                self._table.add(table)
+
+    def columns(self, names: Sequence[str], batch_size: int = 4096) -> Iterator[pa.RecordBatch]:
+        """Stream some columns of all rows."""
+        with _wrapped("reading", self.path):
+            query = self._table.search().select(list(names)).limit(max(self.count(), 1))
+            yield from query.to_batches(batch_size)
+
+    def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
+        """The rows of ``doc_ids``, in that order; ids that are not stored are left out."""
+        wanted = list(dict.fromkeys(doc_ids))
+        if not wanted:
+            return self.schema.empty_table().select(["doc_id", *names])
+        columns = list(dict.fromkeys(["doc_id", *names]))
+        with _wrapped("reading documents", self.path):
+            query = self._table.search().where(col("doc_id").isin([lit(i) for i in wanted]))
+            found = query.select(columns).limit(len(wanted)).to_arrow()
+        # LanceDB gives rows in stored order: put them back into the order asked for.
+        position = {doc_id: row for row, doc_id in enumerate(found["doc_id"].to_pylist())}
+        return found.take([position[doc_id] for doc_id in wanted if doc_id in position])
+
+    def matching(self, conditions: Sequence[Condition]) -> list[str]:
+        """Ids of all rows that meet every condition."""
+        where = _expression(conditions)
+        with _wrapped("filtering", self.path):
+            query = self._table.search()
+            if where is not None:
+                query = query.where(where)
+            found = query.select(["doc_id"]).limit(max(self.count(), 1)).to_arrow()
+        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+
+    def full_text(
+        self, text: str, limit: int, conditions: Sequence[Condition] = ()
+    ) -> list[tuple[str, float]]:
+        """Documents by BM25, best first; a document without any of the words is absent."""
+        where = _expression(conditions)
+        with _wrapped("searching the full text", self.path):
+            query = self._table.search(text, query_type="fts", fts_columns="search_text")
+            if where is not None:
+                query = query.where(where)
+            found = query.select(["doc_id", "_score"]).limit(limit).to_arrow()
+        return list(zip(found["doc_id"].to_pylist(), found["_score"].to_pylist(), strict=True))
+
+    def nearest(
+        self,
+        column: str,
+        vector: np.ndarray,
+        limit: int,
+        conditions: Sequence[Condition] = (),
+    ) -> list[str]:
+        """Ids nearest to ``vector`` by cosine, through the vector index (approximate)."""
+        where = _expression(conditions)
+        with _wrapped("searching vectors", self.path):
+            query = self._table.search(vector.astype(np.float32), vector_column_name=column)
+            query = query.distance_type("cosine").nprobes(24).refine_factor(4)
+            if where is not None:
+                query = query.where(where)
+            found = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
+        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+
+    def finish(self, vector_columns: Sequence[str]) -> None:
+        """Compact the fragments and (re)build what searches need: full text, ids, vectors.
+
+        Args:
+            vector_columns: columns to build an IVF-PQ index on; empty for small corpora,
+                which are searched exactly. Needs at least 256 rows.
+        """
+        with _wrapped("building the indexes", self.path):
+            self._table.optimize()
+            fts = FTS(with_position=False, language="English", stem=True)
+            self._table.create_index("search_text", config=fts, replace=True)
+            self._table.create_index("doc_id", config=BTree(), replace=True)
+            for name in vector_columns:
+                dimension = self.schema.field(name).type.list_size
+                config = IvfPq(
+                    distance_type="cosine",
+                    num_partitions=max(1, round(self.count() ** 0.5)),
+                    num_sub_vectors=dimension // 4 if dimension % 4 == 0 else dimension,
+                )
+                self._table.create_index(name, config=config, replace=True)
+
+    def is_finished(self) -> bool:
+        """True when every row is in the full-text index."""
+        with _wrapped("reading the indexes", self.path):
+            for index in self._table.list_indices():
+                if index.columns == ["search_text"]:
+                    return not index.num_unindexed_rows
+        return False
