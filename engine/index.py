@@ -228,9 +228,7 @@ class IndexRun:
             )
         return found
 
-    def _tell(
-        self, phase: Literal[indexing, finishing], done: int, total: int, encoded: int
-    ) -> None:
+    def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
         seconds = time.perf_counter() - self._started
         rate = encoded / seconds if seconds > 0 else 0.0
         self.on_progress(Progress(phase, done, total, seconds, rate))
