@@ -18,7 +18,7 @@ from engine.ingest import content_hash
 from engine.numeric import FloatArray, unit
 from engine.text.roles import role_classifier
 from engine.text.sentences import split_sentences
-from engine.types import ImportReport, Lens, Progress, SourceDocument, Span
+from engine.types import ImportReport, Lens, Phase, Progress, SourceDocument, Span
 from storage.vectors import PRIMARY_KEY, DocumentTable
 
 
