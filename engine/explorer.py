@@ -26,25 +26,31 @@ from engine.errors import (
 )
 from engine.importing import Importer, ImportRequest
 from engine.ingest import FIELDS, FORMATS, preview
+from engine.jobs import Jobs
 from engine.lenses import lens_from_json
-from engine.queries import query_from_json, query_id, query_to_json
-from engine.retrieve import SYSTEMS
+from engine.library import contents_of, is_synthetic, save_upload, sentences_of
+from engine.queries import parse_filter, query_from_json, query_id, query_to_json
+from engine.retrieve import SYSTEMS, find_system
 from engine.searching import Searcher
 from engine.types import (
+    CorpusContents,
     CorpusInfo,
     Document,
+    Filter,
     ImportReport,
+    Job,
     Lens,
     Mapped,
     Preview,
     Query,
     SearchResults,
 )
-from storage.home import Home
+from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow, JudgmentRow
 from storage.vectors import DocumentTable
 
+DEMO_SEED = "demo-0001"
 MOST_OPEN = 4
 """Corpora kept open at once; the one used longest ago gives way."""
 
@@ -54,6 +60,7 @@ class Explorer:
 
     formats = FORMATS
     fields = FIELDS
+    demo_corpus = DEMO_CORPUS
     systems = tuple(SYSTEMS)
 
     def __init__(self, settings: Settings | None = None) -> None:
@@ -61,14 +68,34 @@ class Explorer:
         self.home = Home(self.settings.home)
         self.home.create()
         self.ledger = Ledger(self.home.ledger, self.settings.ledger_wait_seconds)
+        self.jobs = Jobs(self.home)
         self._open: dict[str, OpenCorpus] = {}
         self._lock = threading.Lock()
+
+    # -- starting ----------------------------------------------------------------------
+
+    def start(self) -> None:
+        """What the app does once: forget deleted corpora, and index the demo in a new home."""
+        self.empty_trash()
+        if not self.ledger.corpora() and self.demo_job() is None:
+            self.jobs.start_import(ImportRequest(DEMO, DEMO_CORPUS))
+
+    def demo_job(self) -> Job | None:
+        """The latest import of the demo corpus, or None."""
+        return next((job for job in self.jobs.list() if job.corpus == DEMO_CORPUS), None)
+
+    def warm_up(self) -> None:
+        """Do once what the first searches would wait for: the model, and corpora in memory."""
+        for name in self.names()[:MOST_OPEN]:
+            seed, aspect = self.starting_point(name)
+            self.search(Query(name, seed=seed, aspect=aspect or None))
+            self._encoder(self.open(name))
 
     # -- corpora ---------------------------------------------------------------------
 
     def corpora(self) -> list[CorpusInfo]:
-        """All corpora of this home, by name."""
-        return [self._info(row) for row in self.ledger.corpora()]
+        """All corpora of this home, by name; deleted ones are not among them."""
+        return [self._info(row) for row in self.ledger.corpora() if row.state != "deleted"]
 
     def corpus(self, name: str) -> CorpusInfo:
         """One corpus, or UnknownNameError."""
@@ -83,6 +110,29 @@ class Explorer:
     ) -> Preview:
         """The first rows of a source, and how they would be read."""
         return preview(path, source_format, mapping)
+
+    check_name = staticmethod(check_corpus_name)
+    suggest_name = staticmethod(suggest_corpus_name)
+    sentences_of = staticmethod(sentences_of)
+    is_synthetic = staticmethod(is_synthetic)
+
+    def save_upload(self, name: str, content: bytes) -> Path:
+        """Keep a file that came in through the browser; returns where it lies."""
+        return save_upload(self.home, name, content)
+
+    def start_import(
+        self, path: Path, name: str, source_format: str = "auto", mapping: Mapped | None = None
+    ) -> Job:
+        """Import in a process of its own; see :class:`engine.jobs.Jobs`."""
+        return self.jobs.start_import(ImportRequest(path, name, source_format, mapping))
+
+    def start_demo(self) -> Job:
+        """Index the demo corpus in a process of its own."""
+        return self.start_import(DEMO, DEMO_CORPUS)
+
+    def contents(self, name: str) -> CorpusContents:
+        """What is in a corpus, at a glance."""
+        return contents_of(self.open(name))
 
     def import_documents(
         self,
@@ -149,13 +199,29 @@ class Explorer:
 
     def deleted(self) -> list[str]:
         """Names of corpora that :meth:`restore` can bring back."""
-        return [row.name for row in self.ledger.corpora() if row.state == "deleted"]
+        gone = [row.name for row in self.ledger.corpora() if row.state == "deleted"]
+        return [name for name in gone if (self.home.trash / name).exists()]
 
     def empty_trash(self) -> None:
         """Forget deleted corpora for good."""
-        for name in self.deleted():
-            shutil.rmtree(self.home.trash / name, ignore_errors=True)
-            self.ledger.remove_corpus(name)
+        for row in self.ledger.corpora():
+            if row.state == "deleted":
+                shutil.rmtree(self.home.trash / row.name, ignore_errors=True)
+                self.ledger.remove_corpus(row.name)
+
+    def names(self) -> list[str]:
+        """Names of the corpora that can be searched."""
+        return [row.name for row in self.ledger.corpora() if row.state == "ready"]
+
+    def starting_point(self, corpus: str) -> tuple[str, str]:
+        """A seed and an aspect to open a corpus with: the first document that has them all."""
+        opened = self.open(corpus)
+        keys = list(opened.aspects)
+        preferred = [DEMO_SEED] if corpus == DEMO_CORPUS and DEMO_SEED in opened.row_of else []
+        for document in opened.documents([*preferred, *opened.doc_ids[:50]]):
+            if {s.role for s in document.sentences} >= set(range(len(keys))):
+                return document.doc_id, "method" if "method" in keys else keys[0]
+        return opened.doc_ids[0], ""
 
     # -- documents ---------------------------------------------------------------------
 
@@ -203,6 +269,14 @@ class Explorer:
             while len(self._open) > MOST_OPEN:
                 self._open.pop(next(iter(self._open)))
             return opened
+
+    def reads_aspect(self, system: str) -> bool:
+        """False when the system ranks the same whatever the aspect."""
+        return find_system(system).reads_aspect
+
+    def parse_filter(self, text: str) -> Filter:
+        """Read a filter like ``year>=2010``."""
+        return parse_filter(text)
 
     # -- judging and trails --------------------------------------------------------------
 
@@ -261,6 +335,24 @@ class Explorer:
             if row.corpus in names:
                 found += [(row.corpus, d) for d in self.open(row.corpus).documents([row.doc_id])]
         return found
+
+    def seed_title(self, query: Query) -> str:
+        """What to call the seed of a query: its title, or the beginning of its text."""
+        if query.text is not None:
+            return query.text[:60]
+        if query.corpus not in self.names():
+            return query.seed or ""
+        opened = self.open(query.corpus)
+        row = opened.row_of.get(query.seed or "")
+        return (opened.titles[row] if row is not None else "") or query.seed or ""
+
+    def export_trail(self, trail_id: str, kind: str) -> str:
+        """A trail as ``markdown``, ``bibtex`` or ``jsonl``."""
+        from engine.trails import export_trail
+
+        steps = self.trail(trail_id)
+        titles = {q.seed: self.seed_title(q) for q in steps if q.seed}
+        return export_trail(kind, steps, self.kept(trail_id), titles)
 
     def put_text(self, text: str) -> str:
         """Store a pasted text under a short id for links."""

@@ -118,7 +118,8 @@ class Importer:
         now = datetime.now(UTC)
         row = CorpusRow(
             name=request.name,
-            state="indexing",
+            # A corpus that is searchable stays so while documents are added to it.
+            state=known.state if known else "indexing",
             source=str(request.path.resolve()),
             source_format=source_format,
             lens=lens_to_json(request.lens),
@@ -164,7 +165,7 @@ class Importer:
         self.ledger.put_corpus(
             replace(
                 row,
-                state="indexing" if done.cancelled else "ready",
+                state=row.state if done.cancelled else "ready",
                 documents=done.documents,
                 updated_at=datetime.now(UTC),
             )

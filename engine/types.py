@@ -264,6 +264,61 @@ class ImportReport:
     cancelled: bool = False
 
 
+JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An import that runs, or ran, in a process of its own.
+
+    Attributes:
+        state: ``interrupted`` means that its process is gone without having finished.
+        report: what it did, when it is done or was cancelled.
+        error, remedy: why it failed or was interrupted, and what to do.
+        started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life.
+        pid, pid_started: its process; 0 and None until that has come up.
+        stopping: somebody asked it to stop; it ends after the batch at hand.
+    """
+
+    id: str
+    corpus: str
+    path: str
+    source_format: str
+    mapping: Mapping[str, str]
+    encoder: str | None
+    lens: Lens
+    state: JobState
+    progress: Progress
+    started_at: str
+    updated_at: str
+    report: ImportReport | None = None
+    error: str = ""
+    remedy: str = ""
+    pid: int = 0
+    pid_started: str | None = None
+    stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusContents:
+    """What is in a corpus, at a glance.
+
+    Attributes:
+        titles: of its first documents.
+        years: first and last year, None when no document has one.
+        undated: documents without a year.
+        shares: (aspect, share of the sentences that serve it, 0 to 1), in the lens's order;
+            what is missing to 1 serves none.
+        sampled: how many documents, spread over the corpus, the shares were counted in.
+    """
+
+    titles: tuple[str, ...]
+    years: tuple[int, int] | None
+    undated: int
+    shares: tuple[tuple[Aspect, float], ...]
+    sampled: int
+
+
 @dataclass(frozen=True, slots=True)
 class Preview:
     """The first rows of a source as they are, and how its fields would be read."""

@@ -36,6 +36,19 @@ def check_corpus_name(name: str) -> None:
     )
 
 
+def suggest_corpus_name(text: str) -> str:
+    """A name that :func:`check_corpus_name` accepts, as close to ``text`` as can be.
+
+    >>> suggest_corpus_name("My papers (2020)")
+    'My-papers-2020'
+    >>> suggest_corpus_name("???")
+    'corpus'
+    """
+    composed = unicodedata.normalize("NFC", text)  # macOS writes é as two characters
+    kept = "".join(c if _allowed(c) else " " for c in composed)
+    return "-".join(kept.split())[:NAME_LENGTH].strip("-_") or "corpus"
+
+
 def _allowed(character: str) -> bool:
     category = unicodedata.category(character)
     return character in "-_" or category.startswith("L") or category == "Nd"

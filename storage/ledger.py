@@ -1,42 +1,23 @@
 """The ledger: the registry of corpora, judgments, trails, kept documents, pasted texts.
 
-The only importer of duckdb. DuckDB's own lock loses acknowledged rows when several processes
-write in turn, so every access, reading too, holds an OS file lock around open, transaction and
-close. Judgments and kept documents are events: a change is a new row, the last one counts.
+Judgments and kept documents are events: a change is a new row, the last one counts.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import os
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
-from filelock import FileLock, Timeout
 
-from storage.errors import LedgerBusyError, StorageError, StorageFullError
-from storage.migrations import migrate, transaction
+from storage.access import LedgerFile
+from storage.errors import StorageError
 from storage.records import CorpusRow, JudgmentRow, KeptRow, TrailStepRow
 
 Row = TypeVar("Row")
-
-POLL_SECONDS = 0.01
-CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "threads": 1,  # the queries are small: starting threads would cost more than they do
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "enable_external_access": False,
-}
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-FULL_WORDS = (*map(os.strerror, FULL), "not enough space on the disk")
-# DuckDB's words when a program that knows nothing of our lock has the file open (Unix, Windows).
-LOCKED_WORDS = ("Could not set lock on file", "used by another process")
 
 
 class Ledger:
@@ -55,8 +36,7 @@ class Ledger:
     """
 
     def __init__(self, path: Path, wait_seconds: float = 30) -> None:
-        self._path = path
-        self._wait_seconds = wait_seconds
+        self._file = LedgerFile(path, wait_seconds)
 
     # Corpora
 
@@ -66,7 +46,7 @@ class Ledger:
             *(row.name, row.state, row.source, row.source_format, row.lens, row.encoder),
             *(row.documents, row.expected, _stored(row.created_at), _stored(row.updated_at)),
         ]
-        with self._access() as connection:
+        with self._file.access() as connection:
             connection.execute(
                 """INSERT INTO corpora (name, state, source, source_format, lens, encoder,
                        documents, expected, created_at, updated_at)
@@ -81,17 +61,15 @@ class Ledger:
 
     def corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name, None when there is none."""
-        with self._access() as connection:
-            return next(iter(_corpora(connection, name)), None)
+        return next((row for row in self.corpora() if row.name == name), None)
 
     def corpora(self) -> list[CorpusRow]:
         """All corpora by name."""
-        with self._access() as connection:
-            return _corpora(connection, None)
+        return list(self._file.remembered("corpora", lambda c: _corpora(c, None)))
 
     def remove_corpus(self, name: str) -> CorpusRow | None:
         """Take a corpus off the registry and return its row. Its judgments and trails stay."""
-        with self._access() as connection:
+        with self._file.access() as connection:
             row = next(iter(_corpora(connection, name)), None)
             connection.execute("DELETE FROM corpora WHERE name = ?", [name])
             return row
@@ -107,7 +85,7 @@ class Ledger:
         values = [_judgment_values(row) for row in rows]
         if not values:
             return
-        with self._access() as connection:
+        with self._file.access() as connection:
             connection.executemany(
                 """INSERT INTO judgments (corpus, query_id, doc_id, relevance, annotator, note,
                        instruction, rank, system, time)
@@ -146,8 +124,12 @@ class Ledger:
             WHERE NOT $latest OR relevance IS NOT NULL
             ORDER BY id"""
         values = {"corpus": corpus, "query_id": query_id, "annotator": annotator}
-        with self._access() as connection:
-            return _rows(JudgmentRow, connection.execute(sql, {**values, "latest": latest}))
+        return list(
+            self._file.remembered(
+                ("judgments", corpus, query_id, annotator, latest),
+                lambda c: _rows(JudgmentRow, c.execute(sql, {**values, "latest": latest})),
+            )
+        )
 
     # Trails
 
@@ -156,7 +138,7 @@ class Ledger:
 
         A step equal to the trail's last one is not added again: that last one is returned.
         """
-        with self._access() as connection:
+        with self._file.access() as connection:
             last = next(iter(_steps(connection, trail_id, limit=1)), None)
             if last is not None and (last.corpus, last.query) == (corpus, query_json):
                 return last
@@ -171,8 +153,7 @@ class Ledger:
 
     def steps(self, trail_id: str) -> list[TrailStepRow]:
         """The steps of a trail by position; empty when there is no such trail."""
-        with self._access() as connection:
-            return _steps(connection, trail_id)[::-1]
+        return self._file.remembered(("steps", trail_id), lambda c: _steps(c, trail_id))[::-1]
 
     def keep(self, trail_id: str, corpus: str, doc_id: str) -> None:
         """Keep a document; one that is kept already stays as it is."""
@@ -184,11 +165,10 @@ class Ledger:
 
     def kept(self, trail_id: str) -> list[KeptRow]:
         """The documents of a trail that are kept now, the first kept first."""
-        with self._access() as connection:
-            return _kept(connection, trail_id)
+        return list(self._file.remembered(("kept", trail_id), lambda c: _kept(c, trail_id)))
 
     def _set_kept(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool) -> None:
-        with self._access() as connection:
+        with self._file.access() as connection:
             now = {(row.corpus, row.doc_id) for row in _kept(connection, trail_id)}
             if ((corpus, doc_id) in now) != kept:
                 connection.execute(
@@ -204,7 +184,7 @@ class Ledger:
         # Half of a surrogate pair is refused below, by DuckDB, with the reason.
         content = text.encode("utf-8", errors="surrogatepass")
         text_id = hashlib.sha256(content).hexdigest()[:32]
-        with self._access() as connection:
+        with self._file.access() as connection:
             connection.execute(
                 "INSERT INTO texts (text_id, text, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 [text_id, text, _stored(datetime.now(UTC))],
@@ -213,80 +193,11 @@ class Ledger:
 
     def text(self, text_id: str) -> str | None:
         """The pasted text of that id, None when there is none."""
-        with self._access() as connection:
-            found = connection.execute(
-                "SELECT text FROM texts WHERE text_id = ?", [text_id]
-            ).fetchone()
+        sql = "SELECT text FROM texts WHERE text_id = ?"
+        found = self._file.remembered(
+            ("text", text_id), lambda c: c.execute(sql, [text_id]).fetchone()
+        )
         return None if found is None else str(found[0])
-
-    # Access
-
-    @contextmanager
-    def _access(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """One transaction on the up-to-date ledger, alone among all threads and processes."""
-        deadline = time.monotonic() + self._wait_seconds
-        # A lock object of its own per access, so that threads exclude one another as well.
-        lock = FileLock(f"{self._path}.lock", timeout=self._wait_seconds)
-        try:
-            with lock.acquire(poll_interval=POLL_SECONDS):
-                if not self._path.exists():
-                    self._create(deadline)
-                with closing(_connect(self._path, deadline)) as connection:
-                    migrate(connection)
-                    with transaction(connection):
-                        yield connection
-        except Timeout as e:
-            raise self._busy() from e
-        except (duckdb.Error, OSError) as e:
-            raise self._explained(e) from e
-
-    def _create(self, deadline: float) -> None:
-        """Make the file beside its place and move it there: a crash never leaves half of one."""
-        new = self._path.with_name(f"{self._path.name}.new")
-        for stale in (new, new.with_name(f"{new.name}.wal")):
-            stale.unlink(missing_ok=True)
-        with closing(_connect(new, deadline)) as connection:
-            migrate(connection)
-        new.replace(self._path)
-
-    def _busy(self) -> LedgerBusyError:
-        return LedgerBusyError(
-            f"The ledger {self._path} stayed locked by another process for "
-            f"{self._wait_seconds:g} s; nothing was changed.",
-            "Try again. If it stays so, close other programs that have this file open.",
-        )
-
-    def _explained(self, error: duckdb.Error | OSError) -> StorageError:
-        detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-        if any(words in str(error) for words in LOCKED_WORDS):
-            return self._busy()
-        if any(words in str(error) for words in FULL_WORDS):
-            return StorageFullError(
-                f"There is no room to write to the ledger {self._path}: {detail}",
-                "Free some space on that disk and try again. What was stored before is intact.",
-            )
-        if isinstance(error, (duckdb.InvalidInputException, duckdb.DataError)):
-            return StorageError(
-                f"The ledger {self._path} cannot hold this value: {detail}",
-                "Correct the value. Nothing was changed.",
-            )
-        return StorageError(
-            f"The ledger {self._path} cannot be read or written: {detail}",
-            "SeedLens left the file as it is. Check its permissions; if it is damaged, put a "
-            "backup in its place, or move it away to start a new one.",
-        )
-
-
-def _connect(path: Path, deadline: float) -> duckdb.DuckDBPyConnection:
-    """Open the file, waiting for programs that have it open without taking our lock."""
-    while True:
-        try:
-            return duckdb.connect(str(path), config=CONFIG)
-        except duckdb.IOException as e:
-            locked = any(words in str(e) for words in LOCKED_WORDS)
-            if not locked or time.monotonic() >= deadline:
-                raise
-            time.sleep(POLL_SECONDS)
 
 
 def _rows(kind: Callable[..., Row], found: duckdb.DuckDBPyConnection) -> list[Row]:

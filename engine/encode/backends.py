@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 from typing import Any, Protocol
 
 import numpy as np
@@ -78,9 +79,12 @@ class OpenVinoBackend:
         self._compiled = openvino.Core().compile_model(
             converted, "CPU", {"INFERENCE_PRECISION_HINT": precision}
         )
+        # A second thread would be told "Infer Request is busy"; one pass uses all cores anyway.
+        self._one_at_a_time = threading.Lock()
 
     def forward(self, input_ids: IntArray, attention_mask: IntArray) -> FloatArray:
-        return np.asarray(self._compiled([input_ids, attention_mask])[0], dtype=np.float32)
+        with self._one_at_a_time:
+            return np.asarray(self._compiled([input_ids, attention_mask])[0], dtype=np.float32)
 
 
 def choose_backend(model: torch.nn.Module) -> Backend:

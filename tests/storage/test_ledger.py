@@ -17,6 +17,7 @@ import duckdb
 import pytest
 from filelock import FileLock
 
+from storage.access import LedgerFile
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
 from storage.home import CorpusNameError, Home, check_corpus_name
 from storage.ledger import Ledger
@@ -59,7 +60,7 @@ def judge_until_killed(path: Path, acknowledged: Connection) -> None:
 
 
 def die_in_mid_transaction(path: Path) -> None:
-    with Ledger(path)._access() as connection:
+    with LedgerFile(path, 5).access() as connection:
         connection.execute("UPDATE judgments SET relevance = 0")
         connection.execute("DELETE FROM judgments WHERE doc_id = 'd1'")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -418,3 +419,25 @@ def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
             check(name)
         assert repr(name)[:60] in str(caught.value)
         assert "letters, digits" in str(caught.value)
+
+
+def test_what_another_process_writes_is_seen_at_the_next_read(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    mine = Ledger(path)
+    mine.add_judgment(judgment("d1"))
+    assert len(mine.judgments("demo")) == 1
+    other = SPAWN.Process(target=judge_once_more, args=(path,))
+    other.start()
+    other.join()
+    assert [row.doc_id for row in mine.judgments("demo")] == ["d1", "d2"]
+
+
+def judge_once_more(path: Path) -> None:
+    Ledger(path).add_judgment(judgment("d2"))
+
+
+def test_changing_a_list_that_was_read_does_not_change_the_next_one(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.duckdb")
+    ledger.add_judgment(judgment("d1"))
+    ledger.judgments("demo").clear()
+    assert len(ledger.judgments("demo")) == 1

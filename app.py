@@ -1,0 +1,74 @@
+"""The launcher: security headers, warm-up, and the router. Run with ``make run``."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+ROOT = Path(__file__).resolve().parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+
+def content_security_policy() -> str:
+    """Nothing but this server: no remote images, scripts, frames or forms.
+
+    ``blob:`` is how Streamlit loads components; its one inline script is named by hash.
+    """
+    index = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
+    inline = re.findall(r"<script>(.*?)</script>", index, re.DOTALL)
+    hashes = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in inline)
+    scripts = " ".join(f"'sha256-{h}'" for h in hashes)
+    return (
+        "default-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+        "style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
+        f"script-src 'self' {scripts} blob:; worker-src 'self' blob:; "
+        "frame-ancestors 'none'; form-action 'none'; base-uri 'self'"
+    )
+
+
+class SecurityHeaders:
+    """Adds the headers to every HTTP response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._headers = [
+            (b"content-security-policy", content_security_policy().encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"x-frame-options", b"DENY"),
+            (b"referrer-policy", b"no-referrer"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *self._headers]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+@asynccontextmanager
+async def lifespan(_: object) -> AsyncIterator[None]:
+    """Warm up beside the server, so that the first page need not wait for the models."""
+    from pages._shared import warm_up
+
+    threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+    yield
+
+
+app = st.App(
+    str(ROOT / "pages" / "_router.py"),
+    lifespan=lifespan,
+    middleware=[Middleware(SecurityHeaders)],
+)

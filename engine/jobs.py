@@ -1,0 +1,299 @@
+"""Imports in processes of their own: they go on when a page is left or the app is restarted.
+
+One JSON file per job in ``home.jobs`` is all that the app and a job's process share; next to it
+lie the process's log and, when somebody asked it to stop, a flag. ``python -m engine.jobs FILE``
+is the process.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from engine.config import ROOT
+from engine.errors import (
+    BadInputError,
+    CorpusBusyError,
+    SeedLensError,
+    StorageError,
+    UnknownNameError,
+)
+from engine.importing import ImportRequest
+from engine.job_files import process_runs, process_started, read_job, write_job
+from engine.types import Job, JobState, Progress
+from storage.home import Home, check_corpus_name
+
+log = logging.getLogger("seedlens.jobs")
+
+STARTING_SECONDS = 30.0
+"""A process that has not put its name into the file by then never came up."""
+SECONDS_BETWEEN_WRITES = 0.2
+NICENESS = 5
+"""Searching in the app comes before indexing when both want the processor."""
+_ID = re.compile(r"[0-9]{8}T[0-9]{6}[0-9]{6}-[0-9a-f]{6}\Z")
+
+
+class Jobs:
+    """The imports of one home, running and past. Safe to share between threads."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._lock = threading.Lock()
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start_import(self, request: ImportRequest) -> Job:
+        """Begin an import in a process of its own.
+
+        Raises:
+            CorpusNameError: the name is not allowed.
+            CorpusBusyError: a job of this home is importing into that corpus.
+            StorageError: the process could not be started.
+        """
+        check_corpus_name(request.name)
+        now = _now()
+        job = Job(
+            id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
+            corpus=request.name,
+            path=str(request.path.expanduser().resolve()),
+            source_format=request.source_format,
+            mapping=dict(request.mapping or {}),
+            encoder=request.encoder,
+            lens=request.lens,
+            state="running",
+            progress=_NOTHING_YET,
+            started_at=now,
+            updated_at=now,
+        )
+        return self._start(job)
+
+    def resume(self, id_: str) -> Job:
+        """Run the same import again: what is stored is kept, the rest is indexed.
+
+        Raises:
+            UnknownNameError: there is no such job.
+            CorpusBusyError: it (or another job on its corpus) is still running.
+        """
+        now = _now()
+        job = replace(
+            self.job(id_),
+            state="running",
+            progress=_NOTHING_YET,
+            report=None,
+            error="",
+            remedy="",
+            started_at=now,
+            updated_at=now,
+            pid=0,
+            pid_started=None,
+            stopping=False,
+        )
+        return self._start(job)
+
+    def cancel(self, id_: str) -> None:
+        """Ask a job to stop after the batch at hand; nothing happens when it runs no more."""
+        if self.job(id_).state == "running":
+            self._flag(id_).touch()
+
+    def forget(self, id_: str) -> None:
+        """Take a job that has ended off the list. What it indexed stays."""
+        if self.job(id_).state == "running":
+            raise BadInputError("The import is still running.", "Cancel it first.")
+        for path in (self._file(id_), self._flag(id_), self._log(id_)):
+            path.unlink(missing_ok=True)
+        self._children.pop(id_, None)
+
+    def list(self) -> list[Job]:
+        """All jobs, newest first; a file that holds none is left out, with a line in the log."""
+        found = []
+        for path in self._home.jobs.glob("*.json"):
+            try:
+                found.append(self.job(path.stem))
+            except (ValueError, OSError) as error:
+                log.warning("Left out of the list of imports: %s", error)
+            except UnknownNameError:
+                continue  # forgotten while we looked
+        return sorted(found, key=lambda job: (job.started_at, job.id), reverse=True)
+
+    def job(self, id_: str) -> Job:
+        """One job as it is now, or UnknownNameError."""
+        if not _ID.match(id_):
+            raise UnknownNameError(f"There is no import '{id_}'.")
+        try:
+            job = read_job(self._file(id_))
+        except FileNotFoundError as error:
+            raise UnknownNameError(f"There is no import '{id_}'.") from error
+        if job.state != "running":
+            return job
+        if not self._runs(job):
+            # It may have ended between the two looks: then the file has its last word by now.
+            job = read_job(self._file(id_))
+            return job if job.state != "running" else _interrupted(job)
+        return replace(job, stopping=self._flag(id_).exists())
+
+    def running(self, corpus: str) -> Job | None:
+        """The job that is importing into a corpus, None when there is none."""
+        return next((j for j in self.list() if j.corpus == corpus and j.state == "running"), None)
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _start(self, job: Job) -> Job:
+        # The corpus's own lock keeps other processes out, but only once they have read the
+        # whole source: two clicks on "Index" should hear of it at once.
+        with self._lock:
+            if self.running(job.corpus) is not None:
+                raise CorpusBusyError(
+                    f"The corpus '{job.corpus}' is being indexed.",
+                    "Wait until it is done, or cancel it.",
+                )
+            try:
+                self._flag(job.id).unlink(missing_ok=True)
+                write_job(self._file(job.id), job)
+                self._children[job.id] = self._spawn(job.id)
+            except OSError as error:
+                raise StorageError(
+                    f"The import could not be started: {error.strerror or error}.",
+                    f"Check that {self._home.jobs} can be written to.",
+                ) from error
+        return job
+
+    def _spawn(self, id_: str) -> subprocess.Popen[bytes]:
+        with self._log(id_).open("ab") as out:
+            return subprocess.Popen(
+                [sys.executable, "-m", "engine.jobs", str(self._file(id_))],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                cwd=ROOT,
+                env={**os.environ, "SEEDLENS_HOME": str(self._home.root.resolve())},
+                start_new_session=True,  # Ctrl-C in the app's terminal is not meant for it
+            )
+
+    def _runs(self, job: Job) -> bool:
+        child = self._children.get(job.id)
+        if child is not None:
+            return child.poll() is None  # asking also buries a child that has ended
+        if job.pid:
+            return process_runs(job.pid, job.pid_started)
+        waited = datetime.now(UTC) - datetime.fromisoformat(job.updated_at)
+        return waited.total_seconds() < STARTING_SECONDS
+
+    def _file(self, id_: str) -> Path:
+        return self._home.jobs.resolve() / f"{id_}.json"
+
+    def _flag(self, id_: str) -> Path:
+        return stop_flag(self._file(id_))
+
+    def _log(self, id_: str) -> Path:
+        return self._file(id_).with_suffix(".log")
+
+
+_NOTHING_YET = Progress("checking", 0, 0, 0.0)
+
+
+def stop_flag(file: Path) -> Path:
+    """The file whose being there asks a job to stop."""
+    return file.with_suffix(".stop")
+
+
+def _interrupted(job: Job) -> Job:
+    return replace(
+        job,
+        state="interrupted",
+        error="The import was interrupted: its process ended before it was done.",
+        remedy="Resume goes on where it stopped.",
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+# -- the process -------------------------------------------------------------------------
+
+
+@dataclass
+class Note:
+    """Writes the state of a job to its file, a few times a second at most."""
+
+    file: Path
+    job: Job
+    _written: float = field(default=0.0)
+
+    def tell(self, progress: Progress) -> None:
+        """Note how far the import is."""
+        new_phase = progress.phase != self.job.progress.phase
+        self.job = replace(self.job, progress=progress)
+        if new_phase or time.monotonic() - self._written >= SECONDS_BETWEEN_WRITES:
+            self.write()
+
+    def write(self) -> None:
+        """Put the job into its file; a disk that is full is the import's to report, not ours."""
+        self.job = replace(self.job, updated_at=_now())
+        try:
+            write_job(self.file, self.job)
+        except OSError as error:
+            log.warning("The progress could not be noted: %s", error)
+        self._written = time.monotonic()
+
+
+def work(note: Note, stopped: Callable[[], bool]) -> Job:
+    """Do the import of a job and note its outcome, whatever it is."""
+    job = note.job
+    try:
+        # Late: the databases take seconds to load, and the file should have our pid by then.
+        from engine.explorer import Explorer
+
+        request = ImportRequest(
+            path=Path(job.path),
+            name=job.corpus,
+            source_format=job.source_format,
+            mapping=job.mapping,
+            encoder=job.encoder,
+            lens=job.lens,
+        )
+        report = Explorer().import_documents(request, note.tell, stopped)
+        state: JobState = "cancelled" if report.cancelled else "done"
+        note.job = replace(note.job, state=state, report=report)
+    except SeedLensError as error:
+        note.job = replace(note.job, state="failed", error=error.message, remedy=error.remedy)
+    except Exception as error:
+        log.exception("The import failed in a way that SeedLens does not know")
+        note.job = replace(
+            note.job,
+            state="failed",
+            error=f"Something went wrong in SeedLens itself ({type(error).__name__}).",
+            remedy=f"The details are in {note.file.with_suffix('.log')}.",
+        )
+    stop_flag(note.file).unlink(missing_ok=True)
+    note.write()
+    return note.job
+
+
+def main(file: Path) -> int:
+    """Run the job in ``file``; the exit status is 0 when it is done or was cancelled."""
+    asked = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked.set())
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    pid = os.getpid()
+    note = Note(file, replace(read_job(file), pid=pid, pid_started=process_started(pid)))
+    note.write()
+    job = work(note, lambda: asked.is_set() or stop_flag(file).exists())
+    return 1 if job.state == "failed" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

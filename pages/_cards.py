@@ -1,0 +1,197 @@
+"""The seed card and the result list: components that get plain data and show it as text."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from engine.types import Document, Evidence, Lens, Result, SearchResults, Span
+from pages._shared import ASSETS
+
+GRADES = ("not alike", "related", "alike", "just what I seek")
+"""What the grades 0 to 3 mean when nobody defined them otherwise."""
+Event = Callable[[Mapping[str, Any]], None]
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / "components" / name).read_text("utf-8")
+
+
+def _component(name: str) -> Any:
+    return st.components.v2.component(
+        f"seedlens_{name}",
+        html='<div class="root"></div>',
+        css=_asset("common.css") + _asset(f"{name}.css"),
+        js=_asset(f"{name}.js"),
+    )
+
+
+_SEED = _component("seed")
+_RESULTS = _component("results")
+
+
+def _listen(key: str, event: str, do: Event) -> Callable[[], None]:
+    def callback() -> None:
+        value = st.session_state[key].get(event)
+        if value:
+            do(value)
+
+    return callback
+
+
+def _dark() -> bool:
+    return st.context.theme.type == "dark"
+
+
+def _letter(role: int | None, lens: Lens) -> str:
+    return "·" if role is None else lens.aspects[role].letter
+
+
+def _meta(document: Document) -> str:
+    """Year, authors and venue in one line."""
+    people = document.authors
+    names = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
+    venue = str(document.metadata.get("venue") or "")
+    return " · ".join(p for p in (str(document.year or ""), names, venue) if p)
+
+
+def _sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
+    return [
+        {"text": s.text, "role": s.role, "letter": _letter(s.role, lens)}
+        for s in document.sentences
+    ]
+
+
+def seed_card(
+    found: SearchResults, lens: Lens, *, on_aspect: Event, on_focus: Event, key: str
+) -> None:
+    """The seed with its sentences by role; a role is clicked to make it the aspect."""
+    seed, query = found.seed, found.query
+    _SEED(
+        key=key,
+        data={
+            "pasted": query.text is not None,
+            "title": seed.title,
+            "meta": _meta(seed),
+            "aspect": "" if query.focus else query.aspect or "",
+            "aspects": [
+                {"key": a.key, "name": a.name, "letter": a.letter, "definition": a.definition}
+                for a in lens.aspects
+            ],
+            "sentences": _sentences(seed, lens),
+            "weights": [round(w, 3) for w in found.weights],
+            "focus": list(query.focus),
+            "dark": _dark(),
+        },
+        on_aspect_change=_listen(key, "aspect", on_aspect),
+        on_focus_change=_listen(key, "focus", on_focus),
+    )
+
+
+def result_list(
+    found: SearchResults,
+    lens: Lens,
+    *,
+    grades: Mapping[str, int],
+    kept: set[str],
+    search: str,
+    reads_aspect: bool,
+    on: Mapping[str, Event],
+    key: str,
+) -> None:
+    """Ranked documents with evidence.
+
+    Args:
+        search: names the search; what is unfolded stays so while it is the same.
+        on: what to do on ``grade``, ``keep`` and ``seed``.
+    """
+    _RESULTS(
+        key=key,
+        data={
+            "search": search,
+            "reads_aspect": reads_aspect and found.obedience is not None,
+            "grades": list(GRADES),
+            "graded": {r.doc_id: grades[r.doc_id] for r in found.results if r.doc_id in grades},
+            "kept": [r.doc_id for r in found.results if r.doc_id in kept],
+            "results": [_result(r, lens) for r in found.results],
+            "dark": _dark(),
+        },
+        **{f"on_{name}_change": _listen(key, name, do) for name, do in on.items()},
+    )
+
+
+def _result(result: Result, lens: Lens) -> dict[str, Any]:
+    document = result.document
+    return {
+        "rank": result.rank,
+        "doc_id": document.doc_id,
+        "title": document.title or _shortened(document.text),
+        "meta": _meta(document),
+        "rank_change": result.rank_change,
+        "evidence": [_evidence(e, lens) for e in result.evidence],
+        "explanation": result.explanation,
+        "sentences": _sentences(document, lens),
+    }
+
+
+def _evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:
+    return {
+        "seed_text": evidence.seed_text,
+        "doc_text": evidence.doc_text,
+        "seed_marks": _within(evidence.seed_marks, evidence.seed_span),
+        "doc_marks": _within(evidence.doc_marks, evidence.doc_span),
+        "seed_role": evidence.seed_role,
+        "role": evidence.role,
+        "seed_letter": _letter(evidence.seed_role, lens),
+        "letter": _letter(evidence.role, lens),
+        "score": round(evidence.score, 3),
+    }
+
+
+def _within(marks: tuple[Span, ...], passage: Span) -> list[list[int]]:
+    return [[a - passage[0], b - passage[0]] for a, b in marks]
+
+
+def _shortened(text: str, length: int = 110) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def header(found: SearchResults) -> None:
+    """One line about the ranking: how much of it is shown, by which system, how fast."""
+    query = found.query
+    first = query.offset + 1 if found.results else 0
+    last = query.offset + len(found.results)
+    more = " (ranked to this depth)" if found.truncated else ""
+    parts = [
+        f"<strong>{first}–{last}</strong> of {found.total:,}{more}",
+        f'<span class="sl-dim">{html.escape(query.system)}</span>',
+        f'<span class="sl-dim">{found.seconds * 1000:.0f} ms</span>',
+    ]
+    st.html(f'<div class="sl-head">{"".join(f"<span>{p}</span>" for p in parts)}</div>')
+
+
+def obedience(found: SearchResults, reads_aspect: bool) -> None:
+    """How far the aspect changed the top of the ranking, said plainly."""
+    share = found.obedience
+    if share is None:
+        return
+    count = round(share * min(20, found.total))
+    if not reads_aspect:
+        words = "This system does not read the aspect: the ranking is the same without it."
+    elif count == 0:
+        words = "This aspect changes almost nothing: the same documents lead without it."
+    else:
+        words = f"{count} of the top {min(20, found.total)} are here because of the aspect."
+    tip = (
+        "Share of the top 20 that is not among the top 20 of the same search without an aspect. "
+        "It says how much the ranking moved, not whether it moved rightly."
+    )
+    st.html(
+        f'<div class="sl-head" title="{html.escape(tip, quote=True)}">'
+        f'<span>Obedience <span class="sl-meter" role="img" aria-label="{share:.0%}">'
+        f'<span style="width:{share:.0%}"></span></span></span><span>{words}</span></div>'
+    )

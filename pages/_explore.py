@@ -1,0 +1,275 @@
+"""The controls of the Explore page. Each writes the view back into the URL, nothing else."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types import Document, Lens, Query
+from pages._shared import engine, error_boundary
+from pages._view import DEFAULT, View, filters_of, write_view
+
+BROWSE_PAGE = 10
+
+
+def start_view(explorer: Explorer, view: View, names: list[str]) -> View:
+    """Fill in what a first visit leaves open: a corpus, a good seed, an aspect, a trail."""
+    if not view.corpus:
+        corpus = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
+        view = replace(view, corpus=corpus)
+    if not view.seed and not view.text_id:
+        seed, aspect = explorer.starting_point(view.corpus)
+        view = replace(view, seed=seed, aspect=view.aspect or aspect)
+    if not view.trail:
+        view = replace(view, trail=secrets.token_urlsafe(9))
+    write_view(view)
+    return view
+
+
+def corpus_box(view: View, names: list[str]) -> None:
+    """Which corpus to explore."""
+
+    def change() -> None:
+        write_view(View(corpus=st.session_state["explore_corpus"], trail=view.trail))
+
+    st.session_state["explore_corpus"] = view.corpus
+    st.selectbox("Corpus", names, key="explore_corpus", on_change=change)
+
+
+def reseed(view: View, doc_id: str) -> None:
+    """Start from another document, keeping how to rank."""
+    write_view(replace(view, seed=doc_id, text_id="", focus=(), page=1))
+
+
+def seed_finder(explorer: Explorer, view: View) -> None:
+    """Three ways to a seed: type a title, page through the corpus, or paste a text."""
+    with st.popover("Choose another seed", width="stretch"):
+        by_title, browse, paste = st.tabs(["By title", "Browse", "Paste a text"])
+        with by_title, error_boundary():
+            _by_title(explorer, view)
+        with browse, error_boundary():
+            _browse(explorer, view)
+        with paste, error_boundary():
+            _paste(explorer, view)
+
+
+def _by_title(explorer: Explorer, view: View) -> None:
+    words = st.text_input(
+        "Words of the title",
+        key="explore_title",
+        live="250ms",
+        placeholder="Words of the title, in any order, or an id",
+    )
+    if not words.strip():
+        st.caption("The list narrows as you type.")
+        return
+    found = explorer.find_titles(view.corpus, words)
+    if not found:
+        st.caption("No title has all these words. Try fewer, or Browse.")
+    _choices(found, view, "explore_found")
+
+
+def _browse(explorer: Explorer, view: View) -> None:
+    total = explorer.corpus(view.corpus).documents
+    pages = max(1, -(-total // BROWSE_PAGE))
+    page = st.pagination(pages, key="explore_browse") if pages > 1 else 1
+    documents = explorer.browse(view.corpus, (page - 1) * BROWSE_PAGE, BROWSE_PAGE)
+    _choices(documents, view, "explore_browsed")
+
+
+def _choices(documents: list[Document], view: View, key: str) -> None:
+    """One button a document. Labels are Markdown in Streamlit, so titles are escaped."""
+    for i, document in enumerate(documents):
+        year = f" ({document.year})" if document.year else ""
+        label = escape_label((document.title or document.text[:100]) + year)
+        st.button(
+            label,
+            key=f"{key}_{i}_{document.doc_id}",
+            on_click=reseed,
+            args=(view, document.doc_id),
+            type="tertiary",
+            width="stretch",
+        )
+
+
+def escape_label(text: str) -> str:
+    """Words that a widget label shows as they are."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|~$:<>" else c for c in " ".join(text.split()))
+
+
+def _paste(explorer: Explorer, view: View) -> None:
+    text = st.text_area("Text to start from", key="explore_paste", height=180)
+
+    def use() -> None:
+        pasted = st.session_state["explore_paste"]
+        if pasted.strip():
+            text_id = explorer.put_text(pasted)
+            write_view(replace(view, seed="", text_id=text_id, focus=(), page=1))
+
+    st.button("Start from this text", on_click=use, disabled=not text.strip(), key="explore_use")
+
+
+def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
+    """Instruction, steer, system and filters."""
+
+    def change() -> None:
+        state = st.session_state
+        write_view(
+            replace(
+                view,
+                instruction=state["explore_instruction"].strip(),
+                steer=state["explore_steer"] / 100,
+                system=state["explore_system"],
+                year_from=state["explore_from"].strip(),
+                year_to=state["explore_to"].strip(),
+                where=state["explore_where"].strip(),
+                page=1,
+            )
+        )
+
+    st.session_state.update(
+        explore_instruction=view.instruction,
+        explore_steer=round(view.steer * 100),
+        explore_system=view.system if view.system in explorer.systems else DEFAULT.system,
+        explore_from=view.year_from,
+        explore_to=view.year_to,
+        explore_where=view.where,
+    )
+    _instruction(view, lens, change)
+    st.slider(
+        "Steer: whole document to aspect only", 0, 100, step=5, format="%d %%",
+        key="explore_steer", on_change=change, disabled=view.system != "aspect",
+        help="How far the aspect outweighs the whole document. Higher obeys more; past a point "
+        "it costs relevance. Only the system “aspect” reads it.",
+    )  # fmt: skip
+    st.selectbox(
+        "System", explorer.systems, key="explore_system", on_change=change,
+        help="aspect: document and aspect vectors, weighed by steer. dense: one vector a "
+        "document. late-interaction: token by token. bm25: words. hybrid: bm25 and dense, "
+        "fused by rank. Only aspect reads the aspect.",
+    )  # fmt: skip
+    with st.expander("Filters", expanded=bool(view.year_from or view.year_to or view.where)):
+        left, right = st.columns(2)
+        left.text_input("From year", key="explore_from", on_change=change)
+        right.text_input("To year", key="explore_to", on_change=change)
+        st.text_input(
+            "Fields", key="explore_where", on_change=change, placeholder="venue=ACL; author=Ann Lee",
+            help="field=value; several are separated by semicolons, and all must hold.",
+        )  # fmt: skip
+
+
+def _instruction(view: View, lens: Lens, change: object) -> None:
+    presets = {a.instruction: a for a in lens.aspects}
+
+    def preset() -> None:
+        aspect = presets.get(st.session_state["explore_preset"])
+        if aspect is not None:
+            write_view(replace(view, aspect=aspect.key, instruction="", focus=(), page=1))
+
+    current = next((a.instruction for a in lens.aspects if a.key == view.aspect), None)
+    st.session_state["explore_preset"] = current
+    st.selectbox(
+        "What should be alike", list(presets), index=None, key="explore_preset",
+        on_change=preset, placeholder="Choose a wording, or click a role above",
+    )  # fmt: skip
+    st.text_input(
+        "In your own words", key="explore_instruction", on_change=change,
+        placeholder="such as: trained without labelled data",
+        help="Your wording shifts weight among the seed's sentences of the aspect; without an "
+        "aspect, it chooses one by the aspects' definitions. The weights show on the seed.",
+    )  # fmt: skip
+
+
+def trail_bar(explorer: Explorer, view: View, query: Query) -> None:
+    """The breadcrumb of seeds, the link to this search, and the export of the trail."""
+    steps = explorer.trail(view.trail)
+    if not steps or steps[-1] != query:
+        steps = [*steps, query]  # this search is stored once its results are shown
+    steps = _seeds_in_order(steps)
+    kept = explorer.kept(view.trail)
+    left, middle, right = st.columns([8, 1.2, 1.7], vertical_alignment="center")
+    with left, st.container(horizontal=True, gap="small", key="explore_trail"):
+        for position, query in list(enumerate(steps))[-6:]:
+            st.button(
+                escape_label(_step_name(explorer, query)),
+                key=f"explore_step_{position}",
+                on_click=_go_back,
+                args=(view, query),
+                type="tertiary",
+                disabled=position == len(steps) - 1,
+            )
+    with middle, st.popover("Share", width="stretch"):
+        st.caption("This search as a link; add it to the address of your SeedLens.")
+        st.code(view.link(), language=None, wrap_lines=True)
+    with right, st.popover(f"Trail · {len(kept)} kept", width="stretch"):
+        _exports(explorer, view.trail)
+
+
+def pages_bar(view: View, total: int, size: int) -> None:
+    """Pages of the ranking; deep ones are better reached by filters."""
+    pages = -(-total // size)
+    if pages < 2:
+        return
+
+    # The key names the search and the page, so that the URL decides which page is shown.
+    key = f"explore_page_{view.link()}"
+
+    def turn() -> None:
+        write_view(replace(view, page=st.session_state[key]))
+
+    st.pagination(pages, default=min(view.page, pages), key=key, on_change=turn)
+
+
+def _seeds_in_order(steps: list[Query]) -> list[Query]:
+    """The last step of each run of the same seed: settings change often, seeds tell the story."""
+    return [
+        query
+        for i, query in enumerate(steps)
+        if i + 1 == len(steps) or (steps[i + 1].seed, steps[i + 1].text) != (query.seed, query.text)
+    ]
+
+
+def _step_name(explorer: Explorer, query: Query) -> str:
+    title = explorer.seed_title(query)
+    return title if len(title) <= 34 else title[:33].rstrip() + "…"
+
+
+def _go_back(view: View, query: Query) -> None:
+    year_from, year_to, where = filters_of(query)
+    write_view(
+        View(
+            corpus=query.corpus,
+            seed=query.seed or "",
+            text_id=engine().put_text(query.text) if query.text else "",
+            aspect=query.aspect or "",
+            focus=query.focus,
+            instruction=query.instruction or "",
+            system=query.system,
+            steer=query.steer,
+            year_from=year_from,
+            year_to=year_to,
+            where=where,
+            trail=view.trail,
+        )
+    )
+
+
+def _exports(explorer: Explorer, trail: str) -> None:
+    st.caption("The searches of this trail and the documents you kept.")
+    for name, label, suffix in (
+        ("markdown", "Markdown", "md"),
+        ("bibtex", "BibTeX (kept documents)", "bib"),
+        ("jsonl", "JSONL", "jsonl"),
+    ):
+        st.download_button(
+            label,
+            data=lambda name=name: explorer.export_trail(trail, name).encode(),
+            file_name=f"seedlens-trail.{suffix}",
+            mime="text/plain",
+            key=f"explore_export_{name}",
+            on_click="ignore",
+            width="stretch",
+        )

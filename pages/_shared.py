@@ -1,0 +1,72 @@
+"""What all pages share: the cached engine, the error boundary, the style."""
+
+from __future__ import annotations
+
+import gc
+import html
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+log = logging.getLogger("seedlens")
+
+
+@st.cache_resource(show_spinner=False)
+def engine() -> Explorer:
+    """The engine, one for all sessions."""
+    explorer = Explorer()
+    explorer.start()
+    return explorer
+
+
+def warm_up() -> None:
+    """Load what the first searches need, then keep the garbage collector off it.
+
+    Streamlit collects all generations after every script run; with half a million objects
+    of torch alive that takes 300 ms, so they are frozen once they are there.
+    """
+    try:
+        engine().warm_up()
+    except SeedLensError:
+        log.exception("Warming up failed; the pages will say why.")
+    gc.collect()
+    gc.freeze()
+
+
+@contextmanager
+def error_boundary() -> Iterator[None]:
+    """Show our errors as a message that says what to do; let the rest of the page stand."""
+    try:
+        yield
+    except SeedLensError as error:
+        show_error(error)
+    except Exception:
+        log.exception("Unexpected error on a page")
+        note("Something went wrong in SeedLens itself; the log in the terminal has the details.",
+             "Reload the page. What you judged and kept is stored.", kind="error")  # fmt: skip
+
+
+def show_error(error: SeedLensError) -> None:
+    """One error with its remedy."""
+    note(error.message, error.remedy, kind="error")
+
+
+def note(message: str, remedy: str = "", kind: str = "note") -> None:
+    """A message box. Its words may come from documents, so they are escaped, never Markdown."""
+    role = "alert" if kind == "error" else "status"
+    st.html(
+        f'<div class="sl-note sl-{kind}" role="{role}"><strong>{html.escape(message)}</strong> '
+        f"{html.escape(remedy)}</div>"
+    )
+
+
+def apply_style() -> None:
+    """The style sheet that Streamlit's theme cannot express."""
+    st.html(ASSETS / "style.css")

@@ -1,0 +1,125 @@
+"""What the Explore page shows, as the URL has it: the one source of truth of its state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types import PAGE_SIZE, Filter, Query
+
+DEFAULT = Query("")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A query, the page of results, and the trail it belongs to.
+
+    ``text_id`` names a pasted seed; the text itself is in the ledger.
+    """
+
+    corpus: str = ""
+    seed: str = ""
+    text_id: str = ""
+    aspect: str = ""
+    focus: tuple[int, ...] = ()
+    instruction: str = ""
+    system: str = DEFAULT.system
+    steer: float = DEFAULT.steer
+    year_from: str = ""
+    year_to: str = ""
+    where: str = ""
+    page: int = 1
+    trail: str = ""
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters, defaults left out."""
+        found = {
+            "corpus": self.corpus,
+            "seed": self.seed,
+            "text": self.text_id,
+            "aspect": self.aspect,
+            "focus": ",".join(map(str, self.focus)),
+            "q": self.instruction,
+            "system": "" if self.system == DEFAULT.system else self.system,
+            "steer": "" if self.steer == DEFAULT.steer else f"{self.steer:g}",
+            "from": self.year_from,
+            "to": self.year_to,
+            "where": self.where,
+            "page": "" if self.page == 1 else str(self.page),
+            "trail": self.trail,
+        }
+        return {k: v for k, v in found.items() if v}
+
+    def link(self) -> str:
+        """The query part of a link that others can open: without the trail."""
+        return "?" + urlencode(replace(self, trail="").to_params())
+
+    def to_query(self, explorer: Explorer) -> Query:
+        """The search that the view asks for; BadInputError for filters that cannot be read."""
+        filters = [explorer.parse_filter(f"year>={self.year_from}")] if self.year_from else []
+        filters += [explorer.parse_filter(f"year<={self.year_to}")] if self.year_to else []
+        filters += [explorer.parse_filter(part) for part in _split(self.where)]
+        return Query(
+            corpus=self.corpus,
+            seed=self.seed or None,
+            text=explorer.text(self.text_id) if self.text_id else None,
+            aspect=self.aspect or None,
+            instruction=self.instruction or None,
+            focus=self.focus,
+            system=self.system,
+            steer=self.steer,
+            offset=(self.page - 1) * PAGE_SIZE,
+            filters=tuple(filters),
+        )
+
+
+def _split(where: str) -> list[str]:
+    return [part for part in (p.strip() for p in where.split(";")) if part]
+
+
+def read_view() -> View:
+    """The view of the URL.
+
+    Raises:
+        BadInputError: a parameter that cannot be read, named.
+    """
+    params = st.query_params
+    try:
+        return View(
+            corpus=params.get("corpus", ""),
+            seed=params.get("seed", ""),
+            text_id=params.get("text", ""),
+            aspect=params.get("aspect", ""),
+            focus=tuple(int(i) for i in params.get("focus", "").split(",") if i),
+            instruction=params.get("q", ""),
+            system=params.get("system", DEFAULT.system),
+            steer=float(params.get("steer", DEFAULT.steer)),
+            year_from=params.get("from", ""),
+            year_to=params.get("to", ""),
+            where=params.get("where", ""),
+            page=max(1, int(params.get("page", 1))),
+            trail=params.get("trail", ""),
+        )
+    except ValueError as error:
+        raise BadInputError(
+            f"This link cannot be read: {error}.", "Open the page without it and start again."
+        ) from error
+
+
+def write_view(view: View) -> None:
+    """Put a view into the URL; the browser's back button brings the former one back."""
+    st.query_params.from_dict(view.to_params())
+
+
+def filters_of(query: Query) -> tuple[str, str, str]:
+    """Year from, year to and the other filters of a query, as the page's fields hold them."""
+
+    def year(op: str) -> str:
+        return next((f.value for f in query.filters if (f.field, f.op) == ("year", op)), "")
+
+    others: list[Filter] = [f for f in query.filters if f.field != "year" or f.op == "="]
+    return year(">="), year("<="), "; ".join(map(str, others))

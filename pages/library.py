@@ -1,0 +1,36 @@
+"""Library: the corpora that are here, adding documents, and imports under way."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._corpora import act, corpora_list, problem, undo_list
+from pages._imports import add_documents
+from pages._jobs import jobs_section
+from pages._shared import engine, error_boundary
+
+with error_boundary():
+    explorer = engine()
+    corpora = explorer.corpora()
+    running = {job.corpus: job for job in explorer.jobs.list() if job.state == "running"}
+
+    st.header("Your corpora", anchor=False)
+    problem("corpora")
+    if corpora:
+        corpora_list(explorer, corpora, running)
+    elif not running:
+        st.html(
+            '<div class="sl-empty">No corpus yet. Add your own documents below, '
+            "or begin with the demo: 360 invented research abstracts.</div>"
+        )
+        st.button(
+            "Index the demo",
+            key="library_demo",
+            on_click=act,
+            args=("corpora", explorer.start_demo),
+        )
+    undo_list(explorer)
+
+    st.header("Add documents", anchor=False)
+    add_documents(explorer, {info.name: info.documents for info in corpora}, set(running))
+    jobs_section(explorer)

@@ -1,0 +1,147 @@
+"""Opening the ledger's file: one process at a time, errors as ours, unchanged reads remembered.
+
+DuckDB's own lock loses acknowledged rows when several processes write in turn, so every
+access, reading too, holds an OS file lock around open, transaction and close.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import duckdb
+from filelock import FileLock, Timeout
+
+from storage.errors import LedgerBusyError, StorageError, StorageFullError
+from storage.migrations import migrate, transaction
+
+Value = TypeVar("Value")
+Signature = tuple[int, int, int]
+
+POLL_SECONDS = 0.01
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,  # the queries are small: starting threads would cost more than they do
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "enable_external_access": False,
+}
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_WORDS = (*map(os.strerror, FULL), "not enough space on the disk")
+# DuckDB's words when a program that knows nothing of our lock has the file open (Unix, Windows).
+LOCKED_WORDS = ("Could not set lock on file", "used by another process")
+
+
+MOST_REMEMBERED = 512
+
+
+class LedgerFile:
+    """The file behind a ledger; see :class:`storage.ledger.Ledger` for arguments and errors."""
+
+    def __init__(self, path: Path, wait_seconds: float) -> None:
+        self._path = path
+        self._wait_seconds = wait_seconds
+        self._memory: dict[Hashable, tuple[Signature, Any]] = {}
+        self._memory_lock = threading.Lock()
+
+    def remembered(
+        self, key: Hashable, read: Callable[[duckdb.DuckDBPyConnection], Value]
+    ) -> Value:
+        """What ``read`` finds, from memory while nobody has written to the file since.
+
+        An access costs some 25 ms, and a page asks for several things at every click.
+        """
+        signature = self._signature()
+        with self._memory_lock:
+            held = self._memory.get(key)
+        if held is not None and held[0] == signature:
+            return cast(Value, held[1])
+        with self.access() as connection:
+            value = read(connection)
+            # Still under the lock: what was read belongs to this state of the file.
+            signature = self._signature()
+        with self._memory_lock:
+            if len(self._memory) >= MOST_REMEMBERED:
+                self._memory.clear()
+            self._memory[key] = (signature, value)
+        return value
+
+    def _signature(self) -> Signature:
+        """Changes with every write: time, size and identity of the file."""
+        try:
+            found = self._path.stat()
+        except OSError:  # missing, or unreadable: opening it will say which
+            return (0, 0, 0)
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+    @contextmanager
+    def access(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """One transaction on the up-to-date ledger, alone among all threads and processes."""
+        deadline = time.monotonic() + self._wait_seconds
+        # A lock object of its own per access, so that threads exclude one another as well.
+        lock = FileLock(f"{self._path}.lock", timeout=self._wait_seconds)
+        try:
+            with lock.acquire(poll_interval=POLL_SECONDS):
+                if not self._path.exists():
+                    self._create(deadline)
+                with closing(_connect(self._path, deadline)) as connection:
+                    migrate(connection)
+                    with transaction(connection):
+                        yield connection
+        except Timeout as e:
+            raise self._busy() from e
+        except (duckdb.Error, OSError) as e:
+            raise self._explained(e) from e
+
+    def _create(self, deadline: float) -> None:
+        """Make the file beside its place and move it there: a crash never leaves half of one."""
+        new = self._path.with_name(f"{self._path.name}.new")
+        for stale in (new, new.with_name(f"{new.name}.wal")):
+            stale.unlink(missing_ok=True)
+        with closing(_connect(new, deadline)) as connection:
+            migrate(connection)
+        new.replace(self._path)
+
+    def _busy(self) -> LedgerBusyError:
+        return LedgerBusyError(
+            f"The ledger {self._path} stayed locked by another process for "
+            f"{self._wait_seconds:g} s; nothing was changed.",
+            "Try again. If it stays so, close other programs that have this file open.",
+        )
+
+    def _explained(self, error: duckdb.Error | OSError) -> StorageError:
+        detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        if any(words in str(error) for words in LOCKED_WORDS):
+            return self._busy()
+        if any(words in str(error) for words in FULL_WORDS):
+            return StorageFullError(
+                f"There is no room to write to the ledger {self._path}: {detail}",
+                "Free some space on that disk and try again. What was stored before is intact.",
+            )
+        if isinstance(error, (duckdb.InvalidInputException, duckdb.DataError)):
+            return StorageError(
+                f"The ledger {self._path} cannot hold this value: {detail}",
+                "Correct the value. Nothing was changed.",
+            )
+        return StorageError(
+            f"The ledger {self._path} cannot be read or written: {detail}",
+            "SeedLens left the file as it is. Check its permissions; if it is damaged, put a "
+            "backup in its place, or move it away to start a new one.",
+        )
+
+
+def _connect(path: Path, deadline: float) -> duckdb.DuckDBPyConnection:
+    """Open the file, waiting for programs that have it open without taking our lock."""
+    while True:
+        try:
+            return duckdb.connect(str(path), config=CONFIG)
+        except duckdb.IOException as e:
+            locked = any(words in str(e) for words in LOCKED_WORDS)
+            if not locked or time.monotonic() >= deadline:
+                raise
+            time.sleep(POLL_SECONDS)

