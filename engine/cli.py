@@ -38,7 +38,7 @@ class SeedLensGroup(click.Group):
         except ValidationError as error:
             problem = error.errors()[0]
             name = "_".join(map(str, problem["loc"])).upper()
-            _fail(f"The setting SEEDLENS_{name} cannot be used: {problem['msg']}.")
+            _fail(f"SEEDLENS_{name} cannot be '{problem['input']}': {problem['msg']}.")
 
 
 def _fail(message: str) -> NoReturn:
@@ -103,6 +103,9 @@ def import_(
     from engine.importing import ImportRequest
     from engine.reports import import_report
 
+    if encoder and Path(encoder).expanduser().is_dir():
+        # A corpus remembers where its model is, whatever folder the next command runs in.
+        encoder = str(Path(encoder).expanduser().resolve())
     request = ImportRequest(path, name, source_format, dict(map(_pair, mapping)), encoder)
     explorer = _explorer()
     with _progress() as tell, _stop_requested() as stopped:
@@ -297,7 +300,11 @@ def evaluate(
     from engine.reports import evaluation_report
 
     collection = read_collection(path)
-    names = list(dict.fromkeys(s.strip() for s in systems.split(",") if s.strip()))
+    names = _system_names(systems)
+    if steer is not None and not 0.0 <= steer <= 1.0:
+        raise BadInputError(f"steer is {steer}.", "Give a number from 0 to 1.")
+    if run_out is not None:
+        _make_folder(run_out)
     explorer = _explorer()
     with _progress() as tell:
         name = corpus or explorer.import_collection(collection, tell)
@@ -307,13 +314,32 @@ def evaluate(
     with bar:
         found = run(searcher, collection, names, steer=steer, on_query=bar.update)
     if run_out is not None:
-        run_out.mkdir(parents=True, exist_ok=True)
         for system, rankings in found.rankings.items():
             write_run(rankings, run_out / f"{system}.run", system)
     if as_json:
         _print_json(evaluation_report(found))
     else:
         _print_evaluation(found)
+
+
+def _system_names(text: str) -> list[str]:
+    """Checked before anything is indexed."""
+    from engine.retrieve import find_system
+
+    names = list(dict.fromkeys(s.strip() for s in text.split(",") if s.strip()))
+    if not names:
+        raise BadInputError("--systems names no system.", "Write --systems bm25,dense.")
+    return [find_system(name).name for name in names]
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInputError(
+            f"The folder {path} cannot be made: {error.strerror or error}.",
+            "Give a folder that you can write to.",
+        ) from error
 
 
 def _print_evaluation(found: Evaluation) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +34,9 @@ TEXT_COLUMNS = [
     *("sentence_starts", "sentence_ends", "roles"),
 ]
 PASSAGE_COLUMNS = ["sentence_vectors", "token_vectors", "token_starts", "token_ends"]
+RARITY_SAMPLE = 1000
+"""Documents in which words are counted, to tell telling words from common ones."""
+_WORD = re.compile(r"\w+")
 EXACT_BELOW = 20_000
 """Scopes up to this many documents are scored exactly even when the corpus is not resident."""
 
@@ -69,6 +75,7 @@ class OpenCorpus:
             np.argsort(np.argsort(np.array(ids, dtype=object))) if ids else np.array([])
         )
         self._folded: list[str] | None = None
+        self._word_counts: Counter[str] | None = None
         self._resident: dict[str, FloatArray] = {}
         self.resident = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects)) <= resident_bytes
 
@@ -120,6 +127,23 @@ class OpenCorpus:
         rows.sort(key=lambda i: (len(self.titles[i]), self.doc_ids[i]))
         exact = [self.row_of[words.strip()]] if words.strip() in self.row_of else []
         return [self.doc_ids[i] for i in dict.fromkeys([*exact, *rows])][:limit]
+
+    def rarity(self, word: str) -> float:
+        """How rare a word is: 0 when every document has it, 1 when (almost) none has.
+
+        The inverse document frequency over the first :data:`RARITY_SAMPLE` documents,
+        divided by its maximum.
+        """
+        if self._word_counts is None:
+            self._word_counts = self._count_words()
+        counted = max(2, min(len(self), RARITY_SAMPLE))
+        return 1.0 - math.log1p(self._word_counts[word.casefold()]) / math.log1p(counted)
+
+    def _count_words(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for row in self.table.rows(self.doc_ids[:RARITY_SAMPLE], ["text"])["text"].to_pylist():
+            counts.update(set(_WORD.findall(row.casefold())))
+        return counts
 
     # -- scope -----------------------------------------------------------------------
 

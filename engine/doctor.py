@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import importlib.metadata
 import importlib.util
 import os
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 
@@ -81,12 +83,30 @@ def _endpoint() -> Check:
     url = os.environ.get("OPENAI_BASE_URL", "")
     if not url:
         return Check("LLM endpoint", False, "none (set OPENAI_BASE_URL to use one)", optional=True)
-    request = urllib.request.Request(url.rstrip("/") + "/models")  # noqa: S310 - the person's own URL
+    if (shown := _shown(url)) is None:
+        detail = f"OPENAI_BASE_URL is not a web address: {url} (write http://host:port/v1)"
+        return Check("LLM endpoint", False, detail, optional=True)
+    request = urllib.request.Request(url.rstrip("/") + "/models")  # noqa: S310 - checked above
     if key := os.environ.get("OPENAI_API_KEY"):
         request.add_header("Authorization", f"Bearer {key}")
     try:
         with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
-            return Check("LLM endpoint", True, f"{url} answers ({answer.status})", optional=True)
-    except (urllib.error.URLError, OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        return Check("LLM endpoint", False, f"{url} does not answer: {reason}", optional=True)
+            return Check("LLM endpoint", True, f"{shown} answers ({answer.status})", optional=True)
+    except urllib.error.HTTPError as error:
+        detail = f"{shown} answers {error.code} ({error.reason})"
+        if error.code in (401, 403):
+            detail += "; check OPENAI_API_KEY"
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        detail = f"{shown} does not answer: {getattr(error, 'reason', error)}"
+    return Check("LLM endpoint", False, detail, optional=True)
+
+
+def _shown(url: str) -> str | None:
+    """A web address without user and password; None when it is none."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return None
+    return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

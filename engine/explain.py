@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,30 @@ MOST_MARKS = 6
 """Words marked per passage."""
 WEAKEST_MARK = 0.5
 """Cosine below which two words in context are not shown as a match."""
+MOST_COMMON = 0.35
+"""Words rarer than this may be marked; it leaves out words that every tenth text has."""
+Rarity = Callable[[str], float]
+"""How rare a word is in the corpus: 0 in every document, 1 in hardly any."""
 _WORD = re.compile(r"\w+")
 
 
+class _Word(NamedTuple):
+    span: Span
+    vector: FloatArray
+    rarity: float
+
+
+def equally_rare(_: str) -> float:
+    """For callers who know nothing of the corpus."""
+    return 1.0
+
+
 def find_evidence(
-    seed: Seed, document: Seed, focus: Focus | None, pairs: int = MOST_PAIRS
+    seed: Seed,
+    document: Seed,
+    focus: Focus | None,
+    rarity: Rarity = equally_rare,
+    pairs: int = MOST_PAIRS,
 ) -> tuple[Evidence, ...]:
     """The best-aligned sentence pairs under the aspect, strongest first.
 
@@ -30,6 +49,7 @@ def find_evidence(
     sentence is used twice.
 
     Args:
+        rarity: how rare a word is in the corpus; common words are not marked.
         pairs: how many at most.
     """
     if not len(seed.sentences) or not len(document.sentences):
@@ -41,7 +61,7 @@ def find_evidence(
         i, j = np.unravel_index(int(strength.argmax()), strength.shape)
         if strength[i, j] <= 0:
             break
-        found.append(_pair(seed, document, int(i), int(j), float(cosine[i, j])))
+        found.append(_pair(seed, document, (int(i), int(j)), float(cosine[i, j]), rarity))
         strength[i, :] = strength[:, j] = 0.0
     return tuple(found)
 
@@ -57,9 +77,11 @@ def _weights(seed: Seed, document: Seed, focus: Focus | None) -> FloatArray:
     return np.asarray(np.outer(mine, 0.15 + 0.85 * theirs / max(float(theirs.max()), 1e-6)))
 
 
-def _pair(seed: Seed, document: Seed, i: int, j: int, score: float) -> Evidence:
-    mine, theirs = seed.document.sentences[i], document.document.sentences[j]
-    seed_marks, doc_marks = match_words(seed, mine.span, document, theirs.span)
+def _pair(
+    seed: Seed, document: Seed, at: tuple[int, int], score: float, rarity: Rarity
+) -> Evidence:
+    mine, theirs = seed.document.sentences[at[0]], document.document.sentences[at[1]]
+    seed_marks, doc_marks = match_words(seed, mine.span, document, theirs.span, rarity)
     return Evidence(
         seed_span=mine.span,
         doc_span=theirs.span,
@@ -74,53 +96,48 @@ def _pair(seed: Seed, document: Seed, i: int, j: int, score: float) -> Evidence:
 
 
 def match_words(
-    seed: Seed, seed_span: Span, document: Seed, doc_span: Span
+    seed: Seed, seed_span: Span, document: Seed, doc_span: Span, rarity: Rarity
 ) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     """Words of two passages that are each other's best match by token vector.
 
     Returns:
-        spans in the seed's text and in the document's text, in reading order; stop words
-        and single letters are left out.
+        spans in the seed's text and in the document's text, in reading order; common words
+        and single letters are left out, and of more matches than :data:`MOST_MARKS` the
+        closest pairs of the rarest words stay.
     """
-    mine, theirs = _words(seed, seed_span), _words(document, doc_span)
+    mine, theirs = _words(seed, seed_span, rarity), _words(document, doc_span, rarity)
     if not mine or not theirs:
         return (), ()
-    a = np.stack([vector for _, vector in mine])
-    b = np.stack([vector for _, vector in theirs])
+    a = np.stack([word.vector for word in mine])
+    b = np.stack([word.vector for word in theirs])
     cosine = a @ b.T
     forth, back = cosine.argmax(axis=1), cosine.argmax(axis=0)
     mutual = [
-        (float(cosine[i, j]), i, int(j))
+        (float(cosine[i, j]) * (mine[i].rarity + theirs[j].rarity), i, int(j))
         for i, j in enumerate(forth)
         if back[j] == i and cosine[i, j] >= WEAKEST_MARK
     ]
     best = sorted(mutual, reverse=True)[:MOST_MARKS]
     return (
-        tuple(sorted(mine[i][0] for _, i, _ in best)),
-        tuple(sorted(theirs[j][0] for _, _, j in best)),
+        tuple(sorted(mine[i].span for _, i, _ in best)),
+        tuple(sorted(theirs[j].span for _, _, j in best)),
     )
 
 
-@functools.lru_cache(maxsize=1)
-def _stop_words() -> frozenset[str]:
-    # Imported late: scikit-learn takes a second to load.
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
-
-
-def _words(seed: Seed, span: Span) -> list[tuple[Span, FloatArray]]:
-    """Content words of a passage with the mean of their tokens' vectors, unit length."""
+def _words(seed: Seed, span: Span, rarity: Rarity) -> list[_Word]:
+    """Telling words of a passage with the mean of their tokens' vectors, unit length."""
     starts = seed.token_spans[:, 0]
     out = []
     for match in _WORD.finditer(seed.document.text, *span):
         word = match.group()
-        if len(word) < 2 or word.casefold() in _stop_words():
+        telling = rarity(word)
+        if len(word) < 2 or telling < MOST_COMMON:
             continue
         inside = (starts >= match.start()) & (starts < match.end())
         if inside.any():
             vector = seed.tokens[inside].mean(axis=0)
-            out.append((match.span(), vector / max(float(np.linalg.norm(vector)), 1e-6)))
+            norm = max(float(np.linalg.norm(vector)), 1e-6)
+            out.append(_Word(match.span(), vector / norm, telling))
     return out
 
 

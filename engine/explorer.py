@@ -50,7 +50,7 @@ from storage.ledger import Ledger
 from storage.records import CorpusRow, JudgmentRow
 from storage.vectors import DocumentTable
 
-DEMO_SEED = "demo-0001"
+DEMO_SEED = "demo-0275"
 MOST_OPEN = 4
 """Corpora kept open at once; the one used longest ago gives way."""
 
@@ -255,7 +255,7 @@ class Explorer:
         row = self._row(name)
         with self._lock:
             held = self._open.get(name)
-            if held is not None and held.table.refresh() == held.version:
+            if held is not None and held.table.newest_version() == held.version:
                 self._open[name] = self._open.pop(name)  # the latest used goes last
                 return held
             opened = OpenCorpus(

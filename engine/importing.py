@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -17,15 +17,18 @@ from engine.encode.protocols import EMBEDDED, Encoder, EncoderSpec
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
 from engine.index import IndexRun, table_schema
 from engine.ingest import check, open_source, unique_documents
-from engine.lenses import RESEARCH, lens_to_json
+from engine.lenses import RESEARCH, lens_from_json, lens_to_json
 from engine.types import ImportReport, Lens, Mapped, Progress
 from storage.home import Home, check_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
 
-BYTES_PER_CHARACTER = 45
-"""Disk that an indexed character takes, vectors included (40 measured on abstracts)."""
+BYTES_PER_CHARACTER = 100
+"""Disk that an indexed character takes while it is indexed: 50 measured on abstracts, vectors
+included, and as much again until the fragments are compacted."""
+READERS_GRACE = timedelta(hours=1)
+"""How long a search may go on reading the corpus as it was before an import."""
 LoadEncoder = Callable[[str], Encoder]
 
 
@@ -106,6 +109,10 @@ class Importer:
     ) -> tuple[CorpusRow, Encoder]:
         """Check model and disk, then note in the ledger that indexing has begun."""
         known = self.ledger.corpus(request.name)
+        if known is not None and known.state == "deleted":
+            known = None  # its name is free
+        if known is not None:
+            self._check_lens(request, lens_from_json(known.lens))
         encoder = self.load_encoder(self._encoder_source(request, known))
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(
@@ -143,6 +150,15 @@ class Importer:
             )
         return own
 
+    def _check_lens(self, request: ImportRequest, own: Lens) -> None:
+        asked, stored = ([a.key for a in lens.aspects] for lens in (request.lens, own))
+        if asked != stored:
+            raise BadInputError(
+                f"The corpus '{request.name}' was indexed with other aspects "
+                f"({', '.join(stored)}, not {', '.join(asked)}).",
+                "Import under a new name to use another lens.",
+            )
+
     def _check_space(self, path: Path) -> None:
         files = [path] if path.is_file() else [f for f in path.iterdir() if f.is_file()]
         needed = sum(f.stat().st_size for f in files) * BYTES_PER_CHARACTER
@@ -161,7 +177,9 @@ class Importer:
             columns = vector_columns([a.key for a in lens.aspects])
             size = done.documents * spec.dimension * 4 * len(columns)
             resident = size <= self.settings.resident_megabytes * 2**20
-            table.finish([] if resident or done.documents < 256 else columns)
+            # While it is first indexed nobody searches it; later, searches may be under way.
+            grace = READERS_GRACE if row.state == "ready" else timedelta(seconds=1)
+            table.finish([] if resident or done.documents < 256 else columns, grace)
         self.ledger.put_corpus(
             replace(
                 row,

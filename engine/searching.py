@@ -165,7 +165,7 @@ class Searcher:
             if before is not None:
                 old = old_ranks.get(scored.doc_id) if reads_aspect else rank
                 change = None if old is None else old - rank
-            evidence = find_evidence(seed, found, focus)
+            evidence = find_evidence(seed, found, focus, self.corpus.rarity)
             results.append(
                 Result(
                     rank=rank,

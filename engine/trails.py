@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from bibtexparser import Library, write_string
 from bibtexparser.model import Entry, Field
-from pylatexenc.latexencode import unicode_to_latex
+from pylatexenc.latexencode import unicode_to_latex  # type: ignore[import-untyped]
 
 from engine.errors import UnknownNameError
 from engine.queries import query_to_dict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -31,6 +31,7 @@ def _component(name: str) -> Any:
 
 _SEED = _component("seed")
 _RESULTS = _component("results")
+_PICKER = _component("picker")
 
 
 def _listen(key: str, event: str, do: Event) -> Callable[[], None]:
@@ -89,6 +90,20 @@ def seed_card(
         on_aspect_change=_listen(key, "aspect", on_aspect),
         on_focus_change=_listen(key, "focus", on_focus),
     )
+
+
+def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
+    """Titles to choose one from."""
+    if documents:
+        rows = [
+            {"doc_id": d.doc_id, "title": d.title or _shortened(d.text), "year": d.year}
+            for d in documents
+        ]
+        _PICKER(
+            key=key,
+            data={"documents": rows, "dark": _dark()},
+            on_pick_change=_listen(key, "pick", on_pick),
+        )
 
 
 def result_list(
@@ -160,38 +175,40 @@ def _shortened(text: str, length: int = 110) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def header(found: SearchResults) -> None:
-    """One line about the ranking: how much of it is shown, by which system, how fast."""
+def header(found: SearchResults, reads_aspect: bool) -> None:
+    """What is shown, by which system, how fast, and how far the aspect changed it."""
     query = found.query
     first = query.offset + 1 if found.results else 0
-    last = query.offset + len(found.results)
     more = " (ranked to this depth)" if found.truncated else ""
     parts = [
-        f"<strong>{first}–{last}</strong> of {found.total:,}{more}",
+        f"<strong>{first}–{query.offset + len(found.results)}</strong> of {found.total:,}{more}",
         f'<span class="sl-dim">{html.escape(query.system)}</span>',
         f'<span class="sl-dim">{found.seconds * 1000:.0f} ms</span>',
     ]
-    st.html(f'<div class="sl-head">{"".join(f"<span>{p}</span>" for p in parts)}</div>')
+    line = "".join(f"<span>{part}</span>" for part in parts)
+    st.html(f'<div class="sl-head">{line}</div>{_obedience(found, reads_aspect)}')
 
 
-def obedience(found: SearchResults, reads_aspect: bool) -> None:
-    """How far the aspect changed the top of the ranking, said plainly."""
+OBEDIENCE = (
+    "Share of the top 20 that is not among the top 20 of the same search without an aspect. "
+    "It says how much the ranking moved, not whether it moved rightly."
+)
+
+
+def _obedience(found: SearchResults, reads_aspect: bool) -> str:
     share = found.obedience
     if share is None:
-        return
-    count = round(share * min(20, found.total))
+        return ""
+    top = min(20, found.total)
+    count = round(share * top)
     if not reads_aspect:
         words = "This system does not read the aspect: the ranking is the same without it."
     elif count == 0:
         words = "This aspect changes almost nothing: the same documents lead without it."
     else:
-        words = f"{count} of the top {min(20, found.total)} are here because of the aspect."
-    tip = (
-        "Share of the top 20 that is not among the top 20 of the same search without an aspect. "
-        "It says how much the ranking moved, not whether it moved rightly."
-    )
-    st.html(
-        f'<div class="sl-head" title="{html.escape(tip, quote=True)}">'
+        words = f"{count} of the top {top} are here because of the aspect."
+    return (
+        f'<div class="sl-head sl-obedience" title="{html.escape(OBEDIENCE, quote=True)}">'
         f'<span>Obedience <span class="sl-meter" role="img" aria-label="{share:.0%}">'
         f'<span style="width:{share:.0%}"></span></span></span><span>{words}</span></div>'
     )

@@ -17,22 +17,29 @@ from pages._shared import error_boundary
 EXPLORE = str(Path(__file__).resolve().parent / "explore.py")
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
-_WIDTHS = "2.2fr 1fr 1.8fr 1.8fr 1.6fr .8fr 1.3fr"
+_WIDTHS = "2fr minmax(4.9rem,.8fr) 1.7fr 1.6fr 1.4fr minmax(3.7rem,.7fr) minmax(5.2rem,1.1fr)"
 _GRID = f"display:grid;grid-template-columns:{_WIDTHS};gap:.2rem .9rem;font-size:.93rem;"
 _CELL = "min-width:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums;"
 
 
 def act(place: str, do: Callable[..., object], *args: object) -> None:
     """Do what a button asks for; what goes wrong is shown at ``place`` by :func:`problem`."""
+    forget_problems()
     try:
         do(*args)
     except SeedLensError as error:
         st.session_state[f"library_problem_{place}"] = error
 
 
+def forget_problems() -> None:
+    """Take away what went wrong before: something else is being done now."""
+    for place in ("corpora", "imports", "jobs"):
+        st.session_state.pop(f"library_problem_{place}", None)
+
+
 def problem(place: str) -> None:
-    """Show, once, what went wrong at ``place``."""
-    error = st.session_state.pop(f"library_problem_{place}", None)
+    """Show what went wrong at ``place``, until something else is done."""
+    error = st.session_state.get(f"library_problem_{place}")
     if error is not None:
         with error_boundary():
             raise error
@@ -59,6 +66,17 @@ def size(count: int) -> str:
     return f"{number:.1f} GB"
 
 
+def cut(text: str, most: int) -> str:
+    """The beginning of a long text, with a sign that there is more."""
+    return text if len(text) <= most else text[:most] + " …"
+
+
+def source_name(explorer: Explorer, path: str) -> str:
+    """Where documents came from: the path, or the name of the file that was uploaded."""
+    uploaded = explorer.home.uploads.resolve() in Path(path).parents
+    return f"{Path(path).name} (uploaded)" if uploaded else path
+
+
 def _cells(values: tuple[str, ...], role: str, dim: bool = False) -> str:
     cells = "".join(f'<div role="{role}" style="{_CELL}">{v}</div>' for v in values)
     opacity = "opacity:.75;" if dim else ""
@@ -76,9 +94,9 @@ def _row(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
         ", ".join(aspect.name for aspect in info.lens.aspects),
         Path(info.encoder).name,
         size(info.bytes),
-        f"{changed:%Y-%m-%d %H:%M}",
     )
-    st.html(_cells((name, *map(html.escape, others)), "cell"))
+    when = f'<span style="white-space:nowrap">{changed:%Y-%m-%d}</span> {changed:%H:%M}'
+    st.html(_cells((name, *map(html.escape, others), when), "cell"))
 
 
 def _live_row(explorer: Explorer, name: str) -> None:
@@ -109,7 +127,9 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
             st.switch_page(EXPLORE, query_params={"corpus": name})
         if st.button("Delete", key=f"library_delete_{name}", disabled=job is not None):
             _confirm(explorer, info)
-    inside = st.expander("What is in it", key=f"library_inside_{name}", on_change="rerun")
+    inside = st.expander(
+        "What is in it", key=f"library_inside_{name}", type="compact", on_change="rerun"
+    )
     if inside.open:
         with inside, error_boundary():
             _contents(explorer, info)
@@ -152,7 +172,7 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
         st.text("Nothing is stored yet.")
         return
     found = explorer.contents(info.name)
-    titles = "".join(f"<li>{html.escape(t[:200] or '(no title)')}</li>" for t in found.titles)
+    titles = "".join(f"<li>{html.escape(cut(t, 200) or '(no title)')}</li>" for t in found.titles)
     years = f"{found.years[0]} to {found.years[1]}" if found.years else "none given"
     if found.years and found.undated:
         years += f" ({found.undated:,} without a year)"
@@ -162,7 +182,7 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     facts = {
         "Years": years,
         "Sentences by aspect": shares,
-        "Read from": f"{info.source} ({info.source_format})",
+        "Read from": f"{source_name(explorer, info.source)}, read as {info.source_format}",
     }
     lines = "".join(
         f'<dt style="opacity:.75">{html.escape(k)}</dt>'

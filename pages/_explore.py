@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types import Document, Lens, Query
+from pages._cards import picker
 from pages._shared import engine, error_boundary
 from pages._view import DEFAULT, View, filters_of, write_view
 
@@ -81,18 +82,7 @@ def _browse(explorer: Explorer, view: View) -> None:
 
 
 def _choices(documents: list[Document], view: View, key: str) -> None:
-    """One button a document. Labels are Markdown in Streamlit, so titles are escaped."""
-    for i, document in enumerate(documents):
-        year = f" ({document.year})" if document.year else ""
-        label = escape_label((document.title or document.text[:100]) + year)
-        st.button(
-            label,
-            key=f"{key}_{i}_{document.doc_id}",
-            on_click=reseed,
-            args=(view, document.doc_id),
-            type="tertiary",
-            width="stretch",
-        )
+    picker(documents, on_pick=lambda e: reseed(view, e["doc_id"]), key=key)
 
 
 def escape_label(text: str) -> str:
@@ -156,7 +146,7 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
         left.text_input("From year", key="explore_from", on_change=change)
         right.text_input("To year", key="explore_to", on_change=change)
         st.text_input(
-            "Fields", key="explore_where", on_change=change, placeholder="venue=ACL; author=Ann Lee",
+            "Fields", key="explore_where", on_change=change, placeholder="venue=ACL; author=A. Lee",
             help="field=value; several are separated by semicolons, and all must hold.",
         )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import Job, Preview, SourceDocument
-from pages._corpora import act, problem
+from pages._corpora import act, cut, forget_problems, problem
 from pages._shared import error_boundary, note
 
 ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "parquet", "bib", "ris"]
@@ -79,8 +80,11 @@ def _source(explorer: Explorer) -> Path | None:
         key="library_path",
         persist_state="session",
         placeholder="/home/me/papers.jsonl",
+        on_change=forget_problems,
     )
-    return Path(text.strip()).expanduser() if text.strip() else None
+    # Path.expanduser raises when there is no such person; a path that is not there is told below.
+    plain = os.path.expanduser(text.strip())  # noqa: PTH111
+    return Path(plain) if plain else None
 
 
 def _upload(explorer: Explorer) -> Path | None:
@@ -164,14 +168,14 @@ def table(shown: Preview) -> pd.DataFrame:
 
 def _cell(value: Any) -> str:
     text = "" if value is None else str(value)
-    return text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + " …"
+    return cut(text, CELL_CHARACTERS)
 
 
 def card(document: SourceDocument, sentences: list[str]) -> str:
     """The first document as it will be read; everything from the file is escaped."""
 
     def safe(text: str, most: int) -> str:
-        return html.escape(text if len(text) <= most else text[:most] + " …")
+        return html.escape(cut(text, most))
 
     people = ", ".join(document.authors[:5]) + (" …" if len(document.authors) > 5 else "")
     facts = [str(document.year or ""), people, document.url or "", f"id {document.doc_id}"]

@@ -9,7 +9,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import ImportReport, Job, Progress
-from pages._corpora import act, problem
+from pages._corpora import act, problem, source_name
 from pages._shared import error_boundary
 
 _PHASES = {
@@ -86,10 +86,11 @@ def _jobs(explorer: Explorer) -> None:
 def _job(explorer: Explorer, job: Job) -> None:
     left, right = st.columns([8, 3], vertical_alignment="center")
     state = _ENDS.get(job.state, "stopping after the batch at hand" if job.stopping else "")
+    source = html.escape(source_name(explorer, job.path))
     with left:
         st.html(
             f'<div class="sl-head"><strong>{html.escape(job.corpus)}</strong>'
-            f'<span class="sl-dim" style="overflow-wrap:anywhere">{html.escape(job.path)}</span>'
+            f'<span class="sl-dim" style="overflow-wrap:anywhere">{source}</span>'
             f"<span>{state}</span></div>"
         )
         if job.state == "running":

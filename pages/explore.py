@@ -45,8 +45,7 @@ with error_boundary():
                 ),
                 key="explore_seed",
             )
-        _cards.header(found)
-        _cards.obedience(found, reads_aspect)
+        _cards.header(found, reads_aspect)
         for text in found.notes:
             note(text)
         if found.results:

@@ -29,6 +29,8 @@ with error_boundary():
             on_click=act,
             args=("corpora", explorer.start_demo),
         )
+    else:
+        st.html('<div class="sl-empty">The first corpus is on its way: see Imports below.</div>')
     undo_list(explorer)
 
     st.header("Add documents", anchor=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import unicodedata
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ def suggest_corpus_name(text: str) -> str:
     'corpus'
     """
     composed = unicodedata.normalize("NFC", text)  # macOS writes é as two characters
-    kept = "".join(c if _allowed(c) else " " for c in composed)
-    return "-".join(kept.split())[:NAME_LENGTH].strip("-_") or "corpus"
+    kept = "".join(c if _allowed(c) else "-" for c in composed)
+    return re.sub("[-_]{2,}", "-", kept).strip("-_")[:NAME_LENGTH].strip("-_") or "corpus"
 
 
 def _allowed(character: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import reduce
 from pathlib import Path
 
@@ -71,6 +72,7 @@ class DocumentTable:
     def __init__(self, path: Path, table: LanceTable) -> None:
         self.path = path
         self._table = table
+        self._watch: LanceTable | None = None
 
     @classmethod
     def open(cls, path: Path) -> DocumentTable:
@@ -109,11 +111,17 @@ class DocumentTable:
         """Grows with every write; what is cached of a table is valid for one version."""
         return int(self._table.version)
 
-    def refresh(self) -> int:
-        """Look for writes of other processes; returns the version now current."""
-        with _wrapped("refreshing", self.path):
-            self._table.checkout_latest()
-        return self.version
+    def newest_version(self) -> int:
+        """The version now on disk, others' writes included.
+
+        This table itself stays at its own: what was read of it before must go on fitting
+        what is read of it later.
+        """
+        with _wrapped("looking for changes", self.path):
+            if self._watch is None:
+                self._watch = lancedb.connect(str(self.path)).open_table(TABLE)
+            self._watch.checkout_latest()
+            return int(self._watch.version)
 
     def count(self) -> int:
         with _wrapped("counting", self.path):
@@ -191,12 +199,13 @@ class DocumentTable:
             found = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
         return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
 
-    def finish(self, vector_columns: Sequence[str]) -> None:
+    def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
         """Compact the fragments and (re)build what searches need: full text, ids, vectors.
 
         Args:
             vector_columns: columns to build an IVF-PQ index on; empty for small corpora,
                 which are searched exactly. Needs at least 256 rows.
+            grace: how long files of former versions stay for readers that still use them.
         """
         with _wrapped("building the indexes", self.path):
             self._table.optimize()
@@ -211,6 +220,9 @@ class DocumentTable:
                     num_sub_vectors=dimension // 4 if dimension % 4 == 0 else dimension,
                 )
                 self._table.create_index(name, config=config, replace=True)
+            # Files younger than a week count as unverified, since another writer might be at
+            # work on them; our caller holds the corpus's lock, so there is none.
+            self._table.optimize(cleanup_older_than=grace, delete_unverified=True)
 
     def is_finished(self) -> bool:
         """True when every row is in the full-text index."""

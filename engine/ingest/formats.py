@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from engine.errors import BadInputError, UnknownNameError
@@ -83,7 +84,8 @@ def _holds(folder: Path, pattern: str) -> bool:
 
 def existing(path: Path | str) -> Path:
     """The path when a folder or a file with something in it is there, else BadInputError."""
-    path = Path(path).expanduser()
+    # Path.expanduser raises when there is no such person; that path does not exist, no more.
+    path = Path(os.path.expanduser(path))  # noqa: PTH111
     try:
         if path.is_dir():
             return path

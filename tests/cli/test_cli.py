@@ -13,7 +13,7 @@ from typing import Any
 
 import ir_measures
 import pytest
-from conftest import run_inside, run_process, write_lines
+from command_line import run_inside, run_process, write_lines
 
 from engine.cli import main
 from engine.config import DEMO

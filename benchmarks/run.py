@@ -1,0 +1,72 @@
+"""What the performance figures in the README are made with: ``make bench``.
+
+``python -m benchmarks.run [--part indexing|query|scale|browser|all] [--json FILE]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.figures import Figure, as_json, machine, table
+
+PARTS = ("indexing", "query", "scale", "browser")
+
+
+def main() -> None:
+    """Measure, print, and write the figures as JSON where asked."""
+    options = _options()
+    about = machine()
+    print("\n".join(f"{name}: {_shown(value)}" for name, value in about.items()))
+    found: list[Figure] = []
+    for part in PARTS if options.part == "all" else (options.part,):
+        figures = _part(part, options)()
+        print(f"\n{part}\n{table(figures) if figures else '(nothing measured)'}", flush=True)
+        found += figures
+        if options.json:
+            report = {"machine": about, "figures": as_json(found)}
+            options.json.write_text(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+    checked = [figure.met for figure in found if figure.met is not None]
+    print(f"\n{sum(checked)} of {len(checked)} targets met")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=[*PARTS, "all"], default="all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--documents", type=int, default=400, help="sample of part indexing")
+    parser.add_argument("--repeats", type=int, default=3, help="rounds of part indexing")
+    parser.add_argument("--queries", type=int, default=100, help="of part query")
+    parser.add_argument("--scale-documents", type=int, default=60_000)
+    return parser.parse_args()
+
+
+def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
+    # Imported when its turn comes: loading models is part of what some of them measure.
+    if name == "indexing":
+        from benchmarks import indexing
+
+        return lambda: indexing.measure(options.documents, options.repeats)
+    if name == "query":
+        from benchmarks import query
+
+        return lambda: query.measure(options.queries)
+    if name == "scale":
+        from benchmarks import scale
+
+        return lambda: scale.measure(options.scale_documents)
+    from benchmarks import browser
+
+    return browser.measure
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {v}" for k, v in value.items())
+    return str(value)
+
+
+if __name__ == "__main__":
+    main()

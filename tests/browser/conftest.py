@@ -1,0 +1,132 @@
+"""A real server on a fresh home, and a real Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+ARTEFACTS = Path(__file__).parent / "artefacts"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(item.path).is_relative_to(Path(__file__).parent):
+            item.add_marker("browser")
+
+
+@dataclass(frozen=True)
+class Server:
+    """The app under test."""
+
+    url: str
+    home: Path
+    log: Path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """``seedlens app`` on a home in which nothing is indexed yet."""
+    home = tmp_path_factory.mktemp("browser-home")
+    log = home.parent / "app.log"
+    port = free_port()
+    environment = {**os.environ, "SEEDLENS_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "engine.cli", "app", "--port", str(port)],
+            cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+        url = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield Server(url, home, log)
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium."""
+    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.fail("No Chromium or Chrome was found; 'make test' installs it or says how.")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Visit:
+    """A page together with everything it complained of or asked the network for."""
+
+    page: Page
+    server: Server
+    errors: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+
+    def open(self, path: str = "/") -> Page:
+        self.page.goto(self.server.url + path)
+        return self.page
+
+    def shoot(self, name: str) -> None:
+        ARTEFACTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=ARTEFACTS / f"{name}.png")
+
+
+def visit_with(browser: Browser, server: Server, **context: object) -> Visit:
+    opened = browser.new_context(**{"viewport": {"width": 1360, "height": 950}, **context})  # type: ignore[arg-type]
+    visit = Visit(opened.new_page(), server)
+    visit.page.set_default_timeout(30_000)
+
+    def listen(message: ConsoleMessage) -> None:
+        # A deep link makes Streamlit ask for two files at a wrong place first: harmless.
+        if message.type == "error" and "404" not in message.text:
+            visit.errors.append(message.text)
+
+    def watch(request: Request) -> None:
+        if not request.url.startswith((server.url, "data:", "blob:")):
+            visit.foreign.append(request.url)
+
+    visit.page.on("console", listen)
+    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    visit.page.on("request", watch)
+    return visit
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+    """A fresh visitor; afterwards: no console errors, no request to another host."""
+    visitor = visit_with(browser, server)
+    yield visitor
+    visitor.page.context.close()
+    assert visitor.errors == []
+    assert visitor.foreign == []

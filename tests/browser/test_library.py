@@ -1,0 +1,58 @@
+"""Bringing one's own documents in, in a real browser."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Server, Visit
+
+HOSTILE = '<img src="http://192.0.2.1/x.png" onerror="document.title=1"> **bold** [a](http://192.0.2.1) $x$'
+
+
+def write_csv(path: Path, rows: int) -> Path:
+    lines = ["PMID,Title,Abstract,Year"]
+    for i in range(rows):
+        title = HOSTILE if i == 0 else f"Counting bees {i}"
+        words = f"Bees decline in county {i}. We count them with nets. They fell by {i} percent."
+        quoted = title.replace('"', '""')
+        lines.append(f'b{i},"{quoted}","{words}",{2000 + i}')
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = visit.open("/library")
+    page.locator("input[type=file]").set_input_files(write_csv(tmp_path / "bees.csv", 30))
+    expect(page.get_by_text("detected: csv")).to_be_visible()
+    visit.shoot("library-preview")
+    page.get_by_role("button", name=re.compile("^Index")).last.click()
+    expect(page.get_by_text("30 documents: 30 added")).to_be_visible(timeout=120_000)
+    visit.shoot("library-done")
+    page.goto(f"{visit.server.url}/?corpus=bees&seed=b0")
+    expect(page.locator("section.card .title")).to_have_text(HOSTILE)
+    expect(page.locator("article")).to_have_count(20)
+    assert page.title() == "SeedLens"
+
+
+def test_a_path_that_does_not_exist_is_an_error_with_a_remedy(visit: Visit) -> None:
+    page = visit.open("/library")
+    page.get_by_text("Folder or file on this machine").click()
+    box = page.get_by_role("textbox").first
+    box.fill("/no/such/place")
+    box.press("Enter")
+    expect(page.get_by_text("/no/such/place").last).to_be_visible()
+    expect(page.get_by_text("does not exist")).to_be_visible()
+
+
+def test_the_server_sends_its_security_headers(server: Server) -> None:
+    with urllib.request.urlopen(server.url, timeout=10) as answer:
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"

@@ -1,0 +1,334 @@
+"""An import can be stopped, repeated, added to and interrupted; what is stored stays right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from filelock import FileLock
+from small_corpus import DOCUMENTS
+from support import make_explorer, write_jsonl
+
+from engine.config import ROOT
+from engine.encode.protocols import EMBEDDED
+from engine.errors import BadInputError, CorpusBusyError, StorageFullError
+from engine.explorer import Explorer
+from engine.importing import ImportRequest
+from engine.lenses import RESEARCH
+from engine.types import Progress, Query
+from storage.home import CorpusNameError
+from storage.vectors import DocumentTable
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
+
+
+@pytest.fixture
+def request_(tmp_path: Path, tiny_model: Path) -> ImportRequest:
+    source = write_jsonl(tmp_path / "papers.jsonl", DOCUMENTS)
+    return ImportRequest(source, "papers", encoder=str(tiny_model))
+
+
+@pytest.fixture
+def shards(home: Path) -> Explorer:
+    """An explorer over an empty home that commits eight documents at a time."""
+    return make_explorer(home, shard_documents=8)
+
+
+def stored(explorer: Explorer, name: str = "papers") -> pa.Table:
+    """Every row with every column, in the order of the ids."""
+    table = DocumentTable.open(explorer.home.corpus(name))
+    rows = pa.Table.from_batches(list(table.columns(table.schema.names)))
+    assert rows.num_rows == table.count()
+    return rows.sort_by("doc_id")
+
+
+def version(explorer: Explorer, name: str = "papers") -> int:
+    return DocumentTable.open(explorer.home.corpus(name)).version
+
+
+def changed(doc_id: str, **fields: Any) -> list[dict[str, Any]]:
+    return [{**d, **fields} if d["doc_id"] == doc_id else d for d in DOCUMENTS]
+
+
+# Stopping and going on
+
+
+class StopAfter:
+    """Says stop once it has been asked ``shards`` times."""
+
+    def __init__(self, shards: int) -> None:
+        self.left = shards
+
+    def __call__(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def test_an_import_that_was_stopped_goes_on_to_the_same_bits(
+    shards: Explorer, request_: ImportRequest, tmp_path: Path
+) -> None:
+    first = shards.import_documents(request_, cancelled=StopAfter(1))
+    assert (first.cancelled, first.read, first.documents) == (True, 8, 8)
+    assert shards.corpus("papers").state == "indexing"
+    second = shards.import_documents(request_, cancelled=StopAfter(2))
+    assert (second.cancelled, second.added, second.unchanged) == (True, 8, 8)
+    last = shards.import_documents(request_)
+    assert (last.cancelled, last.added, last.unchanged, last.documents) == (False, 24, 16, 40)
+    assert shards.corpus("papers").state == "ready"
+
+    whole = make_explorer(tmp_path / "other", shard_documents=8)
+    whole.import_documents(request_)
+    assert stored(shards).equals(stored(whole))
+    for system in whole.systems:
+        query = Query("papers", seed="bees-network", aspect="method", system=system)
+        assert shards.search(query).results == whole.search(query).results
+
+
+def test_a_stopped_import_can_be_searched_for_what_is_there(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    shards.import_documents(request_, cancelled=StopAfter(2))
+    info = shards.corpus("papers")
+    assert (info.documents, info.expected, info.state) == (16, 40, "indexing")
+    found = shards.search(Query("papers", seed="bees-network", system="dense"))
+    assert found.total == 15
+
+
+def test_one_stopped_before_the_first_shard_stores_nothing(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    report = shards.import_documents(request_, cancelled=lambda: True)
+    assert (report.cancelled, report.documents) == (True, 0)
+    assert shards.corpus("papers").systems == ()
+    assert shards.import_documents(request_).added == 40
+
+
+def test_progress_counts_up_to_all_documents(shards: Explorer, request_: ImportRequest) -> None:
+    told: list[Progress] = []
+    shards.import_documents(request_, told.append)
+    assert [p.phase for p in told] == ["checking", *["indexing"] * 5, "finishing", "done"]
+    assert [p.done for p in told[1:6]] == [8, 16, 24, 32, 40]
+    assert all(p.total == 40 for p in told[1:])
+    assert told[-1].done == 40
+
+
+# Repeating, changing, adding
+
+
+def test_importing_the_same_again_writes_nothing(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    shards.import_documents(request_)
+    before = version(shards)
+    report = shards.import_documents(request_)
+    assert (report.added, report.updated, report.unchanged) == (0, 0, 40)
+    assert version(shards) == before
+    assert shards.corpus("papers").state == "ready"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"title": "New"}, {"year": 1901}, {"venue": "New"}, {"roles": ["result", "method", None]}],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_a_changed_document_is_updated_in_its_place(
+    shards: Explorer, request_: ImportRequest, fields: dict[str, Any]
+) -> None:
+    shards.import_documents(request_)
+    write_jsonl(request_.path, changed("bread-survey", **fields))
+    report = shards.import_documents(request_)
+    assert (report.added, report.updated, report.unchanged, report.documents) == (0, 1, 39, 40)
+    ids = stored(shards)["doc_id"].to_pylist()
+    assert ids == sorted(d["doc_id"] for d in DOCUMENTS)
+    assert shards.import_documents(request_).unchanged == 40
+
+
+def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    shards.import_documents(request_)
+    seed = Query("papers", text="questionnaires about zeppelins", system="bm25", k=50)
+    assert "plain" not in [r.doc_id for r in shards.search(seed).results]
+    write_jsonl(request_.path, changed("plain", text="Zeppelins land in fog."))
+    shards.import_documents(request_)
+    assert [r.doc_id for r in shards.search(seed).results][0] == "plain"
+    old = replace(seed, text="a camera behind quartz glass")
+    assert "plain" not in [r.doc_id for r in shards.search(old).results]
+    assert shards.document("papers", "plain").text == "Zeppelins land in fog."
+
+
+def test_new_documents_are_added_and_found(shards: Explorer, request_: ImportRequest) -> None:
+    shards.import_documents(request_)
+    before = stored(shards)
+    extra = {"doc_id": "new", "title": "New", "text": "Zeppelins land in fog."}
+    write_jsonl(request_.path, [extra, *DOCUMENTS])
+    report = shards.import_documents(request_)
+    assert (report.added, report.updated, report.unchanged, report.documents) == (1, 0, 40, 41)
+    after = stored(shards)
+    kept = after.filter(pa.compute.not_equal(after["doc_id"], "new"))
+    assert kept.equals(before), "nothing else was touched"
+    found = shards.search(Query("papers", text="zeppelins", system="bm25"))
+    assert [r.doc_id for r in found.results] == ["new"]
+
+
+def test_an_explorer_sees_what_another_one_imports(
+    shards: Explorer, request_: ImportRequest, home: Path
+) -> None:
+    shards.import_documents(request_, cancelled=StopAfter(1))
+    onlooker = make_explorer(home)
+    query = Query("papers", seed="bees-network", system="aspect", aspect="method")
+    assert onlooker.search(query).total == 7
+    shards.import_documents(request_)
+    assert onlooker.search(query).total == 39
+
+
+def test_a_search_under_way_is_not_disturbed_by_an_import(
+    shards: Explorer, request_: ImportRequest, home: Path
+) -> None:
+    shards.import_documents(request_, cancelled=StopAfter(2))
+    onlooker = make_explorer(home)
+    under_way = onlooker.searcher("papers")
+    plain = Query("papers", seed="bees-network", system="dense")
+    expected = under_way.search(plain)
+    shards.import_documents(request_)
+    assert onlooker.search(plain).total == 39, "a later search sees the new documents"
+    # The earlier one still answers from the sixteen documents that it began with.
+    assert under_way.search(plain).results == expected.results
+    for system in onlooker.systems[1:]:
+        query = Query("papers", seed="bees-network", system=system, aspect="method", k=50)
+        assert under_way.search(query).total == 15, system
+
+
+# Refusing
+
+
+def test_a_second_import_into_the_same_corpus_is_told_that_it_is_busy(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    shards.import_documents(request_)
+    with FileLock(shards.home.corpus_lock("papers")):
+        with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
+            shards.import_documents(request_)
+        with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
+            shards.delete("papers")
+        assert shards.import_documents(replace(request_, name="other")).added == 40
+    assert shards.import_documents(request_).unchanged == 40
+
+
+def test_an_import_during_an_import_is_told_that_the_corpus_is_busy(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    refused: list[str] = []
+
+    def meanwhile(progress: Progress) -> None:
+        if progress.phase == "indexing":
+            with pytest.raises(CorpusBusyError) as caught:
+                make_explorer(shards.home.root).import_documents(request_)
+            refused.append(str(caught.value))
+
+    assert shards.import_documents(request_, meanwhile).added == 40
+    assert len(refused) == 5
+
+
+def test_a_bad_row_anywhere_changes_nothing(shards: Explorer, request_: ImportRequest) -> None:
+    shards.import_documents(request_)
+    before = version(shards)
+    write_jsonl(request_.path, [*changed("plain", text="New text."), {"title": "no id"}])
+    with pytest.raises(BadInputError, match="row 41"):
+        shards.import_documents(request_)
+    assert version(shards) == before
+    assert shards.corpus("papers").state == "ready"
+
+
+def test_a_bad_first_import_leaves_no_corpus(shards: Explorer, request_: ImportRequest) -> None:
+    write_jsonl(request_.path, [*DOCUMENTS, {"title": "no id"}])
+    with pytest.raises(BadInputError, match="row 41"):
+        shards.import_documents(request_)
+    with pytest.raises(CorpusNameError, match=r"'\.\./papers' cannot be the name"):
+        shards.import_documents(replace(request_, name="../papers"))
+    assert shards.corpora() == []
+    assert not shards.home.corpus("papers").exists()
+
+
+def test_another_lens_than_the_corpuss_own_is_refused(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    shards.import_documents(request_)
+    other = replace(RESEARCH, aspects=RESEARCH.aspects[:2])
+    with pytest.raises(BadInputError, match="other aspects .*result, not background, method"):
+        shards.import_documents(replace(request_, lens=other))
+    assert shards.lens("papers") == RESEARCH
+    assert shards.corpus("papers").state == "ready"
+    assert shards.search(Query("papers", seed="plain", aspect="result")).total == 39
+
+
+def test_the_name_of_a_deleted_corpus_is_free_for_another_model(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    shards.import_documents(request_)
+    shards.delete("papers")
+    report = shards.import_documents(replace(request_, encoder=None))
+    assert (report.added, report.documents) == (40, 40)
+    assert shards.corpus("papers").encoder == EMBEDDED
+    assert shards.deleted() == []
+
+
+# Running out of disk
+
+FULL = """
+import resource, sys
+limit = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+from engine.cli import main
+main()
+"""
+
+
+@posix_only
+def test_a_full_disk_costs_the_shard_at_hand_and_the_same_command_goes_on(
+    home: Path, tmp_path: Path, tiny_model: Path
+) -> None:
+    """A real limit on the size of a file, which a shard of long documents exceeds."""
+    long = [
+        {"doc_id": f"long-{n}", "title": "Long", "text": f"the keeper wrote line {n} and " * 2000}
+        for n in range(8)
+    ]
+    source = write_jsonl(tmp_path / "papers.jsonl", [*DOCUMENTS[:8], *long])
+    command = ["import", str(source), "--name", "papers", "--encoder", str(tiny_model)]
+    process = subprocess.run(
+        [sys.executable, "-c", FULL, str(3_000_000), *command],
+        env={**os.environ, "SEEDLENS_HOME": str(home), "SEEDLENS_SHARD_DOCUMENTS": "8"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert process.returncode == 2, process.stderr
+    assert "No room left" in process.stderr
+    assert "run the same command again" in process.stderr
+    assert "Traceback" not in process.stderr
+
+    after = make_explorer(home, shard_documents=8)
+    info = after.corpus("papers")
+    assert (info.documents, info.expected, info.state) == (8, 16, "indexing")
+    report = after.import_documents(ImportRequest(source, "papers"))
+    assert (report.added, report.unchanged, report.documents) == (8, 8, 16)
+    assert after.corpus("papers").state == "ready"
+    assert stored(after)["doc_id"].to_pylist() == sorted(
+        d["doc_id"] for d in [*DOCUMENTS[:8], *long]
+    )
+
+
+def test_too_little_room_is_said_before_anything_is_indexed(
+    shards: Explorer, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.importing.BYTES_PER_CHARACTER", 10**15)
+    with pytest.raises(StorageFullError, match=r"papers\.jsonl needs about .* GB.*SEEDLENS_HOME"):
+        shards.import_documents(request_)
+    assert shards.corpora() == []

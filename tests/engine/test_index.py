@@ -1,0 +1,156 @@
+"""What indexing stores of a document."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from small_corpus import DOCUMENTS
+
+from engine.encode.one_pass import OnePassEncoder
+from engine.encode.protocols import Passage
+from engine.explorer import Explorer
+from engine.index import aspect_vectors, encode_batch, role_probabilities, table_schema
+from engine.ingest import content_hash
+from engine.lenses import RESEARCH
+from engine.text.sentences import split_sentences
+from engine.types import Aspect, Lens, SourceDocument
+
+TEXT = "Bees die in winter. We trained a network on photographs. Losses fell by 12%."
+DOCUMENT = SourceDocument(
+    doc_id="bees",
+    title="Bees",
+    text=TEXT,
+    where="bees.jsonl, row 1",
+    year=2011,
+    authors=("Ada Quill", "Cy O'Neil"),
+    url="https://example.org/bees",
+    metadata={"venue": "Acta", "pages": 7, "open": True},
+)
+POSTS = Lens("posts", "Posts", (Aspect("claim", "Claim", "C", "What is claimed.", "Same claim."),))
+
+
+@pytest.fixture(scope="module")
+def batch(encoder: OnePassEncoder) -> pa.RecordBatch:
+    empty = SourceDocument(doc_id="empty", title="", text="", where="row 2")
+    return encode_batch([DOCUMENT, empty], encoder, RESEARCH)
+
+
+def test_a_row_has_the_columns_of_the_schema_and_doc_id_is_its_key(
+    encoder: OnePassEncoder, batch: pa.RecordBatch, small: Explorer
+) -> None:
+    schema = table_schema(encoder.spec, RESEARCH)
+    assert batch.schema.equals(schema, check_metadata=True)
+    half, offsets = pa.float16(), pa.list_(pa.int32())
+    expected = {
+        "doc_id": pa.string(),
+        "year": pa.int32(),
+        "authors": pa.list_(pa.string()),
+        "sentence_starts": offsets,
+        "token_ends": offsets,
+        "vector": pa.list_(half, 384),
+        "aspect_background": pa.list_(half, 384),
+        "aspect_method": pa.list_(half, 384),
+        "aspect_result": pa.list_(half, 384),
+        "sentence_vectors": pa.list_(pa.list_(half, 384)),
+        "token_vectors": pa.list_(pa.list_(half, 128)),
+    }
+    assert {name: schema.field(name).type for name in expected} == expected
+    key = schema.field("doc_id")
+    assert not key.nullable
+    assert key.metadata == {b"lance-schema:unenforced-primary-key": b"true"}
+    assert small.open("small").table.schema.names == schema.names
+
+
+def test_what_was_read_is_what_is_stored(batch: pa.RecordBatch) -> None:
+    row = batch.slice(0, 1).to_pylist()[0]
+    assert (row["doc_id"], row["title"], row["text"]) == ("bees", "Bees", TEXT)
+    assert row["content_hash"] == content_hash(DOCUMENT)
+    assert row["search_text"] == f"Bees\n{TEXT}"
+    assert (row["year"], row["url"]) == (2011, "https://example.org/bees")
+    assert row["authors"] == ["Ada Quill", "Cy O'Neil"]
+    spans = zip(row["sentence_starts"], row["sentence_ends"], strict=True)
+    assert tuple(spans) == split_sentences(TEXT)
+    assert len(row["roles"]) == 3 * 3
+
+
+def test_a_document_without_text_is_stored_with_a_vector_and_without_sentences(
+    batch: pa.RecordBatch,
+) -> None:
+    row = batch.slice(1, 1).to_pylist()[0]
+    assert row["sentence_starts"] == row["roles"] == row["sentence_vectors"] == []
+    assert np.linalg.norm(row["vector"]) == pytest.approx(1.0, abs=1e-3)
+    assert not np.any(row["aspect_method"])
+
+
+def test_stored_vectors_are_the_encoders_in_half_precision(
+    encoder: OnePassEncoder, batch: pa.RecordBatch
+) -> None:
+    encoded = encoder.encode([Passage("Bees", TEXT, split_sentences(TEXT)), Passage("", "", ())])[0]
+    row = batch.slice(0, 1).to_pylist()[0]
+    roles = np.array(row["roles"], dtype=np.float32).reshape(3, 3)
+    aspects = aspect_vectors(encoded.sentences, roles)
+    for name, expected in {
+        "vector": encoded.vector,
+        "sentence_vectors": encoded.sentences,
+        "token_vectors": encoded.tokens,
+        "aspect_background": aspects[0],
+        "aspect_result": aspects[2],
+    }.items():
+        assert np.array_equal(np.array(row[name], np.float16), expected.astype(np.float16)), name
+
+
+def test_a_batch_is_a_pure_function_of_its_documents(
+    encoder: OnePassEncoder, batch: pa.RecordBatch
+) -> None:
+    empty = SourceDocument(doc_id="empty", title="", text="", where="row 2")
+    assert encode_batch([DOCUMENT, empty], encoder, RESEARCH).equals(batch)
+
+
+def test_an_aspect_vector_is_the_weighted_mean_of_the_sentences_that_serve_it() -> None:
+    sentences = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
+    roles = np.array([[1, 0, 0], [0, 0.75, 0], [0, 1, 0]], dtype=np.float32)
+    vectors = aspect_vectors(sentences, roles)
+    # background: the first sentence; method: 0.75 and 1 (a 3-4-5 triangle); result: none.
+    assert vectors == pytest.approx(np.array([[1, 0, 0], [0, 0.6, 0.8], [0, 0, 0]]))
+
+
+def test_opposite_sentences_cancel_to_nothing_rather_than_to_chance() -> None:
+    sentences = np.array([[1, 0], [-1, 1e-8]], dtype=np.float32)
+    vectors = aspect_vectors(sentences, np.ones((2, 1), dtype=np.float32))
+    assert vectors.tolist() == [[0.0, 0.0]]
+
+
+def test_labels_of_the_source_win_over_the_classifier() -> None:
+    spans = split_sentences(TEXT)
+    guessed = role_probabilities(DOCUMENT, spans, RESEARCH)
+    assert guessed.argmax(axis=1).tolist() == [0, 1, 2]
+    labelled = replace(DOCUMENT, sentences=spans, roles=("result", None, "background"))
+    assert role_probabilities(labelled, spans, RESEARCH).tolist() == [
+        [0.0, 0.0, 1.0],
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+    ]
+
+
+def test_a_lens_without_a_classifier_makes_no_guess() -> None:
+    spans = split_sentences(TEXT)
+    two = Lens("two", "Two", (*POSTS.aspects, replace(POSTS.aspects[0], key="reply")))
+    assert role_probabilities(DOCUMENT, spans, two).tolist() == [[0.5, 0.5]] * 3
+
+
+def test_a_stored_document_comes_back_as_it_was_given(small: Explorer) -> None:
+    for given in DOCUMENTS:
+        found = small.document("small", given["doc_id"])
+        text = " ".join(given["sentences"]) if "sentences" in given else given["text"]
+        assert (found.title, found.text) == (given["title"], text)
+        assert found.year == given.get("year")
+        assert list(found.authors) == given.get("authors", [])
+        assert found.metadata.get("venue") == given.get("venue")
+        assert all(text[slice(*s.span)] == s.text for s in found.sentences)
+        if "sentences" in given:
+            assert [s.text for s in found.sentences] == given["sentences"]
+            keys = [a.key for a in RESEARCH.aspects]
+            assert [keys[s.role or 0] for s in found.sentences] == given["roles"]

@@ -1,0 +1,68 @@
+"""The roles that sentences get where the source gives none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import fit_roles
+from engine.text.roles import WEIGHTS, RoleClassifier, position_features, role_classifier
+
+ABSTRACT = [
+    "Little is known about how bees survive the winter.",
+    "We trained a neural network on photographs of brood combs.",
+    "Our model outperforms the baseline by 12% and the results show fewer losses.",
+]
+
+
+def test_the_probabilities_of_a_sentence_sum_to_one() -> None:
+    for sentences in (ABSTRACT, ["", "?", "🐝", "x " * 5000], ["One."] * 200):
+        predicted = role_classifier().predict(sentences)
+        assert predicted.shape == (len(sentences), 3)
+        assert predicted.sum(axis=1) == pytest.approx(1.0)
+        assert (predicted > 0).all()
+
+
+def test_a_text_without_sentences_has_no_roles() -> None:
+    assert role_classifier().predict([]).shape == (0, 3)
+
+
+def test_an_easy_abstract_is_read_as_a_person_would() -> None:
+    predicted = role_classifier().predict(ABSTRACT).argmax(axis=1)
+    assert [role_classifier().roles[i] for i in predicted] == ["background", "method", "result"]
+
+
+def test_figures_do_not_matter_only_that_there_are_some() -> None:
+    one, other = (
+        role_classifier().predict([f"Accuracy rose by {n} points in {m}."])
+        for n, m in [(3, 1999), (41, 2020)]
+    )
+    assert np.array_equal(one, other)
+
+
+def test_positions_are_counted_from_both_ends() -> None:
+    first, middle, last = (position_features(i, 3) for i in range(3))
+    assert first == pytest.approx([1 / 6, 1 / 36, 1 / 216, 1, 0, 0, 0, 0.3])
+    assert middle == pytest.approx([1 / 2, 1 / 4, 1 / 8, 0, 1, 0, 1 / 6, 0.3])
+    assert last == pytest.approx([5 / 6, 25 / 36, 125 / 216, 0, 0, 1, 2 / 6, 0.3])
+
+
+def test_seven_in_ten_of_csfcubes_labels_are_found(csfcube: Path) -> None:
+    accuracy = fit_roles.accuracy()
+    assert accuracy is not None
+    assert accuracy >= 0.70
+
+
+def test_the_shipped_weights_are_what_the_shipped_abstracts_give(tmp_path: Path) -> None:
+    fit_roles.fit(tmp_path / "again.json")
+    shipped = json.loads(WEIGHTS.read_text("utf-8"))
+    again = json.loads((tmp_path / "again.json").read_text("utf-8"))
+    assert again["roles"] == shipped["roles"]
+    assert again["terms"] == shipped["terms"]
+    for name in ("intercept", "position_weights", "idf", "term_weights"):
+        assert np.array(again[name]) == pytest.approx(np.array(shipped[name]), abs=1e-3)
+    refitted = RoleClassifier(tmp_path / "again.json").predict(ABSTRACT)
+    assert refitted == pytest.approx(role_classifier().predict(ABSTRACT), abs=1e-3)

@@ -1,0 +1,55 @@
+"""What starts fast stays fast: heavy libraries are loaded by those who need them only."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.config import ROOT
+
+HEAVY = ("streamlit", "torch", "lancedb", "transformers", "sentence_transformers", "pylate")
+
+
+def loaded_after(code: str, **environment: str) -> set[str]:
+    """Top-level modules in a fresh interpreter after ``code``."""
+    listing = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    process = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{listing}"],
+        env={**os.environ, **environment},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return set(process.stdout.split())
+
+
+@pytest.mark.parametrize("module", ["engine", "engine.cli"])
+def test_importing_the_engine_loads_no_heavy_library(module: str) -> None:
+    assert loaded_after(f"import {module}").isdisjoint({*HEAVY, "duckdb", "plotly", "pages"})
+
+
+def test_storage_knows_neither_engine_nor_pages() -> None:
+    loaded = loaded_after("import storage, storage.vectors, storage.ledger, storage.tables")
+    assert {"storage", "lancedb", "duckdb"} <= loaded
+    assert loaded.isdisjoint({"engine", "pages", "streamlit", "torch"})
+
+
+def test_searching_from_a_stored_seed_needs_no_model(small_home: Path) -> None:
+    code = """
+from engine.explorer import Explorer
+from engine.types import Query
+explorer = Explorer()
+for system in explorer.systems:
+    query = Query("small", seed="bees-network", aspect="method", system=system)
+    assert explorer.search(query).results
+"""
+    loaded = loaded_after(code, SEEDLENS_HOME=str(small_home))
+    assert "lancedb" in loaded
+    models = {"torch", "transformers", "sentence_transformers", "pylate", "openvino"}
+    assert loaded.isdisjoint({*models, "streamlit"})
