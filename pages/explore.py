@@ -21,7 +21,7 @@ with error_boundary():
     _explore.trail_bar(explorer, view, query)
     hints(view.corpus == explorer.demo_corpus)
     left, right = st.columns([5, 7], gap="medium")
-    with left:
+    with left, st.container(key="explore_left"):
         top = st.columns([2, 3], vertical_alignment="bottom")
         with top[0]:
             _explore.corpus_box(view, names)

@@ -191,18 +191,20 @@ def test_an_explorer_sees_what_another_one_imports(
 def test_a_search_under_way_is_not_disturbed_by_an_import(
     shards: Explorer, request_: ImportRequest, home: Path
 ) -> None:
-    shards.import_documents(request_, cancelled=StopAfter(2))
+    shards.import_documents(request_)
     onlooker = make_explorer(home)
     under_way = onlooker.searcher("papers")
     plain = Query("papers", seed="bees-network", system="dense")
     expected = under_way.search(plain)
+    extra = {"doc_id": "new", "title": "New", "text": "Zeppelins land in fog."}
+    write_jsonl(request_.path, [extra, *changed("plain", text="New text.")])
     shards.import_documents(request_)
-    assert onlooker.search(plain).total == 39, "a later search sees the new documents"
-    # The earlier one still answers from the sixteen documents that it began with.
+    assert onlooker.search(plain).total == 40, "a later search sees the new document"
+    # The earlier one still answers from the forty documents that it began with.
     assert under_way.search(plain).results == expected.results
     for system in onlooker.systems[1:]:
         query = Query("papers", seed="bees-network", system=system, aspect="method", k=50)
-        assert under_way.search(query).total == 15, system
+        assert under_way.search(query).total == 39, system
 
 
 # Refusing

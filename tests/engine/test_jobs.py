@@ -104,8 +104,10 @@ def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: P
     assert app.corpus("papers").state == "ready"
 
 
-def test_a_cancelled_import_goes_on_where_it_stopped(app: Explorer, tmp_path: Path) -> None:
-    source = write_csv(tmp_path / "papers.csv", 400)
+def test_a_cancelled_import_goes_on_where_it_stopped(
+    app: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write_csv(tmp_path / "papers.csv", 120)
     job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
     wait(app.jobs, job.id, under_way)
     app.jobs.cancel(job.id)
@@ -113,17 +115,18 @@ def test_a_cancelled_import_goes_on_where_it_stopped(app: Explorer, tmp_path: Pa
     assert job.state == "cancelled"
     assert job.report is not None
     stored = job.report.documents
-    assert 0 < stored < 400
+    assert 0 < stored < 120
     assert stored % 4 == 0  # whole batches only
 
     # Another app process, as after a restart.
+    monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "64")
     later = make_explorer(app.home.root)
     assert later.jobs.list() == [job]
     assert later.jobs.resume(job.id).state == "running"
     job = wait(later.jobs, job.id, ended)
     assert (job.state, job.stopping) == ("done", False)
     assert job.report is not None
-    assert (job.report.unchanged, job.report.documents) == (stored, 400)
+    assert (job.report.unchanged, job.report.documents) == (stored, 120)
 
     later.jobs.forget(job.id)
     assert later.jobs.list() == []
@@ -131,9 +134,9 @@ def test_a_cancelled_import_goes_on_where_it_stopped(app: Explorer, tmp_path: Pa
 
 
 def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
-    app: Explorer, tmp_path: Path
+    app: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = write_csv(tmp_path / "papers.csv", 400)
+    source = write_csv(tmp_path / "papers.csv", 120)
     job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
     job = wait(app.jobs, job.id, under_way)
     os.kill(job.pid, signal.SIGKILL)
@@ -144,16 +147,17 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
         assert found.state == "interrupted"
         assert "Resume" in found.remedy
 
+    monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "64")
     app.jobs.resume(job.id)
     job = wait(app.jobs, job.id, ended)
     assert (job.state, job.error) == ("done", "")
     assert job.report is not None
-    assert job.report.documents == 400
+    assert job.report.documents == 120
     assert job.report.unchanged > 0
 
 
 def test_sigterm_ends_an_import_after_the_batch_at_hand(app: Explorer, tmp_path: Path) -> None:
-    source = write_csv(tmp_path / "papers.csv", 400)
+    source = write_csv(tmp_path / "papers.csv", 120)
     job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
     job = wait(app.jobs, job.id, lambda j: ended(j) or j.pid > 0)
     os.kill(job.pid, signal.SIGTERM)

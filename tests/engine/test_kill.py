@@ -38,10 +38,8 @@ def indexes(home: Path) -> int:
 # The command as it is, in a process of its own each time. Only the libraries that take seconds to
 # load are loaded before the fork.
 LAUNCHER = """
-import contextlib, os, sys
+import os, sys
 import pylate.models, sentence_transformers
-with contextlib.suppress(ImportError):
-    import openvino
 for _ in sys.stdin:
     pid = os.fork()
     if not pid:
