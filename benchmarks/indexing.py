@@ -83,7 +83,7 @@ def _sample(path: Path, documents: int) -> Sample:
 
 def _our_encoders() -> dict[str, OnePassEncoder]:
     """The installed default first; PyTorch as well when that is another."""
-    default = load_encoder()
+    default = load_encoder(bulk=True)
     torch_backend = TorchBackend(_fresh_model()[0].auto_model)
     found = {f"one pass ({default.backend})": default}
     if default.backend != torch_backend.name:

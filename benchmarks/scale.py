@@ -96,7 +96,7 @@ def _query_figures(found: dict[str, Any], how: str, *, default: bool) -> list[Fi
                 "of exact scoring",
                 target=RECALL,
                 note=note,
-            )  # fmt: skip
+            )
         )
     return figures
 

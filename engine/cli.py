@@ -343,12 +343,15 @@ def _make_folder(path: Path) -> None:
 
 
 def _print_evaluation(found: Evaluation) -> None:
-    measures = list(next(iter(found.systems.values())).metrics)
-    click.echo(f"{found.collection}: {found.queries} queries on corpus '{found.corpus}'")
-    click.echo(f"{'system':18}" + "".join(f"{m:>20}" for m in measures) + f"{'seconds':>10}")
+    measures = [*next(iter(found.systems.values())).metrics, "seconds"]
+    widths = [max(len(name), 7) + 2 for name in measures]
+    first = max(map(len, found.systems)) + 2
+    click.echo(f"{found.collection}: {found.queries} queries on corpus '{found.corpus}'\n")
+    click.echo(" " * first + "".join(f"{m:>{w}}" for m, w in zip(measures, widths, strict=True)))
     for name, scores in found.systems.items():
-        cells = ("–" if v is None else f"{v:.3f}" for v in scores.metrics.values())
-        click.echo(f"{name:18}" + "".join(f"{c:>20}" for c in cells) + f"{scores.seconds:>10.1f}")
+        values = ["–" if v is None else f"{v:.3f}" for v in scores.metrics.values()]
+        cells = zip([*values, f"{scores.seconds:.1f}"], widths, strict=True)
+        click.echo(f"{name:{first}}" + "".join(f"{value:>{w}}" for value, w in cells))
 
 
 # -- app and doctor --------------------------------------------------------------------------

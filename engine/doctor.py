@@ -72,7 +72,7 @@ def _encoder(settings: Settings) -> Check:
 
 def _openvino() -> Check:
     present = importlib.util.find_spec("openvino") is not None
-    detail = "installed: faster indexing" if present else (
+    detail = "installed: indexing uses it" if present else (
         "not installed; pip install 'seedlens[openvino]' indexes faster"
     )  # fmt: skip
     return Check("openvino", present, detail, optional=True)

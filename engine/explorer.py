@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -141,7 +142,7 @@ class Explorer:
         cancelled: Ask = never,
     ) -> ImportReport:
         """See :meth:`engine.importing.Importer.run`."""
-        importer = Importer(self.home, self.ledger, self.settings, self._load)
+        importer = Importer(self.home, self.ledger, self.settings, partial(self._load, bulk=True))
         return importer.run(request, on_progress, cancelled)
 
     def import_demo(self, on_progress: Tell = tell_nobody) -> ImportReport | None:
@@ -399,11 +400,11 @@ class Explorer:
             updated_at=row.updated_at.isoformat(timespec="seconds"),
         )
 
-    def _load(self, source: str) -> Encoder:
+    def _load(self, source: str, *, bulk: bool = False) -> Encoder:
         # Imported here: torch and its friends take seconds, and most commands need none.
         from engine.encode.loaders import load_encoder
 
-        return load_encoder(source, threads=self.settings.threads)
+        return load_encoder(source, threads=self.settings.threads, bulk=bulk)
 
     def _encoder(self, corpus: OpenCorpus) -> Encoder:
         encoder = self._load(corpus.spec.source)

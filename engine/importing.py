@@ -110,6 +110,8 @@ class Importer:
         """Check model and disk, then note in the ledger that indexing has begun."""
         known = self.ledger.corpus(request.name)
         if known is not None and known.state == "deleted":
+            known = None  # its name is free again; what was deleted stays deleted
+        if known is not None and known.state == "deleted":
             known = None  # its name is free
         if known is not None:
             self._check_lens(request, lens_from_json(known.lens))

@@ -17,7 +17,10 @@ from pages._shared import error_boundary
 EXPLORE = str(Path(__file__).resolve().parent / "explore.py")
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
-_WIDTHS = "2fr minmax(4.9rem,.8fr) 1.7fr 1.6fr 1.4fr minmax(3.7rem,.7fr) minmax(5.2rem,1.1fr)"
+_WIDTHS = (
+    "1.8fr minmax(4.9rem,.8fr) 1.5fr minmax(5.7rem,1.6fr) 1.4fr minmax(3.7rem,.7fr) "
+    "minmax(5.2rem,1.1fr)"
+)
 _GRID = f"display:grid;grid-template-columns:{_WIDTHS};gap:.2rem .9rem;font-size:.93rem;"
 _CELL = "min-width:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums;"
 

@@ -1,0 +1,205 @@
+"""A corpus too large for memory gives the results that it would give in memory."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import engine.corpus
+from engine.columns import facet, vector_columns
+from engine.corpus import OpenCorpus
+from engine.encode.protocols import EncoderSpec
+from engine.index import table_schema
+from engine.lenses import RESEARCH
+from engine.numeric import FloatArray, unit
+from engine.queries import parse_filter
+from engine.retrieve import find_system
+from engine.retrieve.base import Request, ScoredDocument
+from engine.searching import Searcher
+from engine.types import Query
+from storage.vectors import DocumentTable
+
+COUNT, WIDTH = 3000, 32
+SPEC = EncoderSpec("nobody's", "", WIDTH, WIDTH, 64)
+VECTORS = vector_columns([a.key for a in RESEARCH.aspects])
+SEEDS = [f"d{n:04}" for n in (0, 17, 1234, 2999)]
+SYSTEMS = ("dense", "aspect", "late-interaction")
+
+
+def random_rows(count: int) -> pa.RecordBatch:
+    """Documents of one sentence whose vectors lie in sixty clusters."""
+    chance = np.random.default_rng(11)
+    centres = chance.standard_normal((60, WIDTH))
+
+    def vectors() -> FloatArray:
+        spread = 0.5 * chance.standard_normal((count, WIDTH))
+        return unit((centres[chance.integers(60, size=count)] + spread).astype(np.float32))
+
+    def fixed(rows: FloatArray) -> pa.Array:
+        flat = pa.array(rows.astype(np.float16).ravel())
+        return pa.FixedSizeListArray.from_arrays(flat, WIDTH)
+
+    def one_each(values: pa.Array) -> pa.Array:
+        return pa.ListArray.from_arrays(pa.array(np.arange(count + 1, dtype=np.int32)), values)
+
+    ids = [f"d{n:04}" for n in range(count)]
+    columns = {
+        "doc_id": ids,
+        "content_hash": ids,
+        "title": ids,
+        "text": ["word"] * count,
+        "search_text": ["word"] * count,
+        "year": [1900 + n % 100 for n in range(count)],
+        "authors": [[]] * count,
+        "url": [None] * count,
+        "metadata": ["{}"] * count,
+        "facets": [facet("half", n % 2) for n in range(count)],
+        "roles": [[0.2, 0.5, 0.3]] * count,
+        **{name: fixed(vectors()) for name in VECTORS},
+        "sentence_vectors": one_each(fixed(vectors())),
+        "token_vectors": one_each(fixed(vectors())),
+        **{name: [[0]] * count for name in ("sentence_starts", "token_starts")},
+        **{name: [[4]] * count for name in ("sentence_ends", "token_ends")},
+    }
+    schema = table_schema(SPEC, RESEARCH)
+    arrays = [
+        pa.array(columns[f.name], f.type) if isinstance(columns[f.name], list) else columns[f.name]
+        for f in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> DocumentTable:
+    """Three thousand random documents with a vector index on every vector column."""
+    path: Path = tmp_path_factory.mktemp("large")
+    table = DocumentTable.open_or_create(path, table_schema(SPEC, RESEARCH))
+    rows = random_rows(COUNT)
+    for start in range(0, COUNT, 1000):  # several fragments, as an import leaves them
+        table.write(rows.slice(start, 1000), replace=False)
+    table.finish(VECTORS, timedelta(hours=1))
+    return table
+
+
+@pytest.fixture(scope="module")
+def resident(table: DocumentTable) -> OpenCorpus:
+    return OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
+
+
+@pytest.fixture(scope="module")
+def streamed(table: DocumentTable) -> OpenCorpus:
+    return OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=0)
+
+
+def no_encoder() -> None:
+    pytest.fail("a stored seed needs no model")
+
+
+def rank(corpus: OpenCorpus, **query: object) -> list[ScoredDocument]:
+    """The top twenty."""
+    asked = Query("large", aspect="method", **query)  # type: ignore[arg-type]
+    searcher = Searcher(corpus, no_encoder)  # type: ignore[arg-type]
+    seed = searcher.seed(asked)
+    focus, _ = searcher.focus(asked, seed)
+    request = searcher.request(asked, seed, focus)
+    shallow = Request(seed, focus, request.scope, request.steer, depth=20)
+    return find_system(asked.system).rank(corpus, shallow)
+
+
+def assert_alike(found: list[ScoredDocument], expected: list[ScoredDocument]) -> None:
+    assert [s.doc_id for s in found] == [s.doc_id for s in expected]
+    scores = [s.score for s in expected]
+    assert [s.score for s in found] == pytest.approx(scores, abs=1e-6)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_below_twenty_thousand_documents_it_is_exact(
+    resident: OpenCorpus, streamed: OpenCorpus, system: str, seed: str
+) -> None:
+    assert resident.resident
+    assert not streamed.resident
+    expected = rank(resident, seed=seed, system=system)
+    assert len(expected) == 20
+    assert_alike(rank(streamed, seed=seed, system=system), expected)
+
+
+@pytest.mark.parametrize("filters", [(), ("half=1",), ("half=0", "year>=1950")], ids=str)
+@pytest.mark.parametrize("steer", [0.0, 0.7, 1.0])
+def test_above_it_the_index_finds_nine_in_ten_of_the_top_twenty(
+    resident: OpenCorpus,
+    streamed: OpenCorpus,
+    monkeypatch: pytest.MonkeyPatch,
+    steer: float,
+    filters: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(engine.corpus, "EXACT_BELOW", 100)
+    parsed = tuple(map(parse_filter, filters))
+    for seed in SEEDS:
+        query = {"seed": seed, "system": "aspect", "steer": steer, "filters": parsed}
+        expected, found = rank(resident, **query), rank(streamed, **query)
+        assert seed not in [s.doc_id for s in found]
+        assert len({s.doc_id for s in found} & {s.doc_id for s in expected}) >= 18
+        # What is found has its exact score: the index only chooses candidates.
+        exact = dict(rank_all(resident, **query))
+        assert [s.score for s in found] == pytest.approx([exact[s.doc_id] for s in found], abs=1e-6)
+
+
+def rank_all(corpus: OpenCorpus, **query: object) -> list[ScoredDocument]:
+    asked = Query("large", aspect="method", **query)  # type: ignore[arg-type]
+    searcher = Searcher(corpus, no_encoder)  # type: ignore[arg-type]
+    return searcher.rank(asked, searcher.seed(asked))
+
+
+def test_a_small_scope_is_exact_even_there(
+    resident: OpenCorpus, streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.corpus, "EXACT_BELOW", 100)
+    filters = (parse_filter("year=1917"),)
+    for system in SYSTEMS:
+        query = {"seed": "d0000", "system": system, "filters": filters}
+        found = rank(streamed, **query)
+        assert {int(s.doc_id[1:]) % 100 for s in found} == {17}
+        assert_alike(found, rank(resident, **query))
+
+
+def test_a_filter_that_nothing_meets_gives_nothing(
+    streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.corpus, "EXACT_BELOW", -1)
+    for system in ("bm25", *SYSTEMS):
+        filters = (parse_filter("half=2"),)
+        assert rank(streamed, seed="d0000", system=system, filters=filters) == []
+
+
+def test_a_judged_pool_is_ranked_whole_and_alone(
+    resident: OpenCorpus, streamed: OpenCorpus
+) -> None:
+    pool = ["d0003", "d2000", "d0000", "not there"]
+    for corpus in (resident, streamed):
+        searcher = Searcher(corpus, no_encoder)  # type: ignore[arg-type]
+        for system in ("bm25", *SYSTEMS):
+            query = Query("large", seed="d0000", aspect="method", system=system)
+            found = searcher.rank(query, searcher.seed(query), pool)
+            assert {s.doc_id for s in found} == {"d0003", "d2000"}, system
+
+
+def test_rows_come_in_the_order_asked_for(table: DocumentTable) -> None:
+    wanted = ["d2999", "d0000", "gone", "d1500", "d0000"]
+    found = table.rows(wanted, ["doc_id", "title"])
+    assert found["doc_id"].to_pylist() == ["d2999", "d0000", "d1500"]
+    assert found["title"].to_pylist() == found["doc_id"].to_pylist()
+    assert table.rows([], ["title"]).num_rows == 0
+
+
+def test_writing_a_document_again_replaces_it(tmp_path: Path) -> None:
+    table = DocumentTable.open_or_create(tmp_path, table_schema(SPEC, RESEARCH))
+    rows = random_rows(5)
+    table.write(rows, replace=False)
+    table.write(rows.slice(1, 2), replace=True)
+    table.write(rows.slice(4, 1), replace=True)
+    assert table.count() == 5

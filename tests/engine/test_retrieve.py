@@ -1,0 +1,284 @@
+"""What a ranking promises, whichever system made it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from small_corpus import DOCUMENTS, METHODS, PROBLEMS
+
+from engine.columns import aspect_column
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.numeric import unit
+from engine.queries import parse_filter
+from engine.retrieve import SYSTEMS, find_system
+from engine.retrieve.base import Corpus, Request, ScoredDocument
+from engine.retrieve.bm25 import MOST_WORDS, query_words
+from engine.retrieve.hybrid import HybridSystem
+from engine.retrieve.late_interaction import max_similarities
+from engine.types import Filter, Query
+
+every_system = pytest.mark.parametrize("system", list(SYSTEMS))
+SEEDS = ("bees-network", "no-method", "plain", "emoji", "hebrew", "long")
+
+
+def ranked(small: Explorer, **query: object) -> list[ScoredDocument]:
+    found = small.search(Query("small", k=100, **query))  # type: ignore[arg-type]
+    return [ScoredDocument(r.doc_id, r.score) for r in found.results]
+
+
+def ids(small: Explorer, **query: object) -> list[str]:
+    return [s.doc_id for s in ranked(small, **query)]
+
+
+@every_system
+@pytest.mark.parametrize("aspect", [None, "background", "method", "result"])
+def test_a_near_duplicate_comes_first(small: Explorer, system: str, aspect: str | None) -> None:
+    one, other = "bees-network", "bees-network-again"
+    assert ids(small, seed=one, system=system, aspect=aspect)[0] == other
+    assert ids(small, seed=other, system=system, aspect=aspect)[0] == one
+
+
+@every_system
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_seed_is_never_a_result_and_no_document_comes_twice(
+    small: Explorer, system: str, seed: str
+) -> None:
+    found = ids(small, seed=seed, system=system, aspect="background")
+    assert seed not in found
+    assert len(found) == len(set(found))
+    if system not in ("bm25",):  # bm25 leaves out what shares no word
+        assert len(found) == len(DOCUMENTS) - 1
+
+
+@every_system
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scores_fall_and_equal_ones_are_ordered_by_id(
+    small: Explorer, system: str, seed: str
+) -> None:
+    found = ranked(small, seed=seed, system=system, aspect="method")
+    assert found == sorted(found, key=lambda s: (-s.score, s.doc_id))
+    assert np.isfinite([s.score for s in found]).all()
+
+
+@pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "hybrid"])
+def test_twins_have_one_score_and_the_lesser_id_first(small: Explorer, system: str) -> None:
+    first, second = ranked(small, text="Two lakes, one name", system=system)[:2]
+    assert (first.doc_id, second.doc_id) == ("twin-a", "twin-b")
+    assert first.score == second.score
+
+
+@every_system
+def test_the_same_search_gives_the_same_ranking(small: Explorer, system: str) -> None:
+    query = {"seed": "tides-sensor", "system": system, "aspect": "result"}
+    assert ranked(small, **query) == ranked(small, **query)
+
+
+# Filters
+
+
+@every_system
+def test_years_are_bounds_and_a_document_without_one_is_out(small: Explorer, system: str) -> None:
+    years = {d["doc_id"]: d.get("year") for d in DOCUMENTS}
+    filters = (Filter("year", ">=", "2005"), Filter("year", "<=", "2010"))
+    found = ids(small, seed="bees-network", system=system, filters=filters)
+    wanted = {i for i, year in years.items() if year is not None and 2005 <= year <= 2010}
+    assert found
+    assert set(found) <= wanted
+    if system != "bm25":
+        assert set(found) == wanted
+
+
+@every_system
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("venue=x' OR '1'='1", ["quotes"]),
+        ("author=Cy O'Neil", [d["doc_id"] for d in DOCUMENTS if "Cy O'Neil" in d.get("authors", ())]),
+        ("year=2010", ["bread-network", "maps-sensor", "quotes"]),
+        ("venue=x", []),
+        ("venue=%", []),
+        ("venue=acta minor", []),
+        ("author=Ada", []),
+        ("no such field=1", []),
+        ("doc_id=plain", []),
+        ("year>=99999999999999999999", []),
+        ("year<=-1", []),
+    ],
+)  # fmt: skip
+def test_a_value_is_compared_as_a_whole_and_is_never_code(
+    small: Explorer, system: str, text: str, wanted: list[str]
+) -> None:
+    # A seed that shares a word with every document, so that bm25 has all of them too.
+    words = " ".join(d["text"] if "text" in d else " ".join(d["sentences"]) for d in DOCUMENTS)
+    found = ids(small, text=words, system=system, filters=(parse_filter(text),))
+    years = {d["doc_id"] for d in DOCUMENTS if d.get("year") == 2010}
+    assert sorted(found) == sorted(years if text == "year=2010" else wanted)
+
+
+def test_filters_are_met_all_at_once(small: Explorer) -> None:
+    filters = (parse_filter("venue=Parva"), parse_filter("author=Ada Quill"))
+    found = ids(small, seed="plain", system="dense", filters=filters)
+    wanted = {
+        d["doc_id"]
+        for d in DOCUMENTS
+        if d.get("venue") == "Parva" and "Ada Quill" in d.get("authors", ())
+    }
+    assert set(found) == wanted
+    assert wanted
+
+
+@pytest.mark.parametrize(
+    ("filter_", "message"),
+    [
+        (Filter("year", ">=", "soon"), "'soon' is not a year"),
+        (Filter("venue", ">=", "A"), "'venue>=A' cannot be used"),
+    ],
+)
+def test_a_filter_that_means_nothing_is_refused(
+    small: Explorer, filter_: Filter, message: str
+) -> None:
+    with pytest.raises(BadInputError, match=message):
+        ids(small, seed="plain", filters=(filter_,))
+
+
+# The systems one by one
+
+
+def test_an_unknown_system_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(UnknownNameError, match=r"no system 'bm52'.*bm25, dense"):
+        find_system("bm52")
+
+
+def test_maxsim_by_hand() -> None:
+    query = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    documents = [
+        np.array([[1, 0], [0.6, 0.8]], dtype=np.float32),
+        np.zeros((0, 2), dtype=np.float32),
+        np.array([[-1, 0]], dtype=np.float32),
+    ]
+    # The first query token finds 1, the second 0.8; then nothing; then -1 and 0.
+    assert max_similarities(query, documents) == pytest.approx([0.9, 0.0, -0.5])
+    # From the other side: 1 and 0.8; nothing; 0.
+    both = max_similarities(query, documents, symmetric=True)
+    assert both == pytest.approx([0.9, 0.0, -0.25])
+
+
+def test_maxsim_is_that_of_pylate() -> None:
+    import torch
+    from pylate.scores import colbert_scores
+
+    chance = np.random.default_rng(3)
+    query = unit(chance.standard_normal((9, 16)).astype(np.float32))
+    documents = [unit(chance.standard_normal((n, 16)).astype(np.float32)) for n in (5, 1, 12)]
+    theirs = [
+        float(colbert_scores(torch.from_numpy(query)[None], torch.from_numpy(d)[None])[0, 0])
+        for d in documents
+    ]
+    assert max_similarities(query, documents) * len(query) == pytest.approx(theirs, abs=1e-5)
+
+
+class Fixed:
+    """A system that always gives the same ranking."""
+
+    reads_aspect = False
+
+    def __init__(self, *doc_ids: str) -> None:
+        self.name = "fixed"
+        self.ranking = [ScoredDocument(d, -float(i)) for i, d in enumerate(doc_ids)]
+
+    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+        return self.ranking
+
+
+def test_reciprocal_ranks_are_fused_by_hand(small: Explorer) -> None:
+    searcher = small.searcher("small")
+    query = Query("small", seed="plain")
+    request = searcher.request(query, searcher.seed(query), None)
+    fused = HybridSystem(Fixed("a", "b", "c"), Fixed("c", "d")).rank(searcher.corpus, request)
+    assert fused == [
+        ("c", pytest.approx(1 / 63 + 1 / 61)),
+        ("a", pytest.approx(1 / 61)),
+        ("b", pytest.approx(1 / 62)),
+        ("d", pytest.approx(1 / 62)),
+    ]
+    assert len(HybridSystem(Fixed("a", "b")).rank(searcher.corpus, replace(request, depth=1))) == 1
+
+
+def test_hybrid_fuses_bm25_and_dense(small: Explorer) -> None:
+    expected: dict[str, float] = {}
+    for system in ("bm25", "dense"):
+        for rank, doc_id in enumerate(ids(small, seed="plain", system=system), start=1):
+            expected[doc_id] = expected.get(doc_id, 0.0) + 1 / (60 + rank)
+    found = ranked(small, seed="plain", system="hybrid")
+    assert dict(found) == pytest.approx(expected)
+
+
+def test_at_steer_0_and_without_an_aspect_aspect_is_dense(small: Explorer) -> None:
+    dense = ranked(small, seed="bees-network", system="dense")
+    assert ranked(small, seed="bees-network", aspect="method", steer=0.0) == dense
+    assert ranked(small, seed="bees-network", steer=1.0) == dense
+
+
+def test_at_steer_1_the_score_is_the_cosine_of_the_aspects_alone(small: Explorer) -> None:
+    corpus = small.open("small")
+    stored = corpus.table.rows(corpus.doc_ids, [aspect_column("method")])
+    vectors = np.array(stored[aspect_column("method")].to_pylist(), dtype=np.float32)
+    seed = corpus.seed("bees-network")
+    expected = vectors @ seed.sentences[1] / np.linalg.norm(seed.sentences[1])
+    found = dict(ranked(small, seed="bees-network", aspect="method", steer=1.0))
+    for doc_id, value in zip(stored["doc_id"].to_pylist(), expected, strict=True):
+        if doc_id != "bees-network":
+            assert found[doc_id] == pytest.approx(value, abs=1e-3)
+    assert found["no-method"] == 0.0, "what says nothing of the aspect earns nothing"
+
+
+def test_at_steer_1_the_problem_no_longer_matters(small: Explorer) -> None:
+    for method in METHODS:
+        wanted = {f"{p}-{method}" for p in PROBLEMS} | (
+            {"bees-network-again"} if method == "network" else set()
+        )
+        seed = f"tides-{method}"
+        found = ids(small, seed=seed, aspect="method", steer=1.0)
+        assert set(found[: len(wanted) - 1]) == wanted - {seed}
+
+
+def test_in_between_the_score_is_weighed_by_steer(small: Explorer) -> None:
+    whole = dict(ranked(small, seed="bees-network", aspect="result", steer=0.0))
+    part = dict(ranked(small, seed="bees-network", aspect="result", steer=1.0))
+    for doc_id, score in ranked(small, seed="bees-network", aspect="result", steer=0.3):
+        assert score == pytest.approx(0.7 * whole[doc_id] + 0.3 * part[doc_id], abs=1e-5)
+
+
+@pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "aspect"])
+def test_a_system_that_does_not_read_the_aspect_says_so_and_ignores_it(
+    small: Explorer, system: str
+) -> None:
+    assert not SYSTEMS[system].reads_aspect
+    plain = ranked(small, seed="bees-network", system=system)
+    assert ranked(small, seed="bees-network", system=system, aspect="method") == plain
+
+
+def test_symmetric_late_interaction_is_the_mean_of_both_directions(small: Explorer) -> None:
+    corpus = small.open("small")
+    mine, theirs = corpus.seed("plain").tokens, corpus.seed("twin-a").tokens
+    cosine = mine @ theirs.T
+    expected = (cosine.max(axis=1).mean() + cosine.max(axis=0).mean()) / 2
+    found = dict(ranked(small, seed="plain", system="late-interaction", symmetric=True))
+    assert found["twin-a"] == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_bm25_prefers_the_rarer_shared_word_and_stems(small: Explorer) -> None:
+    assert ids(small, text="potter", system="bm25") == ["plain"]
+    assert ids(small, text="the of and", system="bm25") == [], "stop words find nothing"
+    assert ids(small, text="🐝", system="bm25") == []
+
+
+def test_a_bm25_query_keeps_the_most_frequent_words_of_a_very_long_seed() -> None:
+    many = " ".join(f"word{n}" for n in range(2 * MOST_WORDS))
+    kept = query_words("", f"{many} rare rare").split()
+    assert len(kept) == MOST_WORDS
+    assert "rare" in kept
+    assert query_words("A b", "B c") == "a b b c"
