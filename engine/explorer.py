@@ -157,15 +157,17 @@ class Explorer:
         collection: Collection,
         on_progress: Tell = tell_nobody,
     ) -> str:
-        """Index a test collection's own documents once, under its name; returns that name."""
+        """Index a test collection's own documents once, under its name; returns that name.
+
+        A corpus of that name that is there already is taken as it is, never added to.
+        """
         if collection.documents is None:
             raise BadInputError(
                 f"The collection '{collection.name}' has no documents of its own.",
                 "Name the corpus that holds them with --corpus.",
             )
         row = self.ledger.corpus(collection.name)
-        source = str(collection.documents.resolve())
-        if row is None or row.state != "ready" or row.source != source:
+        if row is None or row.state != "ready":
             request = ImportRequest(collection.documents, collection.name, collection.source_format)
             self.import_documents(request, on_progress)
         return collection.name
