@@ -89,14 +89,28 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def rounds(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of each; taken in turns, so that a busy minute slows them all."""
-    taken: dict[str, list[float]] = {name: [] for name in works}
+@dataclass(frozen=True)
+class Seconds:
+    """What some work took: on the wall, and of all cores together."""
+
+    wall: float
+    cpu: float
+
+
+def rounds(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, Seconds]:
+    """Medians of each; taken in turns, so that a busy minute slows them all."""
+    taken: dict[str, list[Seconds]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
-            taken[name].append(timed(work))
-            print(f"  {name}: {taken[name][-1]:.1f} s", file=sys.stderr)
-    return {name: statistics.median(values) for name, values in taken.items()}
+            cpu = time.process_time()
+            wall = timed(work)
+            taken[name].append(Seconds(wall, time.process_time() - cpu))
+            print(f"  {name}: {wall:.1f} s", file=sys.stderr)
+    return {
+        name: Seconds(statistics.median(v.wall for v in values),
+                      statistics.median(v.cpu for v in values))
+        for name, values in taken.items()
+    }  # fmt: skip
 
 
 def percentile(values: Sequence[float], share: float) -> float:

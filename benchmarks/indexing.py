@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.figures import Figure, rounds, timed
+from benchmarks.figures import Figure, Seconds, rounds, timed
 from benchmarks.sources import abstracts
 from engine.config import ROOT
 from engine.encode.backends import TorchBackend
@@ -148,18 +148,23 @@ class _PlainModels:
 # -- figures ---------------------------------------------------------------------------
 
 
-def _speeds(seconds: dict[str, float], ours: Sequence[str], documents: int) -> list[Figure]:
+def _speeds(seconds: dict[str, Seconds], ours: Sequence[str], documents: int) -> list[Figure]:
+    """The target is on the wall clock; CPU seconds suffer less when others use the machine."""
     plain = [name for name in seconds if name not in ours]
-    together = sum(seconds[name] for name in plain)
-    figures = [
-        Figure(PART, name, documents / seconds[name], "documents/s",
-               ratio=together / seconds[name], baseline=PLAIN, target=5.0)
-        for name in ours
-    ]  # fmt: skip
-    figures.append(Figure(PART, PLAIN, documents / together, "documents/s"))
-    return figures + [
-        Figure(PART, name, documents / seconds[name], "documents/s") for name in plain
-    ]
+    wall, cpu = (sum(getattr(seconds[name], kind) for name in plain) for kind in ("wall", "cpu"))
+    figures = []
+    for name in ours:
+        mine = seconds[name]
+        figures += [
+            Figure(PART, name, documents / mine.wall, "documents/s",
+                   ratio=wall / mine.wall, baseline=PLAIN, target=5.0),
+            Figure(PART, f"{name}, of one core", documents / mine.cpu, "documents/CPU s",
+                   ratio=cpu / mine.cpu, baseline=PLAIN),
+        ]  # fmt: skip
+    figures.append(Figure(PART, PLAIN, documents / wall, "documents/s"))
+    for name in plain:
+        figures.append(Figure(PART, name, documents / seconds[name].wall, "documents/s"))
+    return figures
 
 
 def _fidelity(

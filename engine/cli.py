@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from engine.explorer import Explorer
 
 DEFAULTS = Query("")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -367,11 +369,16 @@ def _print_evaluation(found: Evaluation) -> None:
 )
 def app(port: int, address: str) -> None:
     """Start the app in the browser."""  # fmt: skip
-    import subprocess
-
+    if address not in LOOPBACK:
+        click.echo(
+            f"Warning: {address} can be reached from other machines, and whoever opens it reads "
+            "all corpora. Add the name they use to allowedHosts in .streamlit/config.toml.",
+            err=True,
+        )
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
     options = ["--server.port", str(port), "--server.address", address]
-    sys.exit(subprocess.call([*command, *options], cwd=ROOT))
+    os.chdir(ROOT)  # Streamlit looks for its settings here
+    os.execv(sys.executable, [*command, *options])  # noqa: S606 - our own command
 
 
 @main.command()
@@ -385,7 +392,8 @@ def doctor(as_json: bool) -> None:
         _print_json([check.__dict__ for check in checks])
     else:
         for check in checks:
-            click.echo(f"{'ok  ' if check.ok else 'BAD '} {check.name:24} {check.detail}")
+            verdict = "ok" if check.ok else "none" if check.optional else "BAD"
+            click.echo(f"{verdict:5}{check.name:24} {check.detail}")
     sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import ir_measures
 
 from engine.errors import BadInputError
 from engine.ingest import detect_format
+from engine.ingest.rows import text_lines
 from engine.metrics import Qrels
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
@@ -57,7 +58,7 @@ def read_collection(path: Path) -> Collection:
     if not path.exists():
         raise BadInputError(f"{path} does not exist.", "Give the path of a test collection.")
     if path.is_dir() and (path / "topics.jsonl").exists():
-        return _native(path)
+        return _with_queries(_native(path), path)
     layout = detect_format(path)
     readers: dict[str, Callable[[Path], Collection]] = {
         "csfcube": _csfcube,
@@ -69,7 +70,13 @@ def read_collection(path: Path) -> Collection:
             f"{path} is not a test collection (it looks like {layout}).",
             "Give a CSFCube or BEIR folder, an ImpliRet CSV, or a folder of topics and qrels.",
         )
-    return readers[layout](path)
+    return _with_queries(readers[layout](path), path)
+
+
+def _with_queries(collection: Collection, path: Path) -> Collection:
+    if not collection.topics:
+        raise BadInputError(f"{path} has no queries.", "Give a collection with at least one.")
+    return collection
 
 
 def _name(path: Path) -> str:
@@ -78,24 +85,32 @@ def _name(path: Path) -> str:
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError as error:
-                raise BadInputError(
-                    f"{path.name}, line {number}: not valid JSON ({error.msg}).", "Mend that line."
-                ) from error
+    for number, line in text_lines(path):
+        if line.strip():
+            yield _json_object(line, f"{path.name}, line {number}")
+
+
+def _json_object(text: str, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise BadInputError(f"{where}: not valid JSON ({error}).", "Mend it.") from error
+    if not isinstance(value, dict):
+        raise BadInputError(f"{where}: not a JSON object.", "Write {...}.")
+    return value
+
+
+def _field(row: Mapping[str, Any], name: str, where: str) -> str:
+    """A value that a query or judgment cannot do without."""
+    if row.get(name) in (None, ""):
+        raise BadInputError(f"{where}: no '{name}'.", f"Give every row a '{name}'.")
+    return str(row[name])
 
 
 def _native(path: Path) -> Collection:
-    about = json.loads((path / "collection.json").read_text("utf-8")) if (
-        path / "collection.json"
-    ).exists() else {}  # fmt: skip
-    topics = tuple(
-        Topic(t["query_id"], t.get("seed"), t.get("text"), t.get("aspect"))
-        for t in _json_lines(path / "topics.jsonl")
-    )
+    described = path / "collection.json"
+    about = _json_object(described.read_text("utf-8"), described.name) if described.exists() else {}
+    topics = tuple(map(_native_topic, _json_lines(path / "topics.jsonl")))
     has_documents = (path / "corpus.jsonl").exists()
     return Collection(
         name=about.get("name") or _name(path),
@@ -105,6 +120,16 @@ def _native(path: Path) -> Collection:
         source_format="beir",
         complete=bool(about.get("complete")),
     )
+
+
+def _native_topic(row: dict[str, Any]) -> Topic:
+    query_id = _field(row, "query_id", "topics.jsonl")
+    seed, text = row.get("seed"), row.get("text")
+    if (seed is None) == (text is None):
+        raise BadInputError(
+            f"topics.jsonl: query '{query_id}' needs either a seed or a text.", "Give it one."
+        )
+    return Topic(query_id, seed, text, row.get("aspect"))
 
 
 def _trec_qrels(path: Path) -> Qrels:
@@ -152,12 +177,21 @@ def _beir(path: Path) -> Collection:
     if split is None:
         raise BadInputError(f"{path} has no qrels/test.tsv.", "Add BEIR judgments.")
     with split.open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines, delimiter="\t"):
-            qrels.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
+        for number, row in enumerate(csv.DictReader(lines, delimiter="\t"), start=1):
+            where = f"{split.name}, row {number}"
+            query_id, doc_id, grade = (
+                _field(row, name, where) for name in ("query-id", "corpus-id", "score")
+            )
+            try:
+                qrels.setdefault(query_id, {})[doc_id] = int(grade)
+            except ValueError as error:
+                raise BadInputError(
+                    f"{where}: the score '{grade}' is not a whole number.", "Mend that row."
+                ) from error
     topics = tuple(
-        Topic(str(q["_id"]), text=q["text"])
+        Topic(query_id, text=_field(q, "text", "queries.jsonl"))
         for q in _json_lines(path / "queries.jsonl")
-        if str(q["_id"]) in qrels
+        if (query_id := _field(q, "_id", "queries.jsonl")) in qrels
     )
     return Collection(_name(path), topics, qrels, path, "beir")
 
@@ -165,6 +199,9 @@ def _beir(path: Path) -> Collection:
 def _impliret(path: Path) -> Collection:
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    topics = tuple(Topic(row["id"], text=row["question"]) for row in rows)
-    qrels = {row["id"]: {row["id"]: 1} for row in rows}
+    topics = tuple(
+        Topic(_field(row, "id", where), text=_field(row, "question", where))
+        for where, row in ((f"{path.name}, row {n}", r) for n, r in enumerate(rows, start=1))
+    )
+    qrels = {topic.query_id: {topic.query_id: 1} for topic in topics}
     return Collection(_name(path), topics, qrels, path, "impliret", complete=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from engine.callbacks import tell_nobody
 from engine.collections import Collection, Topic
@@ -210,6 +212,18 @@ def write_run(rankings: Sequence[Ranking], path: Path, system: str) -> None:
     """A TREC run file: query_id Q0 doc_id rank score system, ranks from 1."""
     with path.open("w", encoding="utf-8") as out:
         for ranking in rankings:
-            pairs = zip(ranking.doc_ids, ranking.scores, strict=True)
+            pairs = zip(ranking.doc_ids, _falling(ranking.scores), strict=True)
             for rank, (doc_id, score) in enumerate(pairs, start=1):
-                out.write(f"{ranking.query_id} Q0 {doc_id} {rank} {score:.6f} {system}\n")
+                out.write(f"{ranking.query_id} Q0 {doc_id} {rank} {score:.9g} {system}\n")
+
+
+def _falling(scores: Iterable[float]) -> Iterator[float]:
+    """The scores, equal ones set apart by the least step that a 32-bit number can take.
+
+    trec_eval goes by the score as such a number, never by the rank, and breaks ties by
+    doc_id backwards: without this it would measure another order than ours.
+    """
+    last = np.float32(np.inf)
+    for score in scores:
+        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+        yield float(last)

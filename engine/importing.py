@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -72,6 +73,7 @@ class Importer:
             CorpusBusyError: another process is indexing this corpus.
             StorageFullError: no room; what is committed stays, and the same command goes on.
         """
+        started = time.perf_counter()
         check_corpus_name(request.name)
         on_progress(Progress("checking", 0, 0, 0.0))
         source = open_source(request.path, request.source_format, request.mapping)
@@ -101,8 +103,9 @@ class Importer:
             self._finish(run.table, row, done, request.lens)
         finally:
             lock.release()
-        on_progress(Progress("done", done.read, report.documents, done.seconds))
-        return replace(done, warnings=report.warnings)
+        seconds = time.perf_counter() - started
+        on_progress(Progress("done", done.read, report.documents, seconds))
+        return replace(done, seconds=seconds, warnings=report.warnings)
 
     def _register(
         self, request: ImportRequest, source_format: str, expected: int
@@ -111,8 +114,6 @@ class Importer:
         known = self.ledger.corpus(request.name)
         if known is not None and known.state == "deleted":
             known = None  # its name is free again; what was deleted stays deleted
-        if known is not None and known.state == "deleted":
-            known = None  # its name is free
         if known is not None:
             self._check_lens(request, lens_from_json(known.lens))
         encoder = self.load_encoder(self._encoder_source(request, known))

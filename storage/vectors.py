@@ -216,7 +216,8 @@ class DocumentTable:
                 dimension = self.schema.field(name).type.list_size
                 config = IvfPq(
                     distance_type="cosine",
-                    num_partitions=max(1, round(self.count() ** 0.5)),
+                    # Each partition is trained on at least 256 rows.
+                    num_partitions=max(1, min(round(self.count() ** 0.5), self.count() // 256)),
                     num_sub_vectors=dimension // 4 if dimension % 4 == 0 else dimension,
                 )
                 self._table.create_index(name, config=config, replace=True)

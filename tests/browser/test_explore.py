@@ -27,7 +27,9 @@ def demo_indexed(browser: Browser, server: Server) -> None:
     """The first visitor waits for the demo, and sees it progress."""
     visit = visit_with(browser, server)
     visit.open()
-    expect(visit.page.get_by_text("Setting up").or_(visit.page.locator("article").first)).to_be_visible()
+    expect(
+        visit.page.get_by_text("Setting up").or_(visit.page.locator("article").first)
+    ).to_be_visible()
     visit.shoot("first-start")
     expect(visit.page.locator("article").first).to_be_visible(timeout=120_000)
     visit.page.context.close()
@@ -167,9 +169,9 @@ def test_a_grade_is_kept_across_a_reload_and_can_be_taken_back(visit: Visit) -> 
     expect(grade).to_have_attribute("aria-pressed", "false")
     page.wait_for_timeout(800)
     page.reload()
-    expect(
-        results(page).nth(2).get_by_role("button", name="2: alike")
-    ).to_have_attribute("aria-pressed", "false")
+    expect(results(page).nth(2).get_by_role("button", name="2: alike")).to_have_attribute(
+        "aria-pressed", "false"
+    )
 
 
 def test_kept_documents_can_be_taken_home_as_bibtex(visit: Visit) -> None:
@@ -190,7 +192,9 @@ def test_a_pasted_text_can_be_the_seed(visit: Visit) -> None:
     page.get_by_role("button", name="Choose another seed").click()
     page.get_by_role("tab", name="Paste a text").click()
     box = page.get_by_label("Text to start from")
-    box.fill("Buses are late. We fit a Bayesian model with random effects. Delays shrink by a third.")
+    box.fill(
+        "Buses are late. We fit a Bayesian model with random effects. Delays shrink by a third."
+    )
     box.blur()
     page.get_by_role("button", name="Start from this text").click()
     expect(page.locator("section.card .kicker")).to_have_text(re.compile("pasted", re.I))

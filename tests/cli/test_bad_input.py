@@ -18,9 +18,6 @@ from engine.config import DEMO
 
 SEED = "demo-0001"
 GOOD = {"id": "a", "text": "Frogs sing at dusk."}
-PENDING = pytest.mark.xfail(
-    strict=True, reason="engine/collections.py and corpus.py let it through"
-)
 """Faults that today end in a traceback, or are noticed only after the documents are indexed."""
 
 
@@ -242,7 +239,7 @@ SEARCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, marks=PENDING if c == "year beyond numbers" else ()) for c in SEARCHES],
+    SEARCHES,
 )
 @pytest.mark.parametrize("as_json", [True, False], ids=["json", "plain"])
 def test_a_search_that_cannot_be_is_refused(case: str, as_json: bool, demo_home: Path) -> None:
@@ -384,7 +381,7 @@ SOUND_CHECKS = ("topic that is no JSON", "judgment of three columns", "grade tha
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, marks=() if c in SOUND_CHECKS else PENDING) for c in BROKEN_COLLECTIONS],
+    BROKEN_COLLECTIONS,
 )
 def test_a_broken_collection_is_refused_with_the_file_named(
     case: str, collection: Path, tmp_path: Path
@@ -394,7 +391,6 @@ def test_a_broken_collection_is_refused_with_the_file_named(
     refused(tmp_path / "home", "evaluate", collection, "--systems", "dense", says=says)
 
 
-@PENDING
 def test_a_beir_folder_with_foreign_columns_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "beir"
     write_lines(folder / "corpus.jsonl", [{"_id": "a", "text": "Frogs."}])
@@ -404,7 +400,6 @@ def test_a_beir_folder_with_foreign_columns_is_refused(tmp_path: Path) -> None:
     refused(tmp_path / "home", "evaluate", folder, says=("test.tsv", "query-id"))
 
 
-@PENDING
 def test_an_impliret_file_without_ids_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("pos_document,question\nFrogs.,Who sings?\n")

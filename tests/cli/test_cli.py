@@ -406,7 +406,7 @@ def test_evaluate_prints_a_table_with_one_row_per_system(
 ) -> None:
     run = run_inside(evaluated[0], "evaluate", collection, "--systems", "bm25,dense")
     assert (run.code, run.stderr) == (0, "")
-    head, columns, *rows = run.stdout.splitlines()
+    head, columns, *rows = filter(None, run.stdout.splitlines())
     assert "12 queries" in head
     assert all(measure in columns for measure in MEASURES)
     assert [row.split()[0] for row in rows] == ["bm25", "dense"]

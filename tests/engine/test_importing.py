@@ -121,9 +121,7 @@ def test_progress_counts_up_to_all_documents(shards: Explorer, request_: ImportR
 # Repeating, changing, adding
 
 
-def test_importing_the_same_again_writes_nothing(
-    shards: Explorer, request_: ImportRequest
-) -> None:
+def test_importing_the_same_again_writes_nothing(shards: Explorer, request_: ImportRequest) -> None:
     shards.import_documents(request_)
     before = version(shards)
     report = shards.import_documents(request_)
@@ -157,7 +155,7 @@ def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(
     assert "plain" not in [r.doc_id for r in shards.search(seed).results]
     write_jsonl(request_.path, changed("plain", text="Zeppelins land in fog."))
     shards.import_documents(request_)
-    assert [r.doc_id for r in shards.search(seed).results][0] == "plain"
+    assert shards.search(seed).results[0].doc_id == "plain"
     old = replace(seed, text="a camera behind quartz glass")
     assert "plain" not in [r.doc_id for r in shards.search(old).results]
     assert shards.document("papers", "plain").text == "Zeppelins land in fog."
@@ -263,7 +261,7 @@ def test_another_lens_than_the_corpuss_own_is_refused(
 ) -> None:
     shards.import_documents(request_)
     other = replace(RESEARCH, aspects=RESEARCH.aspects[:2])
-    with pytest.raises(BadInputError, match="other aspects .*result, not background, method"):
+    with pytest.raises(BadInputError, match=r"other aspects .*result, not background, method"):
         shards.import_documents(replace(request_, lens=other))
     assert shards.lens("papers") == RESEARCH
     assert shards.corpus("papers").state == "ready"

@@ -93,7 +93,7 @@ def rows(explorer: Explorer) -> pa.Table:
 def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
     home: Path, tmp_path: Path, tiny_model: Path, launcher: subprocess.Popen[str]
 ) -> None:
-    chance = random.Random(20260301)
+    chance = random.Random(20260301)  # noqa: S311 - not for secrets
     for kill in range(2):  # while documents are written ...
         enough = commits(home) + chance.randint(1, 3)
         delay = chance.uniform(0, 0.02)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import shutil
 from pathlib import Path
 
@@ -132,7 +131,7 @@ def test_a_model_that_is_gone_or_replaced_is_never_searched_with(
     with pytest.raises(BadInputError, match="weights differ"):
         make_explorer(home).import_documents(ImportRequest(source, "c"))
 
-    os.rename(model, home.parent / "moved")
+    model.rename(home.parent / "moved")
     loaders._load.cache_clear()
     with pytest.raises(ModelMissingError, match=r"model' does not exist.*Put it back"):
         make_explorer(home).search(pasted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_a_window_holds_what_it_keeps_and_never_more_than_its_size(size: int, ov
         for window in windows:
             assert 0 <= window.start <= window.keep_from <= window.keep_to <= window.stop <= length
             assert len(window) <= size
-        for left, right in zip(windows, windows[1:], strict=False):
+        for left, right in pairwise(windows):
             assert left.stop - right.start == overlap
 
 
@@ -53,7 +54,7 @@ def test_an_overlap_that_could_not_advance_is_refused_with_both_numbers(
 def test_a_batch_stays_within_its_budget_padding_included_and_no_window_is_lost(
     budget: int,
 ) -> None:
-    chance = random.Random(5)
+    chance = random.Random(5)  # noqa: S311 - not for secrets
     for _ in range(50):
         lengths = [chance.randrange(700) for _ in range(chance.randrange(1, 40))]
         windows = plan_windows(lengths, 254, 64)

@@ -1,0 +1,352 @@
+"""What a page of results promises: its evidence, its changes of rank, its errors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.lenses import RESEARCH, lens_from_json, lens_to_json
+from engine.queries import (
+    LONGEST_INSTRUCTION,
+    parse_filter,
+    query_from_json,
+    query_id,
+    query_to_json,
+)
+from engine.reports import search_report
+from engine.retrieve import SYSTEMS
+from engine.types import Filter, Query, SearchResults
+
+every_system = pytest.mark.parametrize("system", list(SYSTEMS))
+BEES = Query("small", seed="bees-network", aspect="method", k=100)
+DEMO = Query("demo", seed="demo-0001", aspect="method")
+
+
+def ids(found: SearchResults) -> list[str]:
+    return [r.doc_id for r in found.results]
+
+
+# Evidence
+
+
+@every_system
+@pytest.mark.parametrize("aspect", [None, "background", "method", "result"])
+def test_evidence_quotes_the_stored_texts_exactly(
+    explorer: Explorer, system: str, aspect: str | None
+) -> None:
+    found = explorer.search(replace(DEMO, system=system, aspect=aspect))
+    assert found.seed == explorer.document("demo", "demo-0001")
+    for result in found.results:
+        assert 1 <= len(result.evidence) <= 3
+        text = explorer.document("demo", result.doc_id).text
+        assert result.document.text == text
+        for e in result.evidence:
+            assert found.seed.text[slice(*e.seed_span)] == e.seed_text
+            assert text[slice(*e.doc_span)] == e.doc_text
+            assert -1.001 <= e.score <= 1.001
+        for side in ("seed_span", "doc_span"):
+            spans = [getattr(e, side) for e in result.evidence]
+            assert len(set(spans)) == len(spans), "no sentence is shown twice"
+
+
+def test_marked_words_lie_within_their_passages(explorer: Explorer) -> None:
+    marks = 0
+    for seed in ("demo-0001", "demo-0100", "demo-0200"):
+        found = explorer.search(replace(DEMO, seed=seed))
+        for result in found.results:
+            for e in result.evidence:
+                assert len(e.seed_marks) == len(e.doc_marks) <= 6
+                assert_words(found.seed.text, e.seed_span, e.seed_marks)
+                assert_words(result.document.text, e.doc_span, e.doc_marks)
+                marks += len(e.seed_marks)
+    assert marks > 20
+
+
+def assert_words(text: str, span: tuple[int, int], marks: tuple[tuple[int, int], ...]) -> None:
+    assert list(marks) == sorted(set(marks))
+    for start, end in marks:
+        assert span[0] <= start < end <= span[1]
+        word = text[start:end]
+        assert word.isalnum() or "_" in word
+        assert len(word) > 1
+        assert word.lower() not in {"the", "and", "of", "is"}
+
+
+def test_words_that_both_passages_share_are_marked(small: Explorer) -> None:
+    again = small.search(BEES).results[0]
+    assert again.doc_id == "bees-network-again"
+    best = again.evidence[0]
+    assert best.seed_text == best.doc_text
+    text = small.document("small", "bees-network").text
+    marked = {text[a:b] for a, b in best.seed_marks}
+    assert {"neural", "network", "photographs"} <= marked
+
+
+def test_under_an_aspect_the_best_evidence_is_of_that_aspect(explorer: Explorer) -> None:
+    for index, aspect in enumerate(("background", "method", "result")):
+        found = explorer.search(replace(DEMO, aspect=aspect, steer=1.0))
+        for result in found.results:
+            assert result.evidence[0].seed_role == index
+            assert result.evidence[0].role == index
+
+
+def test_the_explanation_names_the_aspect_the_cosine_and_the_move(explorer: Explorer) -> None:
+    found = explorer.search(DEMO)
+    for result in found.results:
+        assert result.explanation is not None
+        assert result.explanation.startswith("Alike in method (cosine ")
+        assert f"{result.evidence[0].score:.2f}" in result.explanation
+        assert ("moved" in result.explanation) == bool(result.rank_change)
+    plain = explorer.search(replace(DEMO, aspect=None))
+    assert str(plain.results[0].explanation).startswith("Alike overall")
+
+
+# What the aspect changed
+
+
+def test_rank_change_is_the_difference_to_the_search_at_steer_0(small: Explorer) -> None:
+    before = {r.doc_id: r.rank for r in small.search(replace(BEES, steer=0.0)).results}
+    found = small.search(BEES)
+    assert len(before) == len(found.results) == 39
+    for result in found.results:
+        assert result.rank_change == before[result.doc_id] - result.rank
+    assert any(r.rank_change for r in found.results)
+    top = {r.doc_id for r in found.results[:20]}
+    old = {d for d, rank in before.items() if rank <= 20}
+    assert found.obedience == pytest.approx(len(top - old) / 20)
+    assert found.obedience
+
+
+def test_at_steer_0_nothing_moves(small: Explorer) -> None:
+    found = small.search(replace(BEES, steer=0.0))
+    assert {r.rank_change for r in found.results} == {0}
+    assert found.obedience == 0.0
+
+
+@pytest.mark.parametrize("system", [s for s in SYSTEMS if s != "aspect"])
+def test_a_system_that_ignores_the_aspect_is_shown_as_insensitive(
+    small: Explorer, system: str
+) -> None:
+    found = small.search(replace(BEES, system=system))
+    assert {r.rank_change for r in found.results} == {0}
+    assert found.obedience == 0.0
+
+
+def test_without_an_aspect_there_is_nothing_to_obey(small: Explorer) -> None:
+    found = small.search(replace(BEES, aspect=None))
+    assert found.obedience is None
+    assert {r.rank_change for r in found.results} == {None}
+    assert found.weights == ()
+
+
+def test_a_seed_without_a_sentence_of_the_aspect_is_ranked_as_a_whole_and_says_so(
+    small: Explorer,
+) -> None:
+    found = small.search(Query("small", seed="no-method", aspect="method", k=100))
+    assert found.notes == (
+        "The seed has no Method sentence, so the ranking follows the whole text.",
+    )
+    assert (found.obedience, found.weights) == (None, ())
+    dense = small.search(Query("small", seed="no-method", system="dense", k=100))
+    assert ids(found) == ids(dense)
+    assert small.search(BEES).notes == ()
+
+
+# Pasted texts
+
+
+@every_system
+@pytest.mark.parametrize("doc_id", ["demo-0001", "demo-0123", "demo-0360"])
+def test_the_text_of_a_stored_document_finds_that_document(
+    explorer: Explorer, system: str, doc_id: str
+) -> None:
+    text = explorer.document("demo", doc_id).text
+    found = explorer.search(Query("demo", text=text, system=system))
+    assert found.results[0].doc_id == doc_id
+    assert found.seed.text == text
+    assert found.total == found.corpus_size or system == "bm25"
+
+
+@pytest.mark.parametrize("text", ["?", "🐝", "הדבורים מתות", "a" * 20_000, "\x00", "one\n\n\ntwo"])
+@every_system
+def test_any_text_may_be_pasted(small: Explorer, system: str, text: str) -> None:
+    found = small.search(Query("small", text=text, aspect="method", system=system))
+    assert found.seed.text == text
+    assert all(np.isfinite(r.score) for r in found.results)
+
+
+# Instructions and single sentences
+
+
+def test_an_instruction_shifts_weight_among_the_sentences_of_the_aspect(explorer: Explorer) -> None:
+    plain = explorer.search(DEMO)
+    worded = explorer.search(replace(DEMO, instruction="How much data was collected, and whose?"))
+    assert sum(plain.weights) == pytest.approx(1.0)
+    assert sum(worded.weights) == pytest.approx(1.0)
+    assert worded.weights != plain.weights
+    # The seed's three method sentences share the weight; the third is about the data.
+    assert np.nonzero(plain.weights)[0].tolist() == [3, 4, 5]
+    assert np.nonzero(worded.weights)[0].tolist() == [3, 4, 5]
+    assert int(np.argmax(worded.weights)) == 5
+    assert ids(worded) != ids(plain)
+
+
+def test_the_built_in_wording_is_the_same_as_none(explorer: Explorer) -> None:
+    own = RESEARCH.aspects[1].instruction
+    assert explorer.search(replace(DEMO, instruction=own)).results == explorer.search(DEMO).results
+    assert explorer.search(replace(DEMO, instruction="  ")).results == explorer.search(DEMO).results
+
+
+def test_a_wording_without_an_aspect_is_read_for_one(explorer: Explorer) -> None:
+    wording = RESEARCH.aspects[2].definition
+    found = explorer.search(replace(DEMO, aspect=None, instruction=wording))
+    assert sum(found.weights) == pytest.approx(1.0)
+    assert int(np.argmax(found.weights)) in (6, 7), "the seed's result sentences"
+    assert found.obedience is not None
+
+
+@pytest.mark.parametrize("sentence", range(3))
+def test_one_sentence_may_be_the_focus(small: Explorer, sentence: int) -> None:
+    found = small.search(replace(BEES, aspect=None, focus=(sentence,), steer=1.0))
+    assert found.weights == tuple(float(i == sentence) for i in range(3))
+    text = small.document("small", "bees-network").sentences[sentence].text
+    assert found.results[0].doc_id == "bees-network-again"
+    assert all(r.evidence[0].seed_text == text for r in found.results if r.evidence)
+
+
+def test_two_sentences_share_the_focus_and_go_before_the_aspect(small: Explorer) -> None:
+    found = small.search(replace(BEES, focus=(2, 0)))
+    assert found.weights == (0.5, 0.0, 0.5)
+    assert found.results == small.search(replace(BEES, aspect=None, focus=(0, 2))).results
+
+
+# Pages
+
+
+@every_system
+def test_pages_follow_each_other_without_a_gap(explorer: Explorer, system: str) -> None:
+    query = replace(DEMO, system=system)
+    first, second = explorer.search(query), explorer.search(replace(query, offset=20))
+    whole = explorer.search(replace(query, k=40))
+    assert len(first.results) == len(second.results) == 20
+    assert first.results + second.results == whole.results
+    assert [r.rank for r in whole.results] == list(range(1, 41))
+
+
+def test_a_page_beyond_the_end_is_empty_and_still_says_how_many_there_are(small: Explorer) -> None:
+    beyond = small.search(replace(BEES, offset=39))
+    assert (beyond.results, beyond.total, beyond.corpus_size) == ((), 39, 40)
+    assert len(small.search(replace(BEES, offset=30, k=20)).results) == 9
+
+
+def test_what_a_ranking_leaves_out_is_said(small: Explorer) -> None:
+    assert not small.search(BEES).truncated
+    lexical = small.search(replace(BEES, system="bm25"))
+    assert lexical.truncated
+    assert lexical.total < 39
+
+
+# Bad questions
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"aspect": "methods"}, ("'methods'", "background, method, result")),
+        ({"system": "bm52"}, ("'bm52'", "bm25, dense, late-interaction, hybrid, aspect")),
+        ({"seed": "nobody"}, ("'nobody'", "'small'")),
+        ({"k": 0}, ("0", "at least 1")),
+        ({"k": -3}, ("-3", "at least 1")),
+        ({"offset": -1}, ("-1", "0")),
+        ({"steer": 1.01}, ("1.01", "0 to 1")),
+        ({"steer": -0.1}, ("-0.1", "0 to 1")),
+        ({"steer": float("nan")}, ("nan", "0 to 1")),
+        ({"text": "Bees."}, ("one seed", "doc_id or a text")),
+        ({"seed": None}, ("one seed", "doc_id or a text")),
+        ({"seed": None, "text": " \n"}, ("text is empty", "paragraph")),
+        ({"focus": (3,)}, ("3 sentences", "no sentence 3")),
+        ({"focus": (-1,)}, ("3 sentences", "no sentence -1")),
+        (
+            {"instruction": "x" * (LONGEST_INSTRUCTION + 1)},
+            (str(LONGEST_INSTRUCTION + 1), str(LONGEST_INSTRUCTION)),
+        ),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_is_refused_with_what_can(
+    small: Explorer, changes: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    with pytest.raises(BadInputError) as caught:
+        small.search(replace(BEES, **changes))
+    for part in said:
+        assert part.lower() in str(caught.value).lower()
+
+
+def test_a_corpus_that_is_not_there_is_refused_with_those_that_are(small: Explorer) -> None:
+    with pytest.raises(UnknownNameError, match=r"no corpus 'smal'.*Known: small"):
+        small.search(replace(BEES, corpus="smal"))
+
+
+def test_a_fresh_home_says_that_nothing_is_imported_yet(fresh: Explorer) -> None:
+    with pytest.raises(UnknownNameError, match="None is imported yet"):
+        fresh.search(BEES)
+    assert fresh.corpora() == []
+
+
+# Queries as text
+
+
+def test_a_query_survives_being_written_down() -> None:
+    filters = (Filter("venue", "=", "x' OR '1'='1"), Filter("year", ">=", "2010"))
+    for query in (
+        BEES,
+        Query("small", text="Bees 🐝.\n“Quoted”", instruction="like this", focus=(0, 2)),
+        replace(BEES, filters=filters, steer=0.0, symmetric=True, offset=20),
+    ):
+        assert query_from_json(query_to_json(query)) == query
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"corpus": "c", "sede": "x"}', '{"focus": 3}'])
+def test_a_text_that_is_no_query_is_refused(text: str) -> None:
+    with pytest.raises(BadInputError, match="cannot be read"):
+        query_from_json(text)
+
+
+def test_a_query_is_named_by_seed_and_aspect() -> None:
+    assert query_id(BEES) == "bees-network_method"
+    assert query_id(replace(BEES, aspect=None)) == "bees-network_any"
+    pasted = Query("small", text="Bees.", aspect="result")
+    assert query_id(pasted) == query_id(replace(pasted, system="dense"))
+    assert query_id(pasted).startswith("text-")
+    assert query_id(pasted) != query_id(replace(pasted, text="Bees!"))
+
+
+@pytest.mark.parametrize("text", ["year", "=x", "venue=", "year>2010", ""])
+def test_a_filter_that_cannot_be_read_is_quoted(text: str) -> None:
+    with pytest.raises(BadInputError, match=f"'{text}' cannot be read"):
+        parse_filter(text)
+
+
+def test_a_lens_survives_being_written_down() -> None:
+    assert lens_from_json(lens_to_json(RESEARCH)) == RESEARCH
+
+
+def test_a_search_report_is_json_with_spans_into_the_stored_text(small: Explorer) -> None:
+    found = small.search(replace(BEES, k=3, filters=(parse_filter("year>=2001"),)))
+    report = json.loads(json.dumps(search_report(found)))
+    assert {"corpus", "query", "system", "seconds", "results", "truncated"} <= set(report)
+    assert report["query"]["filters"] == ["year>=2001"]
+    assert [r["rank"] for r in report["results"]] == [1, 2, 3]
+    for result in report["results"]:
+        keys = {"rank", "doc_id", "title", "score", "rank_change", "evidence", "explanation"}
+        assert keys <= set(result)
+        text = small.document("small", result["doc_id"]).text
+        for evidence in result["evidence"]:
+            assert text[slice(*evidence["doc_span"])] == evidence["doc_text"]
+            assert found.seed.text[slice(*evidence["seed_span"])] == evidence["seed_text"]
