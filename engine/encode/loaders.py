@@ -44,7 +44,7 @@ def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False
     return _load(source, bulk)
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=4)
 def _load(source: str, bulk: bool) -> OnePassEncoder:
     _quieten()
     folder, fingerprint = _locate(source)

@@ -10,7 +10,10 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Server, Visit
 
-HOSTILE = '<img src="http://192.0.2.1/x.png" onerror="document.title=1"> **bold** [a](http://192.0.2.1) $x$'
+HOSTILE = (
+    '<img src="http://192.0.2.1/x.png" onerror="document.title=1"> **bold** '
+    "[a](http://192.0.2.1) $x$"
+)
 
 
 def write_csv(path: Path, rows: int) -> Path:

@@ -376,9 +376,6 @@ BROKEN_COLLECTIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 
 
-SOUND_CHECKS = ("topic that is no JSON", "judgment of three columns", "grade that is no number")
-
-
 @pytest.mark.parametrize(
     "case",
     BROKEN_COLLECTIONS,

@@ -36,6 +36,12 @@ def long_text(ending: str = "Finally the lamp was sold.") -> str:
     return " ".join([*parts, ending])
 
 
+@pytest.fixture(scope="module", params=[False, True], ids=["search", "indexing"])
+def encoder(request: pytest.FixtureRequest) -> OnePassEncoder:
+    """The embedded model as searches load it, and as indexing does (OpenVINO, if installed)."""
+    return loaders.load_encoder(bulk=request.param)
+
+
 @cache
 def parts() -> tuple[Any, Any]:
     """The embedded model once more, in float32, as its own library loads it."""
@@ -122,6 +128,15 @@ def test_what_else_is_encoded_does_not_change_a_result(encoder: OnePassEncoder) 
         assert np.array_equal(a.token_spans, b.token_spans)
         for name in ("vector", "sentences", "tokens"):
             assert np.abs(getattr(a, name) - getattr(b, name)).max() <= UNBATCHED
+
+
+def test_searches_and_indexing_get_the_same_vectors(encoder: OnePassEncoder) -> None:
+    other = loaders.load_encoder(bulk=True)
+    passages = [passage(t, title="Both") for t in texts()[:12]]
+    for a, b in zip(encoder.encode(passages), other.encode(passages), strict=True):
+        assert float(a.vector @ b.vector) >= CLOSE
+        for name in ("sentences", "tokens"):
+            assert (getattr(a, name) * getattr(b, name)).sum(axis=1).min() >= CLOSE
 
 
 def test_the_same_call_gives_the_same_bits(encoder: OnePassEncoder) -> None:

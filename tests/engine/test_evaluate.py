@@ -23,7 +23,7 @@ from engine.reports import evaluation_report
 from engine.retrieve import SYSTEMS
 
 MEASURES = {"nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", CSFCUBE_NDCG, P_MRR}
-POOL = 25
+POOL = 40
 """Candidates kept of each judged pool."""
 SEEDS = ("6431039", "5052952", "929877")
 """CSFCube seeds that are judged for two aspects each."""
@@ -31,15 +31,15 @@ SEEDS = ("6431039", "5052952", "929877")
 
 @pytest.fixture(scope="module")
 def demo(explorer: Explorer) -> Evaluation:
-    """All systems on the first five seeds of the demo collection."""
+    """All systems on the first four seeds of the demo collection."""
     collection = read_collection(DEMO)
-    few = replace(collection, topics=collection.topics[:15])
+    few = replace(collection, topics=collection.topics[:12])
     return evaluate(explorer.searcher("demo"), few, list(SYSTEMS))
 
 
 @pytest.fixture(scope="module")
 def reduced(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """CSFCube with three seeds and twenty-five candidates of each of their pools."""
+    """CSFCube with three seeds and forty candidates of each of their pools."""
     folder = tmp_path_factory.mktemp("data") / "csfcube-reduced"
     folder.mkdir()
     kept: set[str] = set(SEEDS)
@@ -109,7 +109,7 @@ def check_report(report: dict[str, Any], topics: int) -> None:
 
 def test_the_report_on_the_demo_collection_has_its_agreed_shape(demo: Evaluation) -> None:
     report = json.loads(json.dumps(evaluation_report(demo), allow_nan=False))
-    check_report(report, 15)
+    check_report(report, 12)
     assert (report["collection"], report["corpus"]) == ("demo", "demo")
     for system in report["systems"].values():
         assert set(system["by_aspect"]) == {"background", "method", "result"}

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,6 @@ from filelock import FileLock
 from small_corpus import DOCUMENTS
 from support import make_explorer, write_jsonl
 
-from engine.config import ROOT
 from engine.encode.protocols import EMBEDDED
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
 from engine.explorer import Explorer
@@ -24,8 +20,6 @@ from engine.lenses import RESEARCH
 from engine.types import Progress, Query
 from storage.home import CorpusNameError
 from storage.vectors import DocumentTable
-
-posix_only = pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
 
 
 @pytest.fixture
@@ -277,52 +271,6 @@ def test_the_name_of_a_deleted_corpus_is_free_for_another_model(
     assert (report.added, report.documents) == (40, 40)
     assert shards.corpus("papers").encoder == EMBEDDED
     assert shards.deleted() == []
-
-
-# Running out of disk
-
-FULL = """
-import resource, sys
-limit = int(sys.argv.pop(1))
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-from engine.cli import main
-main()
-"""
-
-
-@posix_only
-def test_a_full_disk_costs_the_shard_at_hand_and_the_same_command_goes_on(
-    home: Path, tmp_path: Path, tiny_model: Path
-) -> None:
-    """A real limit on the size of a file, which a shard of long documents exceeds."""
-    long = [
-        {"doc_id": f"long-{n}", "title": "Long", "text": f"the keeper wrote line {n} and " * 2000}
-        for n in range(8)
-    ]
-    source = write_jsonl(tmp_path / "papers.jsonl", [*DOCUMENTS[:8], *long])
-    command = ["import", str(source), "--name", "papers", "--encoder", str(tiny_model)]
-    process = subprocess.run(
-        [sys.executable, "-c", FULL, str(3_000_000), *command],
-        env={**os.environ, "SEEDLENS_HOME": str(home), "SEEDLENS_SHARD_DOCUMENTS": "8"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert process.returncode == 2, process.stderr
-    assert "No room left" in process.stderr
-    assert "run the same command again" in process.stderr
-    assert "Traceback" not in process.stderr
-
-    after = make_explorer(home, shard_documents=8)
-    info = after.corpus("papers")
-    assert (info.documents, info.expected, info.state) == (8, 16, "indexing")
-    report = after.import_documents(ImportRequest(source, "papers"))
-    assert (report.added, report.unchanged, report.documents) == (8, 8, 16)
-    assert after.corpus("papers").state == "ready"
-    assert stored(after)["doc_id"].to_pylist() == sorted(
-        d["doc_id"] for d in [*DOCUMENTS[:8], *long]
-    )
 
 
 def test_too_little_room_is_said_before_anything_is_indexed(

@@ -104,15 +104,15 @@ def test_years_are_bounds_and_a_document_without_one_is_out(small: Explorer, sys
         ("author=Ada", []),
         ("no such field=1", []),
         ("doc_id=plain", []),
-        ("year>=99999999999999999999", []),
-        ("year<=-1", []),
+        ("year>=9999", []),
+        ("year<=0", []),
     ],
 )  # fmt: skip
 def test_a_value_is_compared_as_a_whole_and_is_never_code(
     small: Explorer, system: str, text: str, wanted: list[str]
 ) -> None:
-    # A seed that shares a word with every document, so that bm25 has all of them too.
-    words = " ".join(d["text"] if "text" in d else " ".join(d["sentences"]) for d in DOCUMENTS)
+    # A seed that shares a word with all of them, so that bm25 ranks them too.
+    words = "Bees, bridges, bread, tides, maps, O'Brien"
     found = ids(small, text=words, system=system, filters=(parse_filter(text),))
     assert sorted(found) == sorted(wanted)
 
@@ -133,6 +133,8 @@ def test_filters_are_met_all_at_once(small: Explorer) -> None:
     ("filter_", "message"),
     [
         (Filter("year", ">=", "soon"), "'soon' is not a year"),
+        (Filter("year", ">=", "99999999999999999999"), "'9{20}' is not a year"),
+        (Filter("year", "=", "-1"), "'-1' is not a year"),
         (Filter("venue", ">=", "A"), "'venue>=A' cannot be used"),
     ],
 )
