@@ -26,7 +26,7 @@ def measure(queries: int = 100) -> list[Figure]:
     source = abstracts()
     print(f"Query: {source.words}", file=sys.stderr)
     explorer = Explorer(Settings(home=cache() / "home"))
-    explorer.import_documents(ImportRequest(source.path, CORPUS))
+    explorer.library.import_documents(ImportRequest(source.path, CORPUS))
     drawn = draw(explorer, CORPUS, queries + 5)
     default = drawn[0].system
     figures = _both(f"default system ({default})", milliseconds(explorer, drawn), 100.0)
@@ -45,7 +45,7 @@ def measure(queries: int = 100) -> list[Figure]:
 
 def draw(explorer: Explorer, corpus: str, queries: int) -> list[Query]:
     """Random (seed, aspect) pairs, the same in every run."""
-    doc_ids = sorted(explorer.open(corpus).doc_ids)
+    doc_ids = sorted(explorer.library.open(corpus).doc_ids)
     dice = random.Random(11)
     return [
         Query(corpus, seed=dice.choice(doc_ids), aspect=dice.choice(ASPECTS))

@@ -110,7 +110,7 @@ def run_import(path: Path) -> dict[str, Any]:
                   file=sys.stderr)  # fmt: skip
 
     explorer, started = Explorer(Settings()), time.perf_counter()
-    report = explorer.import_documents(ImportRequest(path, CORPUS), tell)
+    report = explorer.library.import_documents(ImportRequest(path, CORPUS), tell)
     seconds = time.perf_counter() - started  # the report's own end before the indexes are built
     return {"added": report.added, "seconds": seconds, "peak": peak_memory()}
 
@@ -167,7 +167,7 @@ def _vector_recall(explorer: Explorer, queries: Sequence[Query]) -> dict[str, di
 
 def _late_interaction_recall(explorer: Explorer, queries: Sequence[Query]) -> dict[str, float]:
     """Two stages, against MaxSim over every document."""
-    searcher, opened = explorer.searcher(CORPUS), explorer.open(CORPUS)
+    searcher, opened = explorer.searcher(CORPUS), explorer.library.open(CORPUS)
     asked = [replace(query, system="late-interaction") for query in queries]
     tokens = [searcher.seed(query).tokens for query in asked]
     scores: list[dict[str, float]] = [{} for _ in asked]

@@ -111,7 +111,7 @@ def import_(
     request = ImportRequest(path, name, source_format, dict(map(_pair, mapping)), encoder)
     explorer = _explorer()
     with _progress() as tell, _stop_requested() as stopped:
-        report = explorer.import_documents(request, tell, stopped)
+        report = explorer.library.import_documents(request, tell, stopped)
     for warning in report.warnings:
         click.echo(f"Warning: {warning}", err=True)
     if as_json:
@@ -184,7 +184,7 @@ def corpora(as_json: bool) -> None:
     """List the corpora of this home."""
     from engine.reports import corpus_report
 
-    found = _explorer().corpora()
+    found = _explorer().library.corpora()
     if as_json:
         _print_json([corpus_report(info) for info in found])
         return
@@ -309,7 +309,7 @@ def evaluate(
         _make_folder(run_out)
     explorer = _explorer()
     with _progress() as tell:
-        name = corpus or explorer.import_collection(collection, tell)
+        name = corpus or explorer.library.import_collection(collection, tell)
     searcher = explorer.searcher(name)
     bar = tqdm(total=len(names) * len(collection.topics), unit=" queries", file=sys.stderr,
                disable=None)  # fmt: skip

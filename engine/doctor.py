@@ -47,7 +47,7 @@ def _home(settings: Settings) -> Check:
     from engine.explorer import Explorer
 
     try:
-        names = [info.name for info in Explorer(settings).corpora()]
+        names = [info.name for info in Explorer(settings).library.corpora()]
     except SeedLensError as error:
         return Check("home", False, str(error))
     held = ", ".join(names) if names else "no corpus yet"

@@ -262,7 +262,7 @@ def work(note: Note, stopped: Callable[[], bool]) -> Job:
             encoder=job.encoder,
             lens=job.lens,
         )
-        report = Explorer().import_documents(request, note.tell, stopped)
+        report = Explorer().library.import_documents(request, note.tell, stopped)
         state: JobState = "cancelled" if report.cancelled else "done"
         note.job = replace(note.job, state=state, report=report)
     except SeedLensError as error:

@@ -15,6 +15,14 @@ from engine.types import Filter, Lens, Query
 
 LONGEST_INSTRUCTION = 2000
 """Characters; far beyond any wording of an aspect."""
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("k", "offset"), (int, type(None))),
+    "steer": (int, float, type(None)),
+    **dict.fromkeys(
+        ("corpus", "system", "seed", "text", "aspect", "instruction"), (str, type(None))
+    ),
+}
+"""What the values of a stored query may be; None when they are left out."""
 _FILTER = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|=)\s*(.*?)\s*", re.DOTALL)
 
 
@@ -82,6 +90,9 @@ def query_from_json(text: str) -> Query:
         unknown = set(data) - {f.name for f in fields(Query)}
         if unknown:
             raise ValueError(f"unknown keys {sorted(unknown)}")
+        wrong = [k for k, kinds in _KINDS.items() if not isinstance(data.get(k), kinds)]
+        if wrong:
+            raise ValueError(f"{wrong[0]} is {data[wrong[0]]!r}")
         data["filters"] = tuple(parse_filter(f) for f in data.get("filters", ()))
         data["focus"] = tuple(int(i) for i in data.get("focus", ()))
         return Query(**data)

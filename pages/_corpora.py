@@ -88,7 +88,7 @@ def _cells(values: tuple[str, ...], role: str, dim: bool = False) -> str:
 
 def _row(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
     name = f"<strong>{html.escape(info.name)}</strong>"
-    if explorer.is_synthetic(info):
+    if explorer.library.is_synthetic(info):
         name += ' <span class="sl-tag" title="Invented documents, to try SeedLens">synthetic</span>'
     changed = datetime.fromisoformat(info.updated_at).astimezone()
     others = (
@@ -104,7 +104,7 @@ def _row(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
 
 def _live_row(explorer: Explorer, name: str) -> None:
     with error_boundary():
-        _row(explorer, explorer.corpus(name), explorer.jobs.running(name))
+        _row(explorer, explorer.library.corpus(name), explorer.library.jobs.running(name))
 
 
 def corpora_list(explorer: Explorer, corpora: list[CorpusInfo], running: Mapping[str, Job]) -> None:
@@ -151,7 +151,7 @@ def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
             key="library_confirm",
             type="primary",
             on_click=act,
-            args=("corpora", explorer.delete, info.name),
+            args=("corpora", explorer.library.delete, info.name),
         )
         if st.button("Keep", key="library_keep") or yes:
             st.rerun()
@@ -159,14 +159,14 @@ def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
 
 def undo_list(explorer: Explorer) -> None:
     """One line for every deleted corpus that can be brought back."""
-    for name in explorer.deleted():
+    for name in explorer.library.deleted():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.text(f"{name} was deleted.")
             st.button(
                 "Undo",
                 key=f"library_undo_{name}",
                 on_click=act,
-                args=("corpora", explorer.restore, name),
+                args=("corpora", explorer.library.restore, name),
             )
 
 
@@ -174,7 +174,7 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     if not info.documents:
         st.text("Nothing is stored yet.")
         return
-    found = explorer.contents(info.name)
+    found = explorer.library.contents(info.name)
     titles = "".join(f"<li>{html.escape(cut(t, 200) or '(no title)')}</li>" for t in found.titles)
     years = f"{found.years[0]} to {found.years[1]}" if found.years else "none given"
     if found.years and found.undated:

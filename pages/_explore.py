@@ -74,7 +74,7 @@ def _by_title(explorer: Explorer, view: View) -> None:
 
 
 def _browse(explorer: Explorer, view: View) -> None:
-    total = explorer.corpus(view.corpus).documents
+    total = explorer.library.corpus(view.corpus).documents
     pages = max(1, -(-total // BROWSE_PAGE))
     page = st.pagination(pages, key="explore_browse") if pages > 1 else 1
     documents = explorer.browse(view.corpus, (page - 1) * BROWSE_PAGE, BROWSE_PAGE)
@@ -96,7 +96,7 @@ def _paste(explorer: Explorer, view: View) -> None:
     def use() -> None:
         pasted = st.session_state["explore_paste"]
         if pasted.strip():
-            text_id = explorer.put_text(pasted)
+            text_id = explorer.notebook.put_text(pasted)
             write_view(replace(view, seed="", text_id=text_id, focus=(), page=1))
 
     st.button("Start from this text", on_click=use, disabled=not text.strip(), key="explore_use")
@@ -175,11 +175,11 @@ def _instruction(view: View, lens: Lens, change: object) -> None:
 
 def trail_bar(explorer: Explorer, view: View, query: Query) -> None:
     """The breadcrumb of seeds, the link to this search, and the export of the trail."""
-    steps = explorer.trail(view.trail)
+    steps = explorer.notebook.trail(view.trail)
     if not steps or steps[-1] != query:
         steps = [*steps, query]  # this search is stored once its results are shown
     steps = _seeds_in_order(steps)
-    kept = explorer.kept(view.trail)
+    kept = explorer.notebook.kept(view.trail)
     left, middle, right = st.columns([8, 1.2, 1.7], vertical_alignment="center")
     with left, st.container(horizontal=True, gap="small", key="explore_trail"):
         for position, query in list(enumerate(steps))[-6:]:
@@ -223,7 +223,7 @@ def _seeds_in_order(steps: list[Query]) -> list[Query]:
 
 
 def _step_name(explorer: Explorer, query: Query) -> str:
-    title = explorer.seed_title(query)
+    title = explorer.notebook.seed_title(query)
     return title if len(title) <= 34 else title[:33].rstrip() + "…"
 
 
@@ -233,7 +233,7 @@ def _go_back(view: View, query: Query) -> None:
         View(
             corpus=query.corpus,
             seed=query.seed or "",
-            text_id=engine().put_text(query.text) if query.text else "",
+            text_id=engine().notebook.put_text(query.text) if query.text else "",
             aspect=query.aspect or "",
             focus=query.focus,
             instruction=query.instruction or "",
@@ -256,7 +256,7 @@ def _exports(explorer: Explorer, trail: str) -> None:
     ):
         st.download_button(
             label,
-            data=lambda name=name: explorer.export_trail(trail, name).encode(),
+            data=lambda name=name: explorer.notebook.export_trail(trail, name).encode(),
             file_name=f"seedlens-trail.{suffix}",
             mime="text/plain",
             key=f"explore_export_{name}",

@@ -12,7 +12,7 @@ def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
     """Stop the page with visible progress until there is a corpus to show."""
     if names:
         return
-    job = explorer.demo_job()
+    job = explorer.library.demo_job()
     if job is None:
         note("There is no corpus yet.", "Import one on the Library page.")
         st.page_link("library.py", label="Open the Library")
@@ -29,13 +29,13 @@ def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
 @st.fragment(run_every=0.5)
 def _progress() -> None:
     explorer = engine()
-    job = explorer.demo_job()
+    job = explorer.library.demo_job()
     progress = job.progress if job else None
     if progress is None or not progress.total:
         st.progress(0.0, "Loading the model")
     else:
         st.progress(progress.done / progress.total, f"{progress.done} of {progress.total}")
-    if explorer.names() or job is None or job.state != "running":
+    if explorer.library.names() or job is None or job.state != "running":
         st.rerun(scope="app")
 
 

@@ -49,14 +49,14 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
     chosen = st.session_state.get(f"library_format_{source}", "auto")
     guess = None
     with error_boundary():
-        guess = explorer.preview(path, chosen)
+        guess = explorer.library.preview(path, chosen)
     _format(explorer, source, guess)
     if guess is None:
         return
     key = f"{source}_{guess.source_format}"
     mapping = _mapping(guess, key)
     with error_boundary():
-        shown = explorer.preview(path, chosen, mapping) if mapping else guess
+        shown = explorer.library.preview(path, chosen, mapping) if mapping else guess
         _preview(explorer, shown)
         _index(explorer, path, chosen, mapping, shown, documents, running)
 
@@ -98,7 +98,7 @@ def _upload(explorer: Explorer) -> Path | None:
             act("imports", store, file.name, file.getvalue())
 
     def store(name: str, content: bytes) -> None:
-        st.session_state["library_uploaded"] = str(explorer.save_upload(name, content))
+        st.session_state["library_uploaded"] = str(explorer.library.save_upload(name, content))
 
     st.file_uploader(
         "JSONL, CSV, TSV, Parquet, BibTeX or RIS",
@@ -119,7 +119,7 @@ def _format(explorer: Explorer, source: str, guess: Preview | None) -> None:
     found = f"detected: {guess.source_format}" if guess else "detect"
     st.selectbox(
         "Format",
-        ["auto", *explorer.formats],
+        ["auto", *explorer.library.formats],
         format_func=lambda name: found if name == "auto" else name,
         key=f"library_format_{source}",
         persist_state="session",
@@ -157,7 +157,7 @@ def _preview(explorer: Explorer, shown: Preview) -> None:
     for words in shown.problems:
         note(words, kind="error")
     if shown.documents:
-        st.html(card(shown.documents[0], explorer.sentences_of(shown.documents[0])))
+        st.html(card(shown.documents[0], explorer.library.sentences_of(shown.documents[0])))
 
 
 def table(shown: Preview) -> pd.DataFrame:
@@ -207,7 +207,7 @@ def _index(
     folder = path.resolve()
     name = st.text_input(
         "Name of the corpus",
-        value=explorer.suggest_name(folder.name if folder.is_dir() else folder.stem),
+        value=explorer.library.suggest_name(folder.name if folder.is_dir() else folder.stem),
         key=f"library_name_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}",
         live="300ms",
         persist_state="session",
@@ -230,7 +230,7 @@ def _name_fits(
     explorer: Explorer, name: str, documents: Mapping[str, int], running: set[str]
 ) -> bool:
     try:
-        explorer.check_name(name)
+        explorer.library.check_name(name)
     except SeedLensError as error:
         note(error.message, error.remedy, kind="error")
         return False
@@ -242,7 +242,7 @@ def _name_fits(
             f"{name} exists and holds {documents[name]:,} documents: these will be added to it.",
             "A document whose id is there already takes the place of the old one.",
         )
-    elif name in explorer.deleted():
+    elif name in explorer.library.deleted():
         note(f"A corpus called {name} was deleted.", "It cannot be brought back after this.")
     return True
 
@@ -250,7 +250,7 @@ def _name_fits(
 def _start(
     explorer: Explorer, path: Path, name: str, source_format: str, mapping: Mapping[str, str]
 ) -> Job:
-    job = explorer.start_import(path, name, source_format, mapping)
+    job = explorer.library.start_import(path, name, source_format, mapping)
     # An empty form says that this one is under way; the uploader only forgets under a new key.
     st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1
     st.session_state.pop("library_uploaded", None)

@@ -62,14 +62,14 @@ def report_line(report: ImportReport) -> str:
 
 def jobs_section(explorer: Explorer) -> None:
     """All imports, newest first; looked at every second while one runs."""
-    runs = any(job.state == "running" for job in explorer.jobs.list())
+    runs = any(job.state == "running" for job in explorer.library.jobs.list())
     st.fragment(_jobs, run_every=1.0 if runs else None)(explorer)
 
 
 def _jobs(explorer: Explorer) -> None:
     with error_boundary():
         problem("jobs")
-        jobs = explorer.jobs.list()
+        jobs = explorer.library.jobs.list()
         # (job, is it registered as a corpus by now)
         running = {(j.id, j.progress.phase != "checking") for j in jobs if j.state == "running"}
         before = st.session_state.get("library_running", running)
@@ -112,7 +112,7 @@ def _outcome(job: Job) -> None:
 
 
 def _buttons(explorer: Explorer, job: Job) -> None:
-    jobs = explorer.jobs
+    jobs = explorer.library.jobs
     if job.state == "running":
         st.button(
             "Cancel",

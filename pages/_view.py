@@ -66,7 +66,7 @@ class View:
         return Query(
             corpus=self.corpus,
             seed=self.seed or None,
-            text=explorer.text(self.text_id) if self.text_id else None,
+            text=explorer.notebook.text(self.text_id) if self.text_id else None,
             aspect=self.aspect or None,
             instruction=self.instruction or None,
             focus=self.focus,

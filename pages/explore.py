@@ -14,7 +14,7 @@ from pages._view import read_view, write_view
 
 with error_boundary():
     explorer = engine()
-    names = explorer.names()
+    names = explorer.library.names()
     wait_for_demo(explorer, names)
     view = _explore.start_view(explorer, read_view(), names)
     query = view.to_query(explorer)
@@ -28,7 +28,7 @@ with error_boundary():
         with top[1]:
             _explore.seed_finder(explorer, view)
         place = st.container()
-        lens = explorer.lens(view.corpus)
+        lens = explorer.library.lens(view.corpus)
         _explore.ranking_controls(explorer, view, lens)
     with right, error_boundary():
         found = explorer.search(query)
@@ -52,15 +52,19 @@ with error_boundary():
             _cards.result_list(
                 found,
                 lens,
-                grades=explorer.grades(query),
-                kept={d.doc_id for corpus, d in explorer.kept(view.trail) if corpus == view.corpus},
+                grades=explorer.notebook.grades(query),
+                kept={
+                    d.doc_id
+                    for corpus, d in explorer.notebook.kept(view.trail)
+                    if corpus == view.corpus
+                },
                 search=replace(view, trail="").link(),
                 reads_aspect=reads_aspect,
                 on={
-                    "grade": lambda e: explorer.judge(
+                    "grade": lambda e: explorer.notebook.judge(
                         query, e["doc_id"], e["relevance"], rank=e["rank"]
                     ),
-                    "keep": lambda e: explorer.keep(
+                    "keep": lambda e: explorer.notebook.keep(
                         view.trail, view.corpus, e["doc_id"], kept=e["kept"]
                     ),
                     "seed": lambda e: _explore.reseed(view, e["doc_id"]),
@@ -71,4 +75,4 @@ with error_boundary():
         else:
             st.html('<div class="sl-empty">No document meets the filters. Loosen them, or '
                     "choose another corpus.</div>")  # fmt: skip
-        explorer.add_step(view.trail, query)
+        explorer.notebook.add_step(view.trail, query)

@@ -11,8 +11,8 @@ from pages._shared import engine, error_boundary
 
 with error_boundary():
     explorer = engine()
-    corpora = explorer.corpora()
-    running = {job.corpus: job for job in explorer.jobs.list() if job.state == "running"}
+    corpora = explorer.library.corpora()
+    running = {job.corpus: job for job in explorer.library.jobs.list() if job.state == "running"}
 
     st.header("Your corpora", anchor=False)
     problem("corpora")
@@ -27,7 +27,7 @@ with error_boundary():
             "Index the demo",
             key="library_demo",
             on_click=act,
-            args=("corpora", explorer.start_demo),
+            args=("corpora", explorer.library.start_demo),
         )
     else:
         st.html('<div class="sl-empty">The first corpus is on its way: see Imports below.</div>')

@@ -109,7 +109,7 @@ def small_home(tmp_path_factory: pytest.TempPathFactory, small_source: Path) -> 
     from engine.importing import ImportRequest
 
     home = tmp_path_factory.mktemp("small-home")
-    make_explorer(home).import_documents(ImportRequest(small_source, "small"))
+    make_explorer(home).library.import_documents(ImportRequest(small_source, "small"))
     return home
 
 
@@ -130,7 +130,7 @@ def small_copy(small_home: Path, home: Path) -> Explorer:
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the corpus ``demo``. For reading only."""
     home = tmp_path_factory.mktemp("demo-home")
-    make_explorer(home).import_demo()
+    make_explorer(home).library.import_demo()
     return home
 
 

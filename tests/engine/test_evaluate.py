@@ -62,7 +62,7 @@ def pooled(
     """All systems on the reduced CSFCube."""
     explorer = make_explorer(tmp_path_factory.mktemp("csfcube-home"))
     collection = read_collection(reduced)
-    name = explorer.import_collection(collection)
+    name = explorer.library.import_collection(collection)
     assert name == "csfcube-reduced"
     return collection, evaluate(explorer.searcher(name), collection, list(SYSTEMS))
 

@@ -67,17 +67,17 @@ class StopAfter:
 def test_an_import_that_was_stopped_goes_on_to_the_same_bits(
     shards: Explorer, request_: ImportRequest, tmp_path: Path
 ) -> None:
-    first = shards.import_documents(request_, cancelled=StopAfter(1))
+    first = shards.library.import_documents(request_, cancelled=StopAfter(1))
     assert (first.cancelled, first.read, first.documents) == (True, 8, 8)
-    assert shards.corpus("papers").state == "indexing"
-    second = shards.import_documents(request_, cancelled=StopAfter(2))
+    assert shards.library.corpus("papers").state == "indexing"
+    second = shards.library.import_documents(request_, cancelled=StopAfter(2))
     assert (second.cancelled, second.added, second.unchanged) == (True, 8, 8)
-    last = shards.import_documents(request_)
+    last = shards.library.import_documents(request_)
     assert (last.cancelled, last.added, last.unchanged, last.documents) == (False, 24, 16, 40)
-    assert shards.corpus("papers").state == "ready"
+    assert shards.library.corpus("papers").state == "ready"
 
     whole = make_explorer(tmp_path / "other", shard_documents=8)
-    whole.import_documents(request_)
+    whole.library.import_documents(request_)
     assert stored(shards).equals(stored(whole))
     for system in whole.systems:
         query = Query("papers", seed="bees-network", aspect="method", system=system)
@@ -87,8 +87,8 @@ def test_an_import_that_was_stopped_goes_on_to_the_same_bits(
 def test_a_stopped_import_can_be_searched_for_what_is_there(
     shards: Explorer, request_: ImportRequest
 ) -> None:
-    shards.import_documents(request_, cancelled=StopAfter(2))
-    info = shards.corpus("papers")
+    shards.library.import_documents(request_, cancelled=StopAfter(2))
+    info = shards.library.corpus("papers")
     assert (info.documents, info.expected, info.state) == (16, 40, "indexing")
     found = shards.search(Query("papers", seed="bees-network", system="dense"))
     assert found.total == 15
@@ -97,15 +97,15 @@ def test_a_stopped_import_can_be_searched_for_what_is_there(
 def test_one_stopped_before_the_first_shard_stores_nothing(
     shards: Explorer, request_: ImportRequest
 ) -> None:
-    report = shards.import_documents(request_, cancelled=lambda: True)
+    report = shards.library.import_documents(request_, cancelled=lambda: True)
     assert (report.cancelled, report.documents) == (True, 0)
-    assert shards.corpus("papers").systems == ()
-    assert shards.import_documents(request_).added == 40
+    assert shards.library.corpus("papers").systems == ()
+    assert shards.library.import_documents(request_).added == 40
 
 
 def test_progress_counts_up_to_all_documents(shards: Explorer, request_: ImportRequest) -> None:
     told: list[Progress] = []
-    shards.import_documents(request_, told.append)
+    shards.library.import_documents(request_, told.append)
     assert [p.phase for p in told] == ["checking", *["indexing"] * 5, "finishing", "done"]
     assert [p.done for p in told[1:6]] == [8, 16, 24, 32, 40]
     assert all(p.total == 40 for p in told[1:])
@@ -116,12 +116,12 @@ def test_progress_counts_up_to_all_documents(shards: Explorer, request_: ImportR
 
 
 def test_importing_the_same_again_writes_nothing(shards: Explorer, request_: ImportRequest) -> None:
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     before = version(shards)
-    report = shards.import_documents(request_)
+    report = shards.library.import_documents(request_)
     assert (report.added, report.updated, report.unchanged) == (0, 0, 40)
     assert version(shards) == before
-    assert shards.corpus("papers").state == "ready"
+    assert shards.library.corpus("papers").state == "ready"
 
 
 @pytest.mark.parametrize(
@@ -132,23 +132,23 @@ def test_importing_the_same_again_writes_nothing(shards: Explorer, request_: Imp
 def test_a_changed_document_is_updated_in_its_place(
     shards: Explorer, request_: ImportRequest, fields: dict[str, Any]
 ) -> None:
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     write_jsonl(request_.path, changed("bread-survey", **fields))
-    report = shards.import_documents(request_)
+    report = shards.library.import_documents(request_)
     assert (report.added, report.updated, report.unchanged, report.documents) == (0, 1, 39, 40)
     ids = stored(shards)["doc_id"].to_pylist()
     assert ids == sorted(d["doc_id"] for d in DOCUMENTS)
-    assert shards.import_documents(request_).unchanged == 40
+    assert shards.library.import_documents(request_).unchanged == 40
 
 
 def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(
     shards: Explorer, request_: ImportRequest
 ) -> None:
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     seed = Query("papers", text="questionnaires about zeppelins", system="bm25", k=50)
     assert "plain" not in [r.doc_id for r in shards.search(seed).results]
     write_jsonl(request_.path, changed("plain", text="Zeppelins land in fog."))
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     assert shards.search(seed).results[0].doc_id == "plain"
     old = replace(seed, text="a camera behind quartz glass")
     assert "plain" not in [r.doc_id for r in shards.search(old).results]
@@ -156,11 +156,11 @@ def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(
 
 
 def test_new_documents_are_added_and_found(shards: Explorer, request_: ImportRequest) -> None:
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     before = stored(shards)
     extra = {"doc_id": "new", "title": "New", "text": "Zeppelins land in fog."}
     write_jsonl(request_.path, [extra, *DOCUMENTS])
-    report = shards.import_documents(request_)
+    report = shards.library.import_documents(request_)
     assert (report.added, report.updated, report.unchanged, report.documents) == (1, 0, 40, 41)
     after = stored(shards)
     kept = after.filter(pa.compute.not_equal(after["doc_id"], "new"))
@@ -172,25 +172,25 @@ def test_new_documents_are_added_and_found(shards: Explorer, request_: ImportReq
 def test_an_explorer_sees_what_another_one_imports(
     shards: Explorer, request_: ImportRequest, home: Path
 ) -> None:
-    shards.import_documents(request_, cancelled=StopAfter(1))
+    shards.library.import_documents(request_, cancelled=StopAfter(1))
     onlooker = make_explorer(home)
     query = Query("papers", seed="bees-network", system="aspect", aspect="method")
     assert onlooker.search(query).total == 7
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     assert onlooker.search(query).total == 39
 
 
 def test_a_search_under_way_is_not_disturbed_by_an_import(
     shards: Explorer, request_: ImportRequest, home: Path
 ) -> None:
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     onlooker = make_explorer(home)
     under_way = onlooker.searcher("papers")
     plain = Query("papers", seed="bees-network", system="dense")
     expected = under_way.search(plain)
     extra = {"doc_id": "new", "title": "New", "text": "Zeppelins land in fog."}
     write_jsonl(request_.path, [extra, *changed("plain", text="New text.")])
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     assert onlooker.search(plain).total == 40, "a later search sees the new document"
     # The earlier one still answers from the forty documents that it began with.
     assert under_way.search(plain).results == expected.results
@@ -205,14 +205,14 @@ def test_a_search_under_way_is_not_disturbed_by_an_import(
 def test_a_second_import_into_the_same_corpus_is_told_that_it_is_busy(
     shards: Explorer, request_: ImportRequest
 ) -> None:
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     with FileLock(shards.home.corpus_lock("papers")):
         with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
-            shards.import_documents(request_)
+            shards.library.import_documents(request_)
         with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
-            shards.delete("papers")
-        assert shards.import_documents(replace(request_, name="other")).added == 40
-    assert shards.import_documents(request_).unchanged == 40
+            shards.library.delete("papers")
+        assert shards.library.import_documents(replace(request_, name="other")).added == 40
+    assert shards.library.import_documents(request_).unchanged == 40
 
 
 def test_an_import_during_an_import_is_told_that_the_corpus_is_busy(
@@ -223,54 +223,54 @@ def test_an_import_during_an_import_is_told_that_the_corpus_is_busy(
     def meanwhile(progress: Progress) -> None:
         if progress.phase == "indexing":
             with pytest.raises(CorpusBusyError) as caught:
-                make_explorer(shards.home.root).import_documents(request_)
+                make_explorer(shards.home.root).library.import_documents(request_)
             refused.append(str(caught.value))
 
-    assert shards.import_documents(request_, meanwhile).added == 40
+    assert shards.library.import_documents(request_, meanwhile).added == 40
     assert len(refused) == 5
 
 
 def test_a_bad_row_anywhere_changes_nothing(shards: Explorer, request_: ImportRequest) -> None:
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     before = version(shards)
     write_jsonl(request_.path, [*changed("plain", text="New text."), {"title": "no id"}])
     with pytest.raises(BadInputError, match="row 41"):
-        shards.import_documents(request_)
+        shards.library.import_documents(request_)
     assert version(shards) == before
-    assert shards.corpus("papers").state == "ready"
+    assert shards.library.corpus("papers").state == "ready"
 
 
 def test_a_bad_first_import_leaves_no_corpus(shards: Explorer, request_: ImportRequest) -> None:
     write_jsonl(request_.path, [*DOCUMENTS, {"title": "no id"}])
     with pytest.raises(BadInputError, match="row 41"):
-        shards.import_documents(request_)
+        shards.library.import_documents(request_)
     with pytest.raises(CorpusNameError, match=r"'\.\./papers' cannot be the name"):
-        shards.import_documents(replace(request_, name="../papers"))
-    assert shards.corpora() == []
+        shards.library.import_documents(replace(request_, name="../papers"))
+    assert shards.library.corpora() == []
     assert not shards.home.corpus("papers").exists()
 
 
 def test_another_lens_than_the_corpuss_own_is_refused(
     shards: Explorer, request_: ImportRequest
 ) -> None:
-    shards.import_documents(request_)
+    shards.library.import_documents(request_)
     other = replace(RESEARCH, aspects=RESEARCH.aspects[:2])
     with pytest.raises(BadInputError, match=r"other aspects .*result, not background, method"):
-        shards.import_documents(replace(request_, lens=other))
-    assert shards.lens("papers") == RESEARCH
-    assert shards.corpus("papers").state == "ready"
+        shards.library.import_documents(replace(request_, lens=other))
+    assert shards.library.lens("papers") == RESEARCH
+    assert shards.library.corpus("papers").state == "ready"
     assert shards.search(Query("papers", seed="plain", aspect="result")).total == 39
 
 
 def test_the_name_of_a_deleted_corpus_is_free_for_another_model(
     shards: Explorer, request_: ImportRequest
 ) -> None:
-    shards.import_documents(request_)
-    shards.delete("papers")
-    report = shards.import_documents(replace(request_, encoder=None))
+    shards.library.import_documents(request_)
+    shards.library.delete("papers")
+    report = shards.library.import_documents(replace(request_, encoder=None))
     assert (report.added, report.documents) == (40, 40)
-    assert shards.corpus("papers").encoder == EMBEDDED
-    assert shards.deleted() == []
+    assert shards.library.corpus("papers").encoder == EMBEDDED
+    assert shards.library.deleted() == []
 
 
 def test_too_little_room_is_said_before_anything_is_indexed(
@@ -278,5 +278,5 @@ def test_too_little_room_is_said_before_anything_is_indexed(
 ) -> None:
     monkeypatch.setattr("engine.importing.BYTES_PER_CHARACTER", 10**15)
     with pytest.raises(StorageFullError, match=r"papers\.jsonl needs about .* GB.*SEEDLENS_HOME"):
-        shards.import_documents(request_)
-    assert shards.corpora() == []
+        shards.library.import_documents(request_)
+    assert shards.library.corpora() == []

@@ -61,7 +61,7 @@ def test_a_row_has_the_columns_of_the_schema_and_doc_id_is_its_key(
     key = schema.field("doc_id")
     assert not key.nullable
     assert key.metadata == {b"lance-schema:unenforced-primary-key": b"true"}
-    assert small.open("small").table.schema.names == schema.names
+    assert small.library.open("small").table.schema.names == schema.names
 
 
 def test_what_was_read_is_what_is_stored(batch: pa.RecordBatch) -> None:

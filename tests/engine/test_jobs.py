@@ -80,19 +80,19 @@ def app(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Explorer]:
     monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "4")
     explorer = make_explorer(home)
     yield explorer
-    for job in explorer.jobs.list():
+    for job in explorer.library.jobs.list():
         if job.state == "running" and job.pid:
             os.kill(job.pid, signal.SIGKILL)
 
 
 def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: Path) -> None:
     source = write_csv(tmp_path / "papers.csv", 20)
-    job = app.jobs.start_import(ImportRequest(source, "papers", mapping={"doc_id": "PMID"}))
+    job = app.library.jobs.start_import(ImportRequest(source, "papers", mapping={"doc_id": "PMID"}))
     assert (job.state, job.corpus, job.path) == ("running", "papers", str(source))
     with pytest.raises(BadInputError, match="still running"):
-        app.jobs.forget(job.id)
+        app.library.jobs.forget(job.id)
     with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
-        app.start_import(source, "papers")
+        app.library.start_import(source, "papers")
 
     job = wait(app.jobs, job.id, ended)
     assert (job.state, job.error) == ("done", "")
@@ -101,16 +101,16 @@ def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: P
     assert (job.report.added, job.report.documents) == (20, 20)
     assert job.pid not in (0, os.getpid())
     assert app.document("papers", "p7").title == "On number 7"
-    assert app.corpus("papers").state == "ready"
+    assert app.library.corpus("papers").state == "ready"
 
 
 def test_a_cancelled_import_goes_on_where_it_stopped(
     app: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = write_csv(tmp_path / "papers.csv", 120)
-    job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
+    job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
     wait(app.jobs, job.id, under_way)
-    app.jobs.cancel(job.id)
+    app.library.jobs.cancel(job.id)
     job = wait(app.jobs, job.id, ended)
     assert job.state == "cancelled"
     assert job.report is not None
@@ -121,15 +121,15 @@ def test_a_cancelled_import_goes_on_where_it_stopped(
     # Another app process, as after a restart.
     monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "64")
     later = make_explorer(app.home.root)
-    assert later.jobs.list() == [job]
-    assert later.jobs.resume(job.id).state == "running"
+    assert later.library.jobs.list() == [job]
+    assert later.library.jobs.resume(job.id).state == "running"
     job = wait(later.jobs, job.id, ended)
     assert (job.state, job.stopping) == ("done", False)
     assert job.report is not None
     assert (job.report.unchanged, job.report.documents) == (stored, 120)
 
-    later.jobs.forget(job.id)
-    assert later.jobs.list() == []
+    later.library.jobs.forget(job.id)
+    assert later.library.jobs.list() == []
     assert list((app.home.root / "jobs").iterdir()) == []
 
 
@@ -137,7 +137,7 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
     app: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = write_csv(tmp_path / "papers.csv", 120)
-    job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
+    job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
     job = wait(app.jobs, job.id, under_way)
     os.kill(job.pid, signal.SIGKILL)
     # Seen by the app that started it and by another one alike.
@@ -148,7 +148,7 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
         assert "Resume" in found.remedy
 
     monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "64")
-    app.jobs.resume(job.id)
+    app.library.jobs.resume(job.id)
     job = wait(app.jobs, job.id, ended)
     assert (job.state, job.error) == ("done", "")
     assert job.report is not None
@@ -158,7 +158,7 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
 
 def test_sigterm_ends_an_import_after_the_batch_at_hand(app: Explorer, tmp_path: Path) -> None:
     source = write_csv(tmp_path / "papers.csv", 120)
-    job = app.start_import(source, "papers", "csv", {"doc_id": "PMID"})
+    job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
     job = wait(app.jobs, job.id, lambda j: ended(j) or j.pid > 0)
     os.kill(job.pid, signal.SIGTERM)
     assert wait(app.jobs, job.id, ended).state == "cancelled"
@@ -167,17 +167,17 @@ def test_sigterm_ends_an_import_after_the_batch_at_hand(app: Explorer, tmp_path:
 def test_a_failed_import_says_why_and_what_to_do(app: Explorer, tmp_path: Path) -> None:
     source = tmp_path / "papers.csv"
     source.write_text("doc_id,text\na,fine\n,no id here\n", encoding="utf-8")
-    job = wait(app.jobs, app.start_import(source, "papers").id, ended)
+    job = wait(app.jobs, app.library.start_import(source, "papers").id, ended)
     assert job.state == "failed"
     assert "papers.csv, row 2" in job.error
     assert "Fill it in" in job.remedy
-    assert app.corpora() == []
+    assert app.library.corpora() == []
 
 
 def test_a_name_that_is_not_allowed_starts_nothing(app: Explorer, tmp_path: Path) -> None:
     with pytest.raises(CorpusNameError):
-        app.start_import(tmp_path / "papers.csv", "../papers")
-    assert app.jobs.list() == []
+        app.library.start_import(tmp_path / "papers.csv", "../papers")
+    assert app.library.jobs.list() == []
 
 
 def test_jobs_are_listed_newest_first_without_unreadable_files(
@@ -255,19 +255,19 @@ def test_progress_is_written_at_most_five_times_a_second_but_every_phase_is(
 
 
 def test_an_uploaded_file_stays_inside_the_home_under_a_plain_name(fresh: Explorer) -> None:
-    path = fresh.save_upload("../../évil name?.csv", b"doc_id,text\n1,x\n")
+    path = fresh.library.save_upload("../../évil name?.csv", b"doc_id,text\n1,x\n")
     assert path.parent.parent == fresh.home.uploads
     assert path.name == "évil name_.csv"
-    assert fresh.save_upload("../../évil name?.csv", b"doc_id,text\n1,x\n") == path
+    assert fresh.library.save_upload("../../évil name?.csv", b"doc_id,text\n1,x\n") == path
     assert [p.name for p in path.parent.iterdir()] == [path.name]
-    long = fresh.save_upload("x" * 300 + ".jsonl", b"{}")
+    long = fresh.library.save_upload("x" * 300 + ".jsonl", b"{}")
     assert long.suffix == ".jsonl"
 
 
 @pytest.mark.parametrize("text", ["My papers (2020)", "a.b/c", "???", "é" * 200, "x\n", "²"])
 def test_a_suggested_name_is_always_one_that_is_accepted(text: str) -> None:
-    name = Explorer.suggest_name(text)
+    name = Explorer.library.suggest_name(text)
     try:
-        Explorer.check_name(name)
+        Explorer.library.check_name(name)
     except SeedLensError as error:
         pytest.fail(str(error))

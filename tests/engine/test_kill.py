@@ -33,7 +33,7 @@ SECONDS = 120
 # load are loaded before the fork, and the wish is read: where, what, how large a file may get.
 LAUNCHER = """
 import json, os, resource, sys
-import pylate.models, sentence_transformers
+import lance_namespace, pylate.models, sentence_transformers
 for line in sys.stdin:
     home, arguments, limit = json.loads(line)
     pid = os.fork()
@@ -132,22 +132,22 @@ def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
         import_and_kill(
             launcher, home, tiny_model, lambda enough=enough: commits(home) >= enough, delay
         )
-        left = make_explorer(home).corpus("demo")
+        left = make_explorer(home).library.corpus("demo")
         assert left.state == "indexing"
         assert 0 <= left.documents < 360
         assert left.documents % SHARD == 0, "a shard is there as a whole or not at all"
     # ... and while the indexes are built.
     delay = chance.uniform(0, 0.02)
     import_and_kill(launcher, home, tiny_model, lambda: indexes(home) > 0, delay)
-    assert make_explorer(home).corpus("demo").state == "indexing"
+    assert make_explorer(home).library.corpus("demo").state == "indexing"
 
     killed = make_explorer(home, shard_documents=SHARD)
-    report = killed.import_documents(ImportRequest(DEMO, "demo"))
+    report = killed.library.import_documents(ImportRequest(DEMO, "demo"))
     assert (report.read, report.documents) == (360, 360)
-    assert killed.corpus("demo").state == "ready"
+    assert killed.library.corpus("demo").state == "ready"
 
     whole = make_explorer(tmp_path / "whole", shard_documents=SHARD)
-    whole.import_documents(ImportRequest(DEMO, "demo", encoder=str(tiny_model)))
+    whole.library.import_documents(ImportRequest(DEMO, "demo", encoder=str(tiny_model)))
     ids = rows(killed, "demo")["doc_id"].to_pylist()
     assert ids == sorted(set(ids))
     assert rows(killed, "demo").equals(rows(whole, "demo"))
@@ -179,11 +179,11 @@ def test_a_full_disk_costs_the_shard_at_hand_and_the_same_command_goes_on(
     assert "Traceback" not in said
 
     after = make_explorer(home, shard_documents=SHARD)
-    info = after.corpus("papers")
+    info = after.library.corpus("papers")
     assert (info.documents, info.expected, info.state) == (32, 40, "indexing")
     launcher.start(home, *command)
     assert launcher.wait() == 0
-    info = after.corpus("papers")
+    info = after.library.corpus("papers")
     assert (info.documents, info.expected, info.state) == (40, 40, "ready")
     wanted = sorted(d["doc_id"] for d in [*short, *long])
     assert rows(after, "papers")["doc_id"].to_pylist() == wanted

@@ -95,9 +95,9 @@ def test_a_name_that_nobody_has_is_refused_without_asking_the_network() -> None:
 def test_a_corpus_remembers_the_model_it_was_indexed_with(home: Path, tiny_model: Path) -> None:
     fresh = make_explorer(home)
     source = write_jsonl(home.parent / "small.jsonl", DOCUMENTS)
-    fresh.import_documents(ImportRequest(source, "tiny", encoder=str(tiny_model)))
-    assert fresh.corpus("tiny").encoder == str(tiny_model)
-    spec = fresh.open("tiny").spec
+    fresh.library.import_documents(ImportRequest(source, "tiny", encoder=str(tiny_model)))
+    assert fresh.library.corpus("tiny").encoder == str(tiny_model)
+    spec = fresh.library.open("tiny").spec
     assert (spec.dimension, spec.token_dimension, spec.window) == (32, 32, 64)
     for system in fresh.systems:
         found = fresh.search(Query("tiny", seed="twin-b", system=system))
@@ -105,10 +105,10 @@ def test_a_corpus_remembers_the_model_it_was_indexed_with(home: Path, tiny_model
     pasted = fresh.search(Query("tiny", text="Two lakes have the same name.", system="dense"))
     assert pasted.seed.text == "Two lakes have the same name."
     # The embedded model is what a corpus gets by default: this one keeps its own.
-    again = fresh.import_documents(ImportRequest(source, "tiny"))
+    again = fresh.library.import_documents(ImportRequest(source, "tiny"))
     assert again.unchanged == 40
     with pytest.raises(BadInputError, match=f"'{tiny_model}', not '{EMBEDDED}'"):
-        fresh.import_documents(ImportRequest(source, "tiny", encoder=EMBEDDED))
+        fresh.library.import_documents(ImportRequest(source, "tiny", encoder=EMBEDDED))
 
 
 def test_a_model_that_is_gone_or_replaced_is_never_searched_with(
@@ -119,7 +119,7 @@ def test_a_model_that_is_gone_or_replaced_is_never_searched_with(
 
     model = Path(shutil.copytree(tiny_model, home.parent / "model"))
     source = write_jsonl(home.parent / "small.jsonl", DOCUMENTS)
-    make_explorer(home).import_documents(ImportRequest(source, "c", encoder=str(model)))
+    make_explorer(home).library.import_documents(ImportRequest(source, "c", encoder=str(model)))
     pasted = Query("c", text="Bees.", system="dense")
 
     weights = load_file(model / "model.safetensors")
@@ -129,7 +129,7 @@ def test_a_model_that_is_gone_or_replaced_is_never_searched_with(
     with pytest.raises(ModelMissingError, match="weights differ"):
         make_explorer(home).search(pasted)
     with pytest.raises(BadInputError, match="weights differ"):
-        make_explorer(home).import_documents(ImportRequest(source, "c"))
+        make_explorer(home).library.import_documents(ImportRequest(source, "c"))
 
     model.rename(home.parent / "moved")
     loaders._load.cache_clear()

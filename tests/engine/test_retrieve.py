@@ -224,7 +224,7 @@ def test_at_steer_0_and_without_an_aspect_aspect_is_dense(small: Explorer) -> No
 
 
 def test_at_steer_1_the_score_is_the_cosine_of_the_aspects_alone(small: Explorer) -> None:
-    corpus = small.open("small")
+    corpus = small.library.open("small")
     stored = corpus.table.rows(corpus.doc_ids, [aspect_column("method")])
     vectors = np.array(stored[aspect_column("method")].to_pylist(), dtype=np.float32)
     seed = corpus.seed("bees-network")
@@ -262,7 +262,7 @@ def test_a_system_that_does_not_read_the_aspect_says_so_and_ignores_it(
 
 
 def test_symmetric_late_interaction_is_the_mean_of_both_directions(small: Explorer) -> None:
-    corpus = small.open("small")
+    corpus = small.library.open("small")
     mine, theirs = corpus.seed("plain").tokens, corpus.seed("twin-a").tokens
     cosine = mine @ theirs.T
     expected = (cosine.max(axis=1).mean() + cosine.max(axis=0).mean()) / 2

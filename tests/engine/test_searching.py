@@ -296,7 +296,7 @@ def test_a_corpus_that_is_not_there_is_refused_with_those_that_are(small: Explor
 def test_a_fresh_home_says_that_nothing_is_imported_yet(fresh: Explorer) -> None:
     with pytest.raises(UnknownNameError, match="None is imported yet"):
         fresh.search(BEES)
-    assert fresh.corpora() == []
+    assert fresh.library.corpora() == []
 
 
 # Queries as text

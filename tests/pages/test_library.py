@@ -207,12 +207,12 @@ def test_indexing_runs_beside_the_page_and_is_reported_on_it(
 ) -> None:
     page = upload(empty, "papers.csv", CSV)
     page = click(page, "library_index")
-    (job,) = fresh.jobs.list()
+    (job,) = fresh.library.jobs.list()
     assert (job.corpus, job.state) == ("papers", "running")
     assert f"library_cancel_{job.id}" in keys(page)
     assert "library_index" not in keys(page)  # the form is empty again
     ends = time.monotonic() + 120
-    while fresh.jobs.job(job.id).state == "running":
+    while fresh.library.jobs.job(job.id).state == "running":
         assert time.monotonic() < ends
         time.sleep(0.1)
     page = run(page)
@@ -221,7 +221,7 @@ def test_indexing_runs_beside_the_page_and_is_reported_on_it(
     assert "<strong>papers</strong>" in shown
     assert not page.button(key="library_open_papers").disabled
     page = click(page, f"library_dismiss_{job.id}")
-    assert fresh.jobs.list() == []
+    assert fresh.library.jobs.list() == []
     assert "2 added" not in words(page)
 
 
@@ -231,10 +231,10 @@ def test_a_deleted_corpus_can_be_brought_back(small_copy: Explorer, monkeypatch:
     page = click(page, "library_delete_small")
     assert "holds 40 documents" in words(page)
     page = click(page, "library_confirm")
-    assert small_copy.corpora() == []
+    assert small_copy.library.corpora() == []
     assert "small was deleted." in words(page)
     page = click(page, "library_undo_small")
-    assert [c.name for c in small_copy.corpora()] == ["small"]
+    assert [c.name for c in small_copy.library.corpora()] == ["small"]
     assert "library_undo_small" not in keys(page)
     assert "library_open_small" in keys(page)
 
@@ -250,11 +250,11 @@ def test_what_is_in_a_corpus_is_told_when_asked(small_copy: Explorer, monkeypatc
 
 
 def test_the_demo_is_labelled_synthetic_and_no_other_corpus_is(small: Explorer) -> None:
-    info = small.corpus("small")
+    info = small.library.corpus("small")
     demo = replace(info, name=DEMO_CORPUS, source=str(DEMO))
-    assert Explorer.is_synthetic(demo)
-    assert not Explorer.is_synthetic(info)
-    assert not Explorer.is_synthetic(replace(demo, source="/home/me/demo"))
+    assert small.library.is_synthetic(demo)
+    assert not small.library.is_synthetic(info)
+    assert not small.library.is_synthetic(replace(demo, source="/home/me/demo"))
 
 
 def test_a_running_import_shows_how_far_how_fast_and_how_long(
@@ -357,7 +357,7 @@ def test_a_start_that_fails_is_shown_and_keeps_the_form(
     a_job(home, corpus="papers", state="running", updated_at="2999-01-01T00:00+00:00")
     page = click(page, "library_index")
     assert "The corpus &#x27;papers&#x27; is being indexed." in words(page)
-    assert len(fresh.jobs.list()) == 1
+    assert len(fresh.library.jobs.list()) == 1
     assert page.button(key="library_index").disabled
     name_input(page).set_value("papers-2")
     page = run(page)

@@ -1,0 +1,113 @@
+"""What people leave behind while exploring: grades, trails, kept documents, pasted texts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.library import Library
+from engine.queries import query_from_json, query_id, query_to_json
+from engine.types import Document, Query
+from storage.ledger import Ledger
+from storage.records import JudgmentRow
+
+
+class Notebook:
+    """The ledger as explorers use it. Nothing in it is ever overwritten.
+
+    Args:
+        annotator: whose grades are stored when nobody else is named.
+    """
+
+    def __init__(self, ledger: Ledger, library: Library, annotator: str) -> None:
+        self._ledger, self._library, self._annotator = ledger, library, annotator
+
+    def judge(
+        self,
+        query: Query,
+        doc_id: str,
+        relevance: int | None,
+        *,
+        rank: int | None = None,
+        annotator: str | None = None,
+        note: str = "",
+    ) -> JudgmentRow:
+        """Store a grade from 0 to 3, or None to take one back. Nothing is overwritten."""
+        if relevance is not None and relevance not in (0, 1, 2, 3):
+            raise BadInputError(f"The grade is {relevance}.", "Grades are 0, 1, 2 and 3.")
+        self._library.open(query.corpus).document(doc_id)
+        row = JudgmentRow(
+            corpus=query.corpus,
+            query_id=query_id(query),
+            doc_id=doc_id,
+            relevance=relevance,
+            annotator=annotator or self._annotator,
+            note=note,
+            instruction=query.instruction or "",
+            rank=rank,
+            system=query.system,
+            time=datetime.now(UTC),
+        )
+        self._ledger.add_judgment(row)
+        return row
+
+    def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
+        """The annotator's current grades for a query, by doc_id."""
+        who = annotator or self._annotator
+        rows = self._ledger.latest_judgments(query.corpus, query_id(query), who)
+        return {row.doc_id: row.relevance for row in rows if row.relevance is not None}
+
+    def add_step(self, trail_id: str, query: Query) -> None:
+        """Note a search in a trail."""
+        self._ledger.add_step(trail_id, query.corpus, query_to_json(query))
+
+    def trail(self, trail_id: str) -> list[Query]:
+        """The searches of a trail, in order."""
+        return [query_from_json(step.query) for step in self._ledger.steps(trail_id)]
+
+    def seed_title(self, query: Query) -> str:
+        """What to call the seed of a query: its title, or the beginning of its text."""
+        if query.text is not None:
+            return query.text[:60]
+        if query.corpus not in self._library.names():
+            return query.seed or ""
+        opened = self._library.open(query.corpus)
+        row = opened.row_of.get(query.seed or "")
+        return (opened.titles[row] if row is not None else "") or query.seed or ""
+
+    def export_trail(self, trail_id: str, kind: str) -> str:
+        """A trail as ``markdown``, ``bibtex`` or ``jsonl``."""
+        from engine.trails import export_trail
+
+        steps = self.trail(trail_id)
+        titles = {q.seed: self.seed_title(q) for q in steps if q.seed}
+        return export_trail(kind, steps, self.kept(trail_id), titles)
+
+    def keep(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool = True) -> None:
+        """Keep a document (or let it go)."""
+        (self._ledger.keep if kept else self._ledger.unkeep)(trail_id, corpus, doc_id)
+
+    def kept(self, trail_id: str) -> list[tuple[str, Document]]:
+        """Kept documents with their corpus; those of a corpus that is gone are left out."""
+        found = []
+        names = {row.name for row in self._ledger.corpora() if row.state != "deleted"}
+        for row in self._ledger.kept(trail_id):
+            if row.corpus in names:
+                found += [
+                    (row.corpus, d) for d in self._library.open(row.corpus).documents([row.doc_id])
+                ]
+        return found
+
+    def put_text(self, text: str) -> str:
+        """Store a pasted text under a short id for links."""
+        return self._ledger.put_text(text)
+
+    def text(self, text_id: str) -> str:
+        """The pasted text of a link, or UnknownNameError."""
+        text = self._ledger.text(text_id)
+        if text is None:
+            raise UnknownNameError(
+                f"The pasted text '{text_id}' is not stored here.",
+                "Links to pasted texts work only with the home that they were made in.",
+            )
+        return text

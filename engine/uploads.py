@@ -1,0 +1,53 @@
+"""Files that came in through the browser."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from engine.errors import StorageError
+from storage.home import Home
+
+NAME_LENGTH = 120
+"""Characters of an uploaded file's name that are kept; file systems allow 255 bytes."""
+
+
+def save_upload(home: Home, name: str, content: bytes) -> Path:
+    """Keep an uploaded file under ``uploads/<beginning of its SHA-256>/<its name>``.
+
+    The same content under the same name is stored once.
+
+    Raises:
+        StorageError: it could not be written.
+    """
+    path = home.uploads / hashlib.sha256(content).hexdigest()[:16] / safe_name(name)
+    if path.is_file() and path.stat().st_size == len(content):
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        number, beside = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(number, "wb") as handle:
+            handle.write(content)
+        return Path(beside).replace(path)
+    except OSError as error:
+        raise StorageError(
+            f"The file {name[:80]!r} could not be stored: {error.strerror or error}.",
+            f"Free some space in {home.uploads}, or give the path of the file instead.",
+        ) from error
+
+
+def safe_name(name: str) -> str:
+    """A file name that leads nowhere else; its ending, which tells the format, is kept.
+
+    >>> safe_name("../../etc/Papers of 2020.CSV")
+    'Papers of 2020.CSV'
+    >>> safe_name("..")
+    'upload'
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    plain = re.sub(r"[^\w .()+-]", "_", last).strip(" .") or "upload"
+    stem, ending = os.path.splitext(plain)  # noqa: PTH122 - a name, not a path
+    return stem[: NAME_LENGTH - len(ending)] + ending[:NAME_LENGTH]
