@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
-from small_corpus import DOCUMENTS
-from support import make_explorer, write_jsonl
+
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, write_jsonl
 
 if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder

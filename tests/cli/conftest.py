@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import run_inside
 
 from engine.config import DEMO
+from tests.cli.command_line import run_inside
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Outcome, run_inside, run_process, write_lines
 
 from engine.config import DEMO
+from tests.cli.command_line import Outcome, run_inside, run_process, write_lines
 
 SEED = "demo-0001"
 GOOD = {"id": "a", "text": "Frogs sing at dusk."}

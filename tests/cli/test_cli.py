@@ -13,10 +13,10 @@ from typing import Any
 
 import ir_measures
 import pytest
-from command_line import run_inside, run_process, write_lines
 
 from engine.cli import main
 from engine.config import DEMO
+from tests.cli.command_line import run_inside, run_process, write_lines
 
 SYSTEMS = ("bm25", "dense", "late-interaction", "hybrid", "aspect")
 MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")

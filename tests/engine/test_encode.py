@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_corpus import DOCUMENTS
 
 from engine.encode import loaders
 from engine.encode.one_pass import OnePassEncoder
 from engine.encode.protocols import EMBEDDED, Encoding, Passage
 from engine.text.sentences import split_sentences
+from tests.small_corpus import DOCUMENTS
 
 CLOSE = 0.999
 """Cosine; bfloat16 stays above it."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import ir_measures
 import pytest
-from support import make_explorer, write_jsonl
 
 from engine.collections import Collection, read_collection
 from engine.config import DEMO
@@ -21,6 +20,7 @@ from engine.explorer import Explorer
 from engine.metrics import CSFCUBE_NDCG, P_MRR
 from engine.reports import evaluation_report
 from engine.retrieve import SYSTEMS
+from tests.support import make_explorer, write_jsonl
 
 MEASURES = {"nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", CSFCUBE_NDCG, P_MRR}
 POOL = 40

@@ -9,8 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from filelock import FileLock
-from small_corpus import DOCUMENTS
-from support import make_explorer, write_jsonl
 
 from engine.encode.protocols import EMBEDDED
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
@@ -20,6 +18,8 @@ from engine.lenses import RESEARCH
 from engine.types import Progress, Query
 from storage.home import CorpusNameError
 from storage.vectors import DocumentTable
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, write_jsonl
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from small_corpus import DOCUMENTS
 
 from engine.encode.one_pass import OnePassEncoder
 from engine.encode.protocols import Passage
@@ -17,6 +16,7 @@ from engine.ingest import content_hash
 from engine.lenses import RESEARCH
 from engine.text.sentences import split_sentences
 from engine.types import Aspect, Lens, SourceDocument
+from tests.small_corpus import DOCUMENTS
 
 TEXT = "Bees die in winter. We trained a network on photographs. Losses fell by 12%."
 DOCUMENT = SourceDocument(

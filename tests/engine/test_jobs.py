@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import make_explorer
 
 from engine.errors import BadInputError, CorpusBusyError, SeedLensError, UnknownNameError
 from engine.explorer import Explorer
@@ -20,8 +19,10 @@ from engine.importing import ImportRequest
 from engine.job_files import process_runs, process_started, read_job, write_job
 from engine.jobs import Jobs, Note
 from engine.lenses import RESEARCH
+from engine.library import Library
 from engine.types import Job, Progress
 from storage.home import CorpusNameError, Home
+from tests.support import make_explorer
 
 PATIENCE = 120.0
 
@@ -94,7 +95,7 @@ def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: P
     with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
         app.library.start_import(source, "papers")
 
-    job = wait(app.jobs, job.id, ended)
+    job = wait(app.library.jobs, job.id, ended)
     assert (job.state, job.error) == ("done", "")
     assert (job.progress.phase, job.progress.done, job.progress.total) == ("done", 20, 20)
     assert job.report is not None
@@ -109,9 +110,9 @@ def test_a_cancelled_import_goes_on_where_it_stopped(
 ) -> None:
     source = write_csv(tmp_path / "papers.csv", 120)
     job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
-    wait(app.jobs, job.id, under_way)
+    wait(app.library.jobs, job.id, under_way)
     app.library.jobs.cancel(job.id)
-    job = wait(app.jobs, job.id, ended)
+    job = wait(app.library.jobs, job.id, ended)
     assert job.state == "cancelled"
     assert job.report is not None
     stored = job.report.documents
@@ -123,7 +124,7 @@ def test_a_cancelled_import_goes_on_where_it_stopped(
     later = make_explorer(app.home.root)
     assert later.library.jobs.list() == [job]
     assert later.library.jobs.resume(job.id).state == "running"
-    job = wait(later.jobs, job.id, ended)
+    job = wait(later.library.jobs, job.id, ended)
     assert (job.state, job.stopping) == ("done", False)
     assert job.report is not None
     assert (job.report.unchanged, job.report.documents) == (stored, 120)
@@ -138,18 +139,18 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
 ) -> None:
     source = write_csv(tmp_path / "papers.csv", 120)
     job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
-    job = wait(app.jobs, job.id, under_way)
+    job = wait(app.library.jobs, job.id, under_way)
     os.kill(job.pid, signal.SIGKILL)
     # Seen by the app that started it and by another one alike.
     later = make_explorer(app.home.root)
-    for jobs in (later.jobs, app.jobs):
+    for jobs in (later.library.jobs, app.library.jobs):
         found = wait(jobs, job.id, ended)
         assert found.state == "interrupted"
         assert "Resume" in found.remedy
 
     monkeypatch.setenv("SEEDLENS_SHARD_DOCUMENTS", "64")
     app.library.jobs.resume(job.id)
-    job = wait(app.jobs, job.id, ended)
+    job = wait(app.library.jobs, job.id, ended)
     assert (job.state, job.error) == ("done", "")
     assert job.report is not None
     assert job.report.documents == 120
@@ -159,15 +160,15 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
 def test_sigterm_ends_an_import_after_the_batch_at_hand(app: Explorer, tmp_path: Path) -> None:
     source = write_csv(tmp_path / "papers.csv", 120)
     job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
-    job = wait(app.jobs, job.id, lambda j: ended(j) or j.pid > 0)
+    job = wait(app.library.jobs, job.id, lambda j: ended(j) or j.pid > 0)
     os.kill(job.pid, signal.SIGTERM)
-    assert wait(app.jobs, job.id, ended).state == "cancelled"
+    assert wait(app.library.jobs, job.id, ended).state == "cancelled"
 
 
 def test_a_failed_import_says_why_and_what_to_do(app: Explorer, tmp_path: Path) -> None:
     source = tmp_path / "papers.csv"
     source.write_text("doc_id,text\na,fine\n,no id here\n", encoding="utf-8")
-    job = wait(app.jobs, app.library.start_import(source, "papers").id, ended)
+    job = wait(app.library.jobs, app.library.start_import(source, "papers").id, ended)
     assert job.state == "failed"
     assert "papers.csv, row 2" in job.error
     assert "Fill it in" in job.remedy
@@ -266,8 +267,8 @@ def test_an_uploaded_file_stays_inside_the_home_under_a_plain_name(fresh: Explor
 
 @pytest.mark.parametrize("text", ["My papers (2020)", "a.b/c", "???", "é" * 200, "x\n", "²"])
 def test_a_suggested_name_is_always_one_that_is_accepted(text: str) -> None:
-    name = Explorer.library.suggest_name(text)
+    name = Library.suggest_name(text)
     try:
-        Explorer.library.check_name(name)
+        Library.check_name(name)
     except SeedLensError as error:
         pytest.fail(str(error))

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from small_corpus import DOCUMENTS
-from support import make_explorer, write_jsonl
 
 from engine.config import DEMO, ROOT
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
 from engine.types import Query
 from storage.vectors import DocumentTable
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, write_jsonl
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_corpus import DOCUMENTS
-from support import make_explorer, write_jsonl
 
 from engine.encode import loaders
 from engine.encode.loaders import load_encoder
@@ -18,6 +16,8 @@ from engine.encode.protocols import EMBEDDED, EncoderSpec, Passage
 from engine.errors import BadInputError, ModelMissingError
 from engine.importing import ImportRequest
 from engine.types import Query
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, write_jsonl
 
 
 @pytest.fixture(autouse=True)

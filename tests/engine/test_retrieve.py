@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_corpus import DOCUMENTS, METHODS, PROBLEMS
 
 from engine.columns import aspect_column
 from engine.errors import BadInputError, UnknownNameError
@@ -19,6 +18,7 @@ from engine.retrieve.bm25 import MOST_WORDS, query_words
 from engine.retrieve.hybrid import HybridSystem
 from engine.retrieve.late_interaction import max_similarities
 from engine.types import Filter, Query
+from tests.small_corpus import DOCUMENTS, METHODS, PROBLEMS
 
 every_system = pytest.mark.parametrize("system", list(SYSTEMS))
 SEEDS = ("bees-network", "no-method", "plain", "emoji", "hebrew", "long")
