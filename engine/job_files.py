@@ -87,3 +87,8 @@ def _stat(pid: int) -> list[str]:
     except OSError:
         return []
     return text.rpartition(")")[2].split()  # the name before it may hold spaces and brackets
+
+
+def stop_flag(file: Path) -> Path:
+    """The file whose being there asks a job to stop."""
+    return file.with_suffix(".stop")

@@ -1,8 +1,8 @@
 """Imports in processes of their own: they go on when a page is left or the app is restarted.
 
 One JSON file per job in ``home.jobs`` is all that the app and a job's process share; next to it
-lie the process's log and, when somebody asked it to stop, a flag. ``python -m engine.jobs FILE``
-is the process.
+lie the process's log and, when somebody asked it to stop, a flag. The process itself is
+:mod:`engine.job_process`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ import logging
 import os
 import re
 import secrets
-import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,22 +22,18 @@ from engine.config import ROOT
 from engine.errors import (
     BadInputError,
     CorpusBusyError,
-    SeedLensError,
     StorageError,
     UnknownNameError,
 )
 from engine.importing import ImportRequest
-from engine.job_files import process_runs, process_started, read_job, write_job
-from engine.types import Job, JobState, Progress
+from engine.job_files import process_runs, read_job, stop_flag, write_job
+from engine.types import Job, Progress
 from storage.home import Home, check_corpus_name
 
 log = logging.getLogger("seedlens.jobs")
 
 STARTING_SECONDS = 30.0
 """A process that has not put its name into the file by then never came up."""
-SECONDS_BETWEEN_WRITES = 0.2
-NICENESS = 5
-"""Searching in the app comes before indexing when both want the processor."""
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}[0-9]{6}-[0-9a-f]{6}\Z")
 
 
@@ -170,7 +163,7 @@ class Jobs:
     def _spawn(self, id_: str) -> subprocess.Popen[bytes]:
         with self._log(id_).open("ab") as out:
             return subprocess.Popen(
-                [sys.executable, "-m", "engine.jobs", str(self._file(id_))],
+                [sys.executable, "-m", "engine.job_process", str(self._file(id_))],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -201,11 +194,6 @@ class Jobs:
 _NOTHING_YET = Progress("checking", 0, 0, 0.0)
 
 
-def stop_flag(file: Path) -> Path:
-    """The file whose being there asks a job to stop."""
-    return file.with_suffix(".stop")
-
-
 def _interrupted(job: Job) -> Job:
     return replace(
         job,
@@ -217,83 +205,3 @@ def _interrupted(job: Job) -> Job:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat()
-
-
-# -- the process -------------------------------------------------------------------------
-
-
-@dataclass
-class Note:
-    """Writes the state of a job to its file, a few times a second at most."""
-
-    file: Path
-    job: Job
-    _written: float = field(default=0.0)
-
-    def tell(self, progress: Progress) -> None:
-        """Note how far the import is."""
-        new_phase = progress.phase != self.job.progress.phase
-        self.job = replace(self.job, progress=progress)
-        if new_phase or time.monotonic() - self._written >= SECONDS_BETWEEN_WRITES:
-            self.write()
-
-    def write(self) -> None:
-        """Put the job into its file; a disk that is full is the import's to report, not ours."""
-        self.job = replace(self.job, updated_at=_now())
-        try:
-            write_job(self.file, self.job)
-        except OSError as error:
-            log.warning("The progress could not be noted: %s", error)
-        self._written = time.monotonic()
-
-
-def work(note: Note, stopped: Callable[[], bool]) -> Job:
-    """Do the import of a job and note its outcome, whatever it is."""
-    job = note.job
-    try:
-        # Late: the databases take seconds to load, and the file should have our pid by then.
-        from engine.explorer import Explorer
-
-        request = ImportRequest(
-            path=Path(job.path),
-            name=job.corpus,
-            source_format=job.source_format,
-            mapping=job.mapping,
-            encoder=job.encoder,
-            lens=job.lens,
-        )
-        report = Explorer().library.import_documents(request, note.tell, stopped)
-        state: JobState = "cancelled" if report.cancelled else "done"
-        note.job = replace(note.job, state=state, report=report)
-    except SeedLensError as error:
-        note.job = replace(note.job, state="failed", error=error.message, remedy=error.remedy)
-    except Exception as error:
-        log.exception("The import failed in a way that SeedLens does not know")
-        note.job = replace(
-            note.job,
-            state="failed",
-            error=f"Something went wrong in SeedLens itself ({type(error).__name__}).",
-            remedy=f"The details are in {note.file.with_suffix('.log')}.",
-        )
-    stop_flag(note.file).unlink(missing_ok=True)
-    note.write()
-    return note.job
-
-
-def main(file: Path) -> int:
-    """Run the job in ``file``; the exit status is 0 when it is done or was cancelled."""
-    asked = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: asked.set())
-    logging.basicConfig(format="%(asctime)s %(message)s")
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
-    pid = os.getpid()
-    note = Note(file, replace(read_job(file), pid=pid, pid_started=process_started(pid)))
-    note.write()
-    job = work(note, lambda: asked.is_set() or stop_flag(file).exists())
-    return 1 if job.state == "failed" else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

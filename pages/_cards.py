@@ -25,7 +25,7 @@ def _component(name: str) -> Any:
         f"seedlens_{name}",
         html='<div class="root"></div>',
         css=_asset("common.css") + _asset(f"{name}.css"),
-        js=_asset(f"{name}.js"),
+        js=_asset("common.js") + _asset(f"{name}.js"),
     )
 
 

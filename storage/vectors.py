@@ -18,13 +18,15 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 from lancedb.expr import Expr, col, lit
-from lancedb.index import FTS, BTree, IvfPq
+from lancedb.index import FTS, BTree, IvfFlat
 from lancedb.table import LanceTable
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.records import Condition
 
 TABLE = "documents"
+PROBES = 32
+"""Partitions of a vector index that a search looks into."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
 
@@ -193,7 +195,7 @@ class DocumentTable:
         where = _expression(conditions)
         with _wrapped("searching vectors", self.path):
             query = self._table.search(vector.astype(np.float32), vector_column_name=column)
-            query = query.distance_type("cosine").nprobes(24).refine_factor(4)
+            query = query.distance_type("cosine").nprobes(PROBES)
             if where is not None:
                 query = query.where(where)
             found = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
@@ -203,24 +205,21 @@ class DocumentTable:
         """Compact the fragments and (re)build what searches need: full text, ids, vectors.
 
         Args:
-            vector_columns: columns to build an IVF-PQ index on; empty for small corpora,
+            vector_columns: columns to build an IVF index on; empty for small corpora,
                 which are searched exactly. Needs at least 256 rows.
             grace: how long files of former versions stay for readers that still use them.
         """
         with _wrapped("building the indexes", self.path):
             self._table.optimize()
-            fts = FTS(with_position=False, language="English", stem=True)
-            self._table.create_index("search_text", config=fts, replace=True)
             self._table.create_index("doc_id", config=BTree(), replace=True)
             for name in vector_columns:
-                dimension = self.schema.field(name).type.list_size
-                config = IvfPq(
-                    distance_type="cosine",
-                    # Each partition is trained on at least 256 rows.
-                    num_partitions=max(1, min(round(self.count() ** 0.5), self.count() // 256)),
-                    num_sub_vectors=dimension // 4 if dimension % 4 == 0 else dimension,
-                )
+                # Each partition is trained on at least 256 rows.
+                partitions = max(1, min(round(self.count() ** 0.5), self.count() // 256))
+                config = IvfFlat(distance_type="cosine", num_partitions=partitions)
                 self._table.create_index(name, config=config, replace=True)
+            # The full text comes last: is_finished takes it as the sign that all is done.
+            fts = FTS(with_position=False, language="English", stem=True)
+            self._table.create_index("search_text", config=fts, replace=True)
             # Files younger than a week count as unverified, since another writer might be at
             # work on them; our caller holds the corpus's lock, so there is none.
             self._table.optimize(cleanup_older_than=grace, delete_unverified=True)

@@ -1,26 +1,6 @@
 // The ranked list. Everything that only unfolds happens here; what changes the search or the
-// ledger goes to Python as a trigger. Document text only ever enters through textContent.
+// ledger goes to Python as a trigger.
 const opened = new WeakMap()
-
-const make = (tag, cls, text) => {
-  const node = document.createElement(tag)
-  if (cls) node.className = cls
-  if (text !== undefined) node.textContent = text
-  return node
-}
-
-const roleClass = (role) => (role === null || role === undefined ? "role-none" : `role-${role % 3}`)
-
-const button = (cls, text, label, onclick) => {
-  const node = make("button", cls, text)
-  node.type = "button"
-  if (label) {
-    node.title = label
-    node.setAttribute("aria-label", label)
-  }
-  node.onclick = onclick
-  return node
-}
 
 // Text with some of its spans marked; offsets count code points, as Python's do.
 const marked = (text, spans, cls) => {
@@ -153,11 +133,9 @@ export default function (component) {
   // Two equal triggers in a row are two events: a number that grows tells them apart.
   const send = (name, value) => setTriggerValue(name, { ...value, at: Date.now() })
   const redraw = () => {
-    const key = root.getRootNode().activeElement?.dataset?.key
     const list = make("div", "list")
     for (const result of data.results) list.append(articleNode(result, data, state, redraw, send))
-    root.replaceChildren(list)
-    if (key) root.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true })
+    redrawn(root, focusKey(root), [list])
   }
   redraw()
 }

@@ -17,7 +17,8 @@ from engine.errors import BadInputError, CorpusBusyError, SeedLensError, Unknown
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
 from engine.job_files import process_runs, process_started, read_job, write_job
-from engine.jobs import Jobs, Note
+from engine.job_process import Note
+from engine.jobs import Jobs
 from engine.lenses import RESEARCH
 from engine.library import Library
 from engine.types import Job, Progress
