@@ -166,6 +166,7 @@ def _stop_requested():  # type: ignore[no-untyped-def]
     def ask(*_: object) -> None:
         nonlocal asked
         asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the second Ctrl-C is final
 
     before = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -315,6 +316,12 @@ def evaluate(
                disable=None)  # fmt: skip
     with bar:
         found = run(searcher, collection, names, steer=steer, on_query=bar.update)
+    if found.missing_documents:
+        click.echo(
+            f"Warning: the corpus lacks {found.missing_documents:,} judged documents; they count "
+            "as never found.",
+            err=True,
+        )
     if run_out is not None:
         for system, rankings in found.rankings.items():
             write_run(rankings, run_out / f"{system}.run", system)
@@ -368,7 +375,7 @@ def _print_evaluation(found: Evaluation) -> None:
     help="Address to listen on; anything but loopback opens your corpora to others.",
 )
 def app(port: int, address: str) -> None:
-    """Start the app in the browser."""  # fmt: skip
+    """Serve the app on http://127.0.0.1:8501, to be opened in a browser."""  # fmt: skip
     if address not in LOOPBACK:
         click.echo(
             f"Warning: {address} can be reached from other machines, and whoever opens it reads "
@@ -377,6 +384,7 @@ def app(port: int, address: str) -> None:
         )
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
     options = ["--server.port", str(port), "--server.address", address]
+    os.environ["SEEDLENS_HOME"] = str(Settings().home)
     os.chdir(ROOT)  # Streamlit looks for its settings here
     os.execv(sys.executable, [*command, *options])  # noqa: S606 - our own command
 

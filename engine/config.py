@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from platformdirs import user_data_path
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,6 +18,12 @@ class Settings(BaseSettings):
     """What a person may set: every field is an environment variable (``SEEDLENS_HOME`` ...)."""
 
     model_config = SettingsConfigDict(env_prefix="SEEDLENS_", frozen=True)
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        # The app runs in another folder than the command that starts it.
+        return home.expanduser().absolute()
 
     home: Path = Field(default_factory=lambda: user_data_path("seedlens", appauthor=False))
     max_document_chars: int = Field(default=1_000_000, gt=0)

@@ -49,7 +49,12 @@ class SystemScores:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Systems on one collection, and the rankings that the numbers come from."""
+    """Systems on one collection, and the rankings that the numbers come from.
+
+    Attributes:
+        missing_documents: judged documents that the corpus does not hold; they count as
+            never found.
+    """
 
     collection: str
     corpus: str
@@ -57,6 +62,7 @@ class Evaluation:
     systems: Mapping[str, SystemScores]
     rankings: Mapping[str, tuple[Ranking, ...]]
     unjudged_in_top_k: Mapping[str, float]
+    missing_documents: int
     significance: tuple[Mapping[str, object], ...]
 
 
@@ -82,6 +88,7 @@ def evaluate(
     for name in systems:
         find_system(name)
     topics = _usable(collection.topics, searcher)
+    missing = _missing(collection, searcher)
     seeds = {t.query_id: searcher.seed(_query(t, searcher, "dense", steer)) for t in topics}
     rankings: dict[str, tuple[Ranking, ...]] = {}
     scores: dict[str, SystemScores] = {}
@@ -102,6 +109,7 @@ def evaluate(
         systems=scores,
         rankings=rankings,
         unjudged_in_top_k={n: _unjudged(collection, s) for n, s in scores.items()},
+        missing_documents=missing,
         significance=tuple(significance(values, MAIN_MEASURE)),
     )
 
@@ -118,6 +126,23 @@ def _usable(topics: Iterable[Topic], searcher: Searcher) -> list[Topic]:
     if not topics:
         raise BadInputError("The collection has no queries.")
     return topics
+
+
+def _missing(collection: Collection, searcher: Searcher) -> int:
+    """How many judged documents the corpus lacks.
+
+    Raises:
+        BadInputError: it has none of them: this is another corpus.
+    """
+    judged = {doc_id for grades in collection.qrels.values() for doc_id in grades}
+    missing = sum(doc_id not in searcher.corpus.row_of for doc_id in judged)
+    if judged and missing == len(judged):
+        raise BadInputError(
+            f"The corpus '{searcher.corpus.name}' holds none of the {len(judged)} documents "
+            "that were judged.",
+            "Name the corpus that holds the collection's documents with --corpus.",
+        )
+    return missing
 
 
 def _query(topic: Topic, searcher: Searcher, system: str, steer: float | None) -> Query:
@@ -212,6 +237,12 @@ def write_run(rankings: Sequence[Ranking], path: Path, system: str) -> None:
     """A TREC run file: query_id Q0 doc_id rank score system, ranks from 1."""
     with path.open("w", encoding="utf-8") as out:
         for ranking in rankings:
+            spaced = [i for i in (ranking.query_id, *ranking.doc_ids) if len(i.split()) != 1]
+            if spaced:
+                raise BadInputError(
+                    f"The id '{spaced[0]}' holds a space, which a TREC run cannot.",
+                    "Import the documents with other ids, or leave --run-out away.",
+                )
             pairs = zip(ranking.doc_ids, _falling(ranking.scores), strict=True)
             for rank, (doc_id, score) in enumerate(pairs, start=1):
                 out.write(f"{ranking.query_id} Q0 {doc_id} {rank} {score:.9g} {system}\n")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+
 from engine.config import DEMO_CORPUS, Settings
+from engine.errors import SeedLensError
 from engine.library import MOST_OPEN, Library
 from engine.notebook import Notebook
 from engine.queries import parse_filter
@@ -12,6 +15,7 @@ from engine.types import Document, Filter, Query, SearchResults
 from storage.home import Home
 from storage.ledger import Ledger
 
+log = logging.getLogger("seedlens")
 DEMO_SEED = "demo-0275"
 
 
@@ -37,15 +41,20 @@ class Explorer:
     def start(self) -> None:
         """What the app does once: forget deleted corpora, and index the demo in a new home."""
         self.library.empty_trash()
-        if not self.ledger.corpora() and self.library.demo_job() is None:
-            self.library.start_demo()
+        if not any(row.state == "ready" for row in self.ledger.corpora()):
+            job = self.library.demo_job()
+            if job is None or job.state == "interrupted":
+                self.library.start_demo()
 
     def warm_up(self) -> None:
         """Do once what the first searches would wait for: the model, and corpora in memory."""
         for name in self.library.names()[:MOST_OPEN]:
-            seed, aspect = self.starting_point(name)
-            self.search(Query(name, seed=seed, aspect=aspect or None))
-            self.library.encoder(self.library.open(name))
+            try:
+                seed, aspect = self.starting_point(name)
+                self.search(Query(name, seed=seed, aspect=aspect or None))
+                self.library.encoder(self.library.open(name))
+            except SeedLensError as error:  # the others deserve their warm-up all the same
+                log.warning("Corpus '%s' could not be warmed up: %s", name, error)
 
     # -- searching ---------------------------------------------------------------------
 

@@ -17,10 +17,10 @@ from engine.config import Settings
 from engine.encode.protocols import EMBEDDED, Encoder, EncoderSpec
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
 from engine.index import IndexRun, table_schema
-from engine.ingest import check, open_source, unique_documents
+from engine.ingest import Source, check, open_source, unique_documents
 from engine.lenses import RESEARCH, lens_from_json, lens_to_json
 from engine.types import ImportReport, Lens, Mapped, Progress
-from storage.home import Home, check_corpus_name
+from storage.home import Home, check_corpus_name, folder_bytes
 from storage.ledger import Ledger
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
@@ -88,7 +88,7 @@ class Importer:
                 "Wait until it is done, or import under another name.",
             ) from error
         try:
-            row, encoder = self._register(request, source.format, report.documents)
+            row, encoder = self._register(request, source, report.documents)
             run = IndexRun(
                 table=DocumentTable.open_or_create(
                     self.home.corpus(request.name), table_schema(encoder.spec, request.lens)
@@ -108,7 +108,7 @@ class Importer:
         return replace(done, seconds=seconds, warnings=report.warnings)
 
     def _register(
-        self, request: ImportRequest, source_format: str, expected: int
+        self, request: ImportRequest, source: Source, expected: int
     ) -> tuple[CorpusRow, Encoder]:
         """Check model and disk, then note in the ledger that indexing has begun."""
         known = self.ledger.corpus(request.name)
@@ -124,14 +124,14 @@ class Importer:
                 "Import under a new name.",
             )
         if known is None or known.documents < expected:
-            self._check_space(request.path)
+            self._check_space(source, request.name)
         now = datetime.now(UTC)
         row = CorpusRow(
             name=request.name,
             # A corpus that is searchable stays so while documents are added to it.
             state=known.state if known else "indexing",
-            source=str(request.path.resolve()),
-            source_format=source_format,
+            source=str(source.path.resolve()),
+            source_format=source.format,
             lens=lens_to_json(request.lens),
             encoder=encoder.spec.to_json(),
             documents=known.documents if known else 0,
@@ -162,9 +162,9 @@ class Importer:
                 "Import under a new name to use another lens.",
             )
 
-    def _check_space(self, path: Path) -> None:
-        files = [path] if path.is_file() else [f for f in path.iterdir() if f.is_file()]
-        needed = sum(f.stat().st_size for f in files) * BYTES_PER_CHARACTER
+    def _check_space(self, source: Source, name: str) -> None:
+        path = source.path
+        needed = folder_bytes(path) * BYTES_PER_CHARACTER - folder_bytes(self.home.corpus(name))
         free = shutil.disk_usage(self.home.root).free
         if needed > free:
             raise StorageFullError(
@@ -175,7 +175,9 @@ class Importer:
 
     def _finish(self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens) -> None:
         """Build the indexes if anything is new, and note the outcome."""
-        if not done.cancelled and (done.added or done.updated or not table.is_finished()):
+        if not done.cancelled and (
+            done.added or done.updated or row.state != "ready" or not table.is_finished()
+        ):
             spec = EncoderSpec.from_json(row.encoder)
             columns = vector_columns([a.key for a in lens.aspects])
             size = done.documents * spec.dimension * 4 * len(columns)

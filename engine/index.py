@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,9 @@ from engine.text.roles import role_classifier
 from engine.text.sentences import split_sentences
 from engine.types import ImportReport, Lens, Phase, Progress, SourceDocument, Span
 from storage.vectors import PRIMARY_KEY, DocumentTable
+
+SHARD_CHARACTERS = 1_000_000
+"""Text of one shard; its token states take some 400 MB while it is encoded."""
 
 
 def table_schema(spec: EncoderSpec, lens: Lens) -> pa.Schema:
@@ -193,7 +195,7 @@ class IndexRun:
         stored = self._stored()
         read = added = updated = encoded = 0
         stopped = False
-        for shard in _shards(iter(documents), self.shard_documents):
+        for shard in _shards(documents, self.shard_documents):
             if stopped := self.cancelled():
                 break
             new = [d for d in shard if d.doc_id not in stored]
@@ -234,6 +236,15 @@ class IndexRun:
         self.on_progress(Progress(phase, done, total, seconds, rate))
 
 
-def _shards(documents: Iterator[SourceDocument], size: int) -> Iterator[list[SourceDocument]]:
-    while shard := list(islice(documents, size)):
+def _shards(documents: Iterable[SourceDocument], size: int) -> Iterator[list[SourceDocument]]:
+    """At most ``size`` documents and, but for a single longer one, SHARD_CHARACTERS together."""
+    shard: list[SourceDocument] = []
+    characters = 0
+    for document in documents:
+        characters += len(document.text)
+        if shard and (len(shard) == size or characters > SHARD_CHARACTERS):
+            yield shard
+            shard, characters = [], len(document.text)
+        shard.append(document)
+    if shard:
         yield shard

@@ -39,6 +39,9 @@ RESEARCH = Lens(
     ),
 )
 
+SHIPPED = (RESEARCH,)
+"""All lenses that come with SeedLens."""
+
 
 def find_aspect(lens: Lens, key: str) -> Aspect:
     """The aspect of ``lens`` named ``key`` (case-insensitive), or UnknownNameError."""

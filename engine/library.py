@@ -24,6 +24,7 @@ from engine.errors import (
     CorpusBusyError,
     CorpusMissingError,
     ModelMissingError,
+    StorageError,
     UnknownNameError,
 )
 from engine.importing import Importer, ImportRequest
@@ -193,12 +194,18 @@ class Library:
         self._row(name)
         with self._writing(name):
             bin_ = self._home.trash / name
-            shutil.rmtree(bin_, ignore_errors=True)
-            self._home.trash.mkdir(parents=True, exist_ok=True)
             row = self._row(name)
+            # Noted first: a crash in between leaves the documents where restore finds them.
+            # What was searchable comes back so, however an addition to it ended.
+            expected = row.documents if row.state == "ready" else row.expected
+            now = datetime.now(UTC)
+            self._ledger.put_corpus(
+                replace(row, state="deleted", expected=expected, updated_at=now)
+            )
             if self._home.corpus(name).exists():
+                shutil.rmtree(bin_, ignore_errors=True)
+                self._home.trash.mkdir(parents=True, exist_ok=True)
                 shutil.move(self._home.corpus(name), bin_)
-            self._ledger.put_corpus(replace(row, state="deleted", updated_at=datetime.now(UTC)))
             with self._lock:
                 self._open.pop(name, None)
 
@@ -206,24 +213,29 @@ class Library:
         """Undo :meth:`delete`."""
         row = self._ledger.corpus(name)
         bin_ = self._home.trash / name
-        if row is None or row.state != "deleted" or not bin_.exists():
+        if row is None or row.state != "deleted" or not self._remains(name):
             raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
         with self._writing(name):
-            shutil.move(bin_, self._home.corpus(name))
+            if bin_.exists():
+                shutil.move(bin_, self._home.corpus(name))
             state = "ready" if row.documents >= row.expected else "indexing"
             self._ledger.put_corpus(replace(row, state=state, updated_at=datetime.now(UTC)))
 
     def deleted(self) -> list[str]:
         """Names of corpora that :meth:`restore` can bring back."""
         gone = [row.name for row in self._ledger.corpora() if row.state == "deleted"]
-        return [name for name in gone if (self._home.trash / name).exists()]
+        return [name for name in gone if self._remains(name)]
+
+    def _remains(self, name: str) -> bool:
+        return (self._home.trash / name).exists() or self._home.corpus(name).exists()
 
     def empty_trash(self) -> None:
         """Forget deleted corpora for good."""
         for row in self._ledger.corpora():
             if row.state == "deleted":
-                shutil.rmtree(self._home.trash / row.name, ignore_errors=True)
+                shutil.rmtree(self._home.corpus(row.name), ignore_errors=True)
                 self._ledger.remove_corpus(row.name)
+        shutil.rmtree(self._home.trash, ignore_errors=True)
 
     # -- inside ------------------------------------------------------------------------
 
@@ -236,17 +248,20 @@ class Library:
         return row
 
     def _info(self, row: CorpusRow) -> CorpusInfo:
-        path = self._home.corpus(row.name)
+        path, state = self._home.corpus(row.name), row.state
+        documents = size = 0
         try:
             table = DocumentTable.open(path)
             documents, size = table.count(), table.bytes()
         except CorpusMissingError:
-            documents = size = 0
+            pass  # nothing is stored yet
+        except StorageError:
+            state = "damaged"  # its neighbours can still be listed, and it can be deleted
         return CorpusInfo(
             name=row.name,
             documents=documents,
             expected=row.expected,
-            state=row.state,
+            state=state,
             systems=tuple(SYSTEMS) if documents else (),
             lens=lens_from_json(row.lens),
             encoder=EncoderSpec.from_json(row.encoder).source,

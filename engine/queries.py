@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from engine.errors import BadInputError
-from engine.lenses import find_aspect
+from engine.lenses import SHIPPED, find_aspect
 from engine.retrieve import find_system
 from engine.types import Filter, Lens, Query
 
@@ -64,11 +64,23 @@ def parse_filter(text: str) -> Filter:
 
 
 def query_id(query: Query) -> str:
-    """``<seed>_<aspect>``; a pasted text is named by its hash, no aspect is ``any``."""
+    """``<seed>_<aspect>``; a pasted text is named by its hash, no aspect is ``any``.
+
+    Picked sentences or a wording of one's own are another information need: they add
+    ``~`` and a hash, so that their grades are never mixed with the aspect's own.
+    """
     seed = query.seed
     if seed is None:
         seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
-    return f"{seed}_{query.aspect or 'any'}"
+    own = "" if _is_built_in(query.instruction) else (query.instruction or "")
+    suffix = ""
+    if query.focus or own:
+        suffix = "~" + hashlib.sha256(f"{query.focus}|{own}".encode()).hexdigest()[:8]
+    return f"{seed}_{(query.aspect or 'any').lower()}{suffix}"
+
+
+def _is_built_in(instruction: str | None) -> bool:
+    return instruction in {a.instruction for lens in SHIPPED for a in lens.aspects}
 
 
 def query_to_dict(query: Query) -> dict[str, Any]:

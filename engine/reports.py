@@ -64,6 +64,7 @@ def evaluation_report(found: Evaluation) -> dict[str, Any]:
             }
             for name, s in found.systems.items()
         },
+        "missing_documents": found.missing_documents,
         "unjudged_in_top_k": dict(found.unjudged_in_top_k),
         "significance": [dict(row) for row in found.significance],
     }

@@ -104,9 +104,12 @@ class Searcher:
     def focus(self, query: Query, seed: Seed) -> tuple[Focus | None, tuple[str, ...]]:
         """How the aspect is read, and what a reader should know about that."""
         lens = self.corpus.lens
-        if query.focus:
-            return focus_on_sentences(seed, lens, query.focus), ()
         words = (query.instruction or "").strip()
+        if query.focus:
+            focus = focus_on_sentences(seed, lens, query.focus)
+            if focus is not None and words:
+                focus = reweigh_by_words(focus, seed, self._wordings([words])[0])
+            return focus, ()
         if query.aspect is None:
             if not words:
                 return None, ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -333,5 +333,3 @@ class Preview:
 
 Mapped = Mapping[str, str]
 """Document field -> column of the source: ``{"doc_id": "PMID", "text": "Abstract"}``."""
-
-Weights = Sequence[float]

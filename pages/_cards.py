@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from engine.types import Document, Evidence, Lens, Result, SearchResults, Span
-from pages._shared import ASSETS
+from pages._shared import ASSETS, attempt
 
 GRADES = ("not alike", "related", "alike", "just what I seek")
 """What the grades 0 to 3 mean when nobody defined them otherwise."""
@@ -38,9 +38,13 @@ def _listen(key: str, event: str, do: Event) -> Callable[[], None]:
     def callback() -> None:
         value = st.session_state[key].get(event)
         if value:
-            do(value)
+            attempt(lambda: do(value))
 
     return callback
+
+
+def _listeners(key: str, on: Mapping[str, Event], *events: str) -> dict[str, Callable[[], None]]:
+    return {f"on_{event}_change": _listen(key, event, on[event]) for event in events}
 
 
 def _dark() -> bool:
@@ -66,10 +70,12 @@ def _sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
     ]
 
 
-def seed_card(
-    found: SearchResults, lens: Lens, *, on_aspect: Event, on_focus: Event, key: str
-) -> None:
-    """The seed with its sentences by role; a role is clicked to make it the aspect."""
+def seed_card(found: SearchResults, lens: Lens, *, on: Mapping[str, Event], key: str) -> None:
+    """The seed with its sentences by role.
+
+    Args:
+        on: what to do on ``aspect`` (a role was clicked) and ``focus`` (a sentence was).
+    """
     seed, query = found.seed, found.query
     _SEED(
         key=key,
@@ -87,8 +93,7 @@ def seed_card(
             "focus": list(query.focus),
             "dark": _dark(),
         },
-        on_aspect_change=_listen(key, "aspect", on_aspect),
-        on_focus_change=_listen(key, "focus", on_focus),
+        **_listeners(key, on, "aspect", "focus"),
     )
 
 
@@ -134,7 +139,7 @@ def result_list(
             "results": [_result(r, lens) for r in found.results],
             "dark": _dark(),
         },
-        **{f"on_{name}_change": _listen(key, name, do) for name, do in on.items()},
+        **_listeners(key, on, "grade", "keep", "seed"),
     )
 
 
@@ -203,10 +208,13 @@ def _obedience(found: SearchResults, reads_aspect: bool) -> str:
     count = round(share * top)
     if not reads_aspect:
         words = "This system does not read the aspect: the ranking is the same without it."
+    elif count == 0 and any(r.rank_change for r in found.results):
+        words = "The same documents lead without the aspect, in another order."
     elif count == 0:
         words = "This aspect changes almost nothing: the same documents lead without it."
     else:
-        words = f"{count} of the top {top} are here because of the aspect."
+        verb = "is" if count == 1 else "are"
+        words = f"{count} of the top {top} {verb} here because of the aspect."
     return (
         f'<div class="sl-head sl-obedience" title="{html.escape(OBEDIENCE, quote=True)}">'
         f'<span>Obedience <span class="sl-meter" role="img" aria-label="{share:.0%}">'

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
+from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types import Document, Lens, Query
-from pages._cards import picker
-from pages._shared import engine, error_boundary
-from pages._view import DEFAULT, View, filters_of, write_view
+from engine.types import PAGE_SIZE, Document, Lens, Query, SearchResults
+from pages._cards import Event, picker
+from pages._shared import attempt, engine, error_boundary, show_error
+from pages._view import DEFAULT, View, filters_of, read_view, write_view
 
 BROWSE_PAGE = 10
+
+
+def open_view(explorer: Explorer, names: list[str]) -> View:
+    """The view of the address; one that cannot be opened is explained and replaced."""
+    try:
+        view = read_view()
+        if view.corpus and view.corpus not in names:
+            explorer.library.open(view.corpus)  # says why not
+        return start_view(explorer, view, names)
+    except SeedLensError as error:
+        show_error(error)
+        return start_view(explorer, View(), names)
 
 
 def start_view(explorer: Explorer, view: View, names: list[str]) -> View:
@@ -99,7 +115,13 @@ def _paste(explorer: Explorer, view: View) -> None:
             text_id = explorer.notebook.put_text(pasted)
             write_view(replace(view, seed="", text_id=text_id, focus=(), page=1))
 
-    st.button("Start from this text", on_click=use, disabled=not text.strip(), key="explore_use")
+    st.button(
+        "Start from this text",
+        on_click=attempt,
+        args=(use,),
+        disabled=not text.strip(),
+        key="explore_use",
+    )
 
 
 def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
@@ -113,6 +135,7 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
                 instruction=state["explore_instruction"].strip(),
                 steer=state["explore_steer"] / 100,
                 system=state["explore_system"],
+                symmetric=state.get("explore_symmetric", view.symmetric),
                 year_from=state["explore_from"].strip(),
                 year_to=state["explore_to"].strip(),
                 where=state["explore_where"].strip(),
@@ -124,6 +147,7 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
         explore_instruction=view.instruction,
         explore_steer=round(view.steer * 100),
         explore_system=view.system if view.system in explorer.systems else DEFAULT.system,
+        explore_symmetric=view.symmetric,
         explore_from=view.year_from,
         explore_to=view.year_to,
         explore_where=view.where,
@@ -141,6 +165,11 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
         "document. late-interaction: token by token. bm25: words. hybrid: bm25 and dense, "
         "fused by rank. Only aspect reads the aspect.",
     )  # fmt: skip
+    if view.system == "late-interaction":
+        st.toggle(
+            "Score both directions", key="explore_symmetric", on_change=change,
+            help="Also the document's words against the seed's, averaged with the other way.",
+        )  # fmt: skip
     with st.expander("Filters", expanded=bool(view.year_from or view.year_to or view.where)):
         left, right = st.columns(2)
         left.text_input("From year", key="explore_from", on_change=change)
@@ -173,11 +202,16 @@ def _instruction(view: View, lens: Lens, change: object) -> None:
     )  # fmt: skip
 
 
-def trail_bar(explorer: Explorer, view: View, query: Query) -> None:
+def trail_bar(explorer: Explorer, view: View) -> None:
     """The breadcrumb of seeds, the link to this search, and the export of the trail."""
     steps = explorer.notebook.trail(view.trail)
-    if not steps or steps[-1] != query:
-        steps = [*steps, query]  # this search is stored once its results are shown
+    try:
+        query = view.to_query(explorer)
+    except SeedLensError:
+        pass  # shown where the results would be
+    else:
+        if not steps or steps[-1] != query:
+            steps = [*steps, query]  # this search is stored once its results are shown
     steps = _seeds_in_order(steps)
     kept = explorer.notebook.kept(view.trail)
     left, middle, right = st.columns([8, 1.2, 1.7], vertical_alignment="center")
@@ -186,8 +220,8 @@ def trail_bar(explorer: Explorer, view: View, query: Query) -> None:
             st.button(
                 escape_label(_step_name(explorer, query)),
                 key=f"explore_step_{position}",
-                on_click=_go_back,
-                args=(view, query),
+                on_click=attempt,
+                args=(partial(_go_back, view, query),),
                 type="tertiary",
                 disabled=position == len(steps) - 1,
             )
@@ -198,9 +232,53 @@ def trail_bar(explorer: Explorer, view: View, query: Query) -> None:
         _exports(explorer, view.trail)
 
 
-def pages_bar(view: View, total: int, size: int) -> None:
-    """Pages of the ranking; deep ones are better reached by filters."""
-    pages = -(-total // size)
+def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
+    """What the clicks on seed and results do."""
+    notebook = explorer.notebook
+
+    def aspect(event: Mapping[str, Any]) -> None:
+        write_view(replace(view, aspect=event["key"], instruction="", focus=(), page=1))
+
+    def focus(event: Mapping[str, Any]) -> None:
+        picked = tuple(sorted({*view.focus} ^ {int(event["index"])}))
+        write_view(replace(view, focus=picked, page=1))
+
+    return {
+        "aspect": aspect,
+        "focus": focus,
+        "seed": lambda e: reseed(view, e["doc_id"]),
+        "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
+        "grade": lambda e: notebook.judge(query, e["doc_id"], e["relevance"], rank=e["rank"]),
+    }
+
+
+def kept_here(explorer: Explorer, view: View) -> set[str]:
+    """Documents of this corpus that the trail keeps."""
+    kept = explorer.notebook.kept(view.trail)
+    return {document.doc_id for corpus, document in kept if corpus == view.corpus}
+
+
+def remember(explorer: Explorer, view: View, query: Query) -> None:
+    """Add the search to the trail; results are not held back by a ledger that is busy."""
+    steps = explorer.notebook.trail(view.trail)
+    if not steps or steps[-1] != query:
+        attempt(lambda: explorer.notebook.add_step(view.trail, query))
+
+
+def nothing(found: SearchResults) -> None:
+    """Say why there is no result to show."""
+    if found.query.offset and found.total:
+        words = f"The ranking ends at {found.total:,}; this page is beyond it."
+    elif found.query.filters:
+        words = "No document meets the filters. Loosen them, or choose another corpus."
+    else:
+        words = "No document shares anything with this seed under this system. Try another system."
+    st.html(f'<div class="sl-empty">{words}</div>')
+
+
+def pages_bar(view: View, total: int) -> None:
+    """Pages of the ranking."""
+    pages = -(-total // PAGE_SIZE)
     if pages < 2:
         return
 
@@ -239,6 +317,8 @@ def _go_back(view: View, query: Query) -> None:
             instruction=query.instruction or "",
             system=query.system,
             steer=query.steer,
+            symmetric=query.symmetric,
+            page=query.offset // PAGE_SIZE + 1,
             year_from=year_from,
             year_to=year_to,
             where=where,

@@ -13,7 +13,7 @@ def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
     if names:
         return
     job = explorer.library.demo_job()
-    if job is None:
+    if job is None or job.state == "done":
         note("There is no corpus yet.", "Import one on the Library page.")
         st.page_link("library.py", label="Open the Library")
         st.stop()

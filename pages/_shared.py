@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import html
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,10 +34,11 @@ def warm_up() -> None:
     """
     try:
         engine().warm_up()
-    except SeedLensError:
+    except Exception:
         log.exception("Warming up failed; the pages will say why.")
-    gc.collect()
-    gc.freeze()
+    finally:
+        gc.collect()
+        gc.freeze()
 
 
 @contextmanager
@@ -51,6 +52,24 @@ def error_boundary() -> Iterator[None]:
         log.exception("Unexpected error on a page")
         note("Something went wrong in SeedLens itself; the log in the terminal has the details.",
              "Reload the page. What you judged and kept is stored.", kind="error")  # fmt: skip
+
+
+def attempt(do: Callable[[], object]) -> None:
+    """Run what a click asked for; what goes wrong is shown on the run that follows.
+
+    Streamlit runs callbacks before the page, outside its error boundary.
+    """
+    try:
+        do()
+    except SeedLensError as error:
+        st.session_state["shared_problem"] = error
+
+
+def show_problem() -> None:
+    """Show what went wrong in the click that led to this run, once."""
+    error = st.session_state.pop("shared_problem", None)
+    if error is not None:
+        show_error(error)
 
 
 def show_error(error: SeedLensError) -> None:

@@ -29,6 +29,7 @@ class View:
     instruction: str = ""
     system: str = DEFAULT.system
     steer: float = DEFAULT.steer
+    symmetric: bool = False
     year_from: str = ""
     year_to: str = ""
     where: str = ""
@@ -46,6 +47,7 @@ class View:
             "q": self.instruction,
             "system": "" if self.system == DEFAULT.system else self.system,
             "steer": "" if self.steer == DEFAULT.steer else f"{self.steer:g}",
+            "both": "1" if self.symmetric else "",
             "from": self.year_from,
             "to": self.year_to,
             "where": self.where,
@@ -72,6 +74,7 @@ class View:
             focus=self.focus,
             system=self.system,
             steer=self.steer,
+            symmetric=self.symmetric,
             offset=(self.page - 1) * PAGE_SIZE,
             filters=tuple(filters),
         )
@@ -89,6 +92,9 @@ def read_view() -> View:
     """
     params = st.query_params
     try:
+        steer = float(params.get("steer", DEFAULT.steer))
+        if not 0.0 <= steer <= 1.0:
+            raise ValueError(f"steer is {steer:g}, not a number from 0 to 1")
         return View(
             corpus=params.get("corpus", ""),
             seed=params.get("seed", ""),
@@ -97,7 +103,8 @@ def read_view() -> View:
             focus=tuple(int(i) for i in params.get("focus", "").split(",") if i),
             instruction=params.get("q", ""),
             system=params.get("system", DEFAULT.system),
-            steer=float(params.get("steer", DEFAULT.steer)),
+            steer=steer,
+            symmetric=params.get("both") == "1",
             year_from=params.get("from", ""),
             year_to=params.get("to", ""),
             where=params.get("where", ""),

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
-from engine.types import PAGE_SIZE
 from pages import _cards, _explore
 from pages._first_visit import hints, wait_for_demo
-from pages._shared import engine, error_boundary, note
-from pages._view import read_view, write_view
+from pages._shared import engine, error_boundary, note, show_problem
 
 with error_boundary():
     explorer = engine()
     names = explorer.library.names()
     wait_for_demo(explorer, names)
-    view = _explore.start_view(explorer, read_view(), names)
-    query = view.to_query(explorer)
-    _explore.trail_bar(explorer, view, query)
-    hints(view.corpus == explorer.demo_corpus)
+    show_problem()
+    view = _explore.open_view(explorer, names)
+    lens = explorer.library.lens(view.corpus)
+    synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
+    with error_boundary():
+        _explore.trail_bar(explorer, view)
+    hints(synthetic)
     left, right = st.columns([5, 7], gap="medium")
     with left, st.container(key="explore_left"):
         top = st.columns([2, 3], vertical_alignment="bottom")
@@ -27,24 +26,17 @@ with error_boundary():
             _explore.corpus_box(view, names)
         with top[1]:
             _explore.seed_finder(explorer, view)
+        if synthetic:
+            st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
         place = st.container()
-        lens = explorer.library.lens(view.corpus)
         _explore.ranking_controls(explorer, view, lens)
     with right, error_boundary():
+        query = view.to_query(explorer)
         found = explorer.search(query)
         reads_aspect = explorer.reads_aspect(view.system)
+        events = _explore.events(explorer, view, query)
         with place:
-            _cards.seed_card(
-                found,
-                lens,
-                on_aspect=lambda e: write_view(
-                    replace(view, aspect=e["key"], instruction="", focus=(), page=1)
-                ),
-                on_focus=lambda e: write_view(
-                    replace(view, focus=tuple(sorted({*view.focus} ^ {int(e["index"])})), page=1)
-                ),
-                key="explore_seed",
-            )
+            _cards.seed_card(found, lens, on=events, key="explore_seed")
         _cards.header(found, reads_aspect)
         for text in found.notes:
             note(text)
@@ -53,26 +45,13 @@ with error_boundary():
                 found,
                 lens,
                 grades=explorer.notebook.grades(query),
-                kept={
-                    d.doc_id
-                    for corpus, d in explorer.notebook.kept(view.trail)
-                    if corpus == view.corpus
-                },
-                search=replace(view, trail="").link(),
+                kept=_explore.kept_here(explorer, view),
+                search=view.link(),
                 reads_aspect=reads_aspect,
-                on={
-                    "grade": lambda e: explorer.notebook.judge(
-                        query, e["doc_id"], e["relevance"], rank=e["rank"]
-                    ),
-                    "keep": lambda e: explorer.notebook.keep(
-                        view.trail, view.corpus, e["doc_id"], kept=e["kept"]
-                    ),
-                    "seed": lambda e: _explore.reseed(view, e["doc_id"]),
-                },
+                on=events,
                 key="explore_results",
             )
-            _explore.pages_bar(view, min(found.total, 500), PAGE_SIZE)
         else:
-            st.html('<div class="sl-empty">No document meets the filters. Loosen them, or '
-                    "choose another corpus.</div>")  # fmt: skip
-        explorer.notebook.add_step(view.trail, query)
+            _explore.nothing(found)
+        _explore.pages_bar(view, found.total)
+        _explore.remember(explorer, view, query)

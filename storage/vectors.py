@@ -22,6 +22,7 @@ from lancedb.index import FTS, BTree, IvfFlat
 from lancedb.table import LanceTable
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
+from storage.home import folder_bytes
 from storage.records import Condition
 
 TABLE = "documents"
@@ -131,7 +132,7 @@ class DocumentTable:
 
     def bytes(self) -> int:
         """Size on disk, in bytes."""
-        return sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
+        return folder_bytes(self.path)
 
     def write(self, batch: pa.RecordBatch, *, replace: bool) -> None:
         """Add rows in one atomic commit; with ``replace``, rows of the same doc_id give way."""

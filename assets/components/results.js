@@ -88,7 +88,7 @@ const actions = (result, data, state, redraw, send) => {
     redraw()
     send("keep", { doc_id: result.doc_id, kept: !kept })
   })
-  keep.setAttribute("aria-pressed", "false")
+  keep.setAttribute("aria-pressed", String(kept))
   keep.dataset.key = `keep-${result.doc_id}`
   const seed = button("plain", "use as seed", null, () => send("seed", { doc_id: result.doc_id }))
   seed.dataset.key = `seed-${result.doc_id}`

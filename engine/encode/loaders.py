@@ -50,11 +50,12 @@ def _load(source: str, bulk: bool) -> OnePassEncoder:
     folder, fingerprint = _locate(source)
     try:
         transformer, pooling, head = _sentence_transformer(folder)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except (OSError, ValueError, KeyError, ImportError, AttributeError) as error:
         first = (str(error).splitlines() or [repr(error)])[0]
         raise ModelMissingError(
             f"The model '{source}' cannot be loaded: {first}",
-            "Check the name or put its folder back.",
+            "Name a sentence-transformers model with mean, cls or last-token pooling, or put "
+            "its folder back.",
         ) from error
     width = int(transformer.get_word_embedding_dimension())
     project = _late_interaction(transformer, width, embedded=source == EMBEDDED)

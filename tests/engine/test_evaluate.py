@@ -84,6 +84,7 @@ def written(found: Evaluation, system: str, folder: Path) -> Path:
 def check_report(report: dict[str, Any], topics: int) -> None:
     assert set(report) == {
         *("collection", "corpus", "queries", "systems", "unjudged_in_top_k", "significance"),
+        "missing_documents",
     }
     assert report["queries"] == topics
     assert set(report["systems"]) == set(report["unjudged_in_top_k"]) == set(SYSTEMS)
