@@ -154,3 +154,18 @@ def test_a_stored_document_comes_back_as_it_was_given(small: Explorer) -> None:
             assert [s.text for s in found.sentences] == given["sentences"]
             keys = [a.key for a in RESEARCH.aspects]
             assert [keys[s.role or 0] for s in found.sentences] == given["roles"]
+
+
+def test_shards_are_bounded_by_their_text_as_well_as_by_their_documents() -> None:
+    from engine.index import SHARD_CHARACTERS, _shards
+    from engine.types import SourceDocument
+
+    def document(i: int, length: int) -> SourceDocument:
+        return SourceDocument(str(i), "", "x" * length, "test")
+
+    third = SHARD_CHARACTERS // 3
+    sizes = [third, third, third, third, 2 * SHARD_CHARACTERS, 10, 10]
+    shards = list(_shards([document(i, n) for i, n in enumerate(sizes)], 256))
+    assert [len(shard) for shard in shards] == [3, 1, 1, 2]
+    assert [d.doc_id for shard in shards for d in shard] == list("0123456")
+    assert [len(s) for s in _shards([document(i, 1) for i in range(5)], 2)] == [2, 2, 1]

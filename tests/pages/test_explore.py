@@ -1,0 +1,90 @@
+"""The Explore page when things are not as they should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.explorer import Explorer
+from engine.types import Query
+
+PAGE = Path(__file__).resolve().parents[2] / "pages" / "_router.py"
+
+
+@pytest.fixture
+def page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The app on the demo corpus."""
+    import streamlit as st
+
+    st.cache_resource.clear()
+    monkeypatch.setenv("SEEDLENS_HOME", str(explorer.home.root))
+    app = AppTest.from_file(str(PAGE), default_timeout=60)
+    for name, value in {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}.items():
+        app.query_params[name] = value
+    return app
+
+
+def words(app: AppTest) -> str:
+    """All HTML of the page."""
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("where", "venue", "The filter &#x27;venue&#x27; cannot be read"),
+        ("from", "soon", "&#x27;soon&#x27; is not a year"),
+        ("aspect", "taste", "There is no aspect &#x27;taste&#x27;"),
+        ("system", "magic", "There is no system &#x27;magic&#x27;"),
+        ("text", "0123", "pasted text &#x27;0123&#x27; is not stored here"),
+    ],
+)
+def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(
+    page: AppTest, name: str, value: str, says: str
+) -> None:
+    page.query_params[name] = value
+    if name == "text":
+        del page.query_params["seed"]
+    page.run()
+    assert not page.exception
+    assert says in words(page)
+    assert page.selectbox(key="explore_corpus").value == "demo"
+    assert page.text_input(key="explore_where") is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("steer", "7"), ("steer", "nan"), ("page", "x"), ("focus", "a"), ("corpus", "nowhere")],
+)
+def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens_all_the_same(
+    page: AppTest, name: str, value: str
+) -> None:
+    page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    assert "sl-error" in words(page)
+    assert "Something went wrong in SeedLens itself" not in words(page)
+    assert page.get("bidi_component"), "the demo is shown instead"
+
+
+def test_a_page_beyond_the_end_says_where_the_ranking_ends(page: AppTest) -> None:
+    page.query_params["page"] = "999"
+    page.run()
+    assert "The ranking ends at 359" in words(page)
+
+
+def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(
+    explorer: Explorer,
+) -> None:
+    notebook = explorer.notebook
+    asked = Query("demo", seed="demo-0275", aspect="method")
+    picked = Query("demo", seed="demo-0275", aspect="method", focus=(3,))
+    notebook.judge(picked, "demo-0001", 3)
+    assert notebook.grades(picked) == {"demo-0001": 3}
+    assert notebook.grades(asked) == {}
+    built_in = explorer.library.lens("demo").aspects[1].instruction
+    assert notebook.judge(asked, "demo-0002", 1).query_id == "demo-0275_method"
+    worded = Query("demo", seed="demo-0275", aspect="METHOD", instruction=built_in)
+    assert notebook.grades(worded) == {"demo-0002": 1}
