@@ -183,7 +183,7 @@ class Importer:
             size = done.documents * spec.dimension * 4 * len(columns)
             resident = size <= self.settings.resident_megabytes * 2**20
             # While it is first indexed nobody searches it; later, searches may be under way.
-            grace = READERS_GRACE if row.state == "ready" else timedelta(seconds=1)
+            grace = READERS_GRACE if row.state == "ready" else timedelta(0)
             table.finish([] if resident or done.documents < 256 else columns, grace)
         self.ledger.put_corpus(
             replace(

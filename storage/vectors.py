@@ -8,6 +8,7 @@ an aspect is.
 from __future__ import annotations
 
 import errno
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -223,7 +224,9 @@ class DocumentTable:
             self._table.create_index("search_text", config=fts, replace=True)
             # Files younger than a week count as unverified, since another writer might be at
             # work on them; our caller holds the corpus's lock, so there is none.
-            self._table.optimize(cleanup_older_than=grace, delete_unverified=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of readers: grace is for them
+                self._table.optimize(cleanup_older_than=grace, delete_unverified=True)
 
     def is_finished(self) -> bool:
         """True when every row is in the full-text index."""

@@ -15,8 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
+# A busy machine may take long to load the model; what is expected still has to come.
+expect.set_options(timeout=30_000)
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = Path(__file__).parent / "artefacts"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
