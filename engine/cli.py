@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,10 +15,17 @@ from tqdm import tqdm
 from engine import __version__
 from engine.config import ROOT, Settings
 from engine.errors import BadInputError, SeedLensError
-from engine.types import ImportReport, Progress, Query, SearchResults
+from engine.terminal import (
+    import_line,
+    print_evaluation,
+    print_json,
+    print_results,
+    progress,
+    stop_requested,
+)
+from engine.types import Query
 
 if TYPE_CHECKING:
-    from engine.evaluate import Evaluation
     from engine.explorer import Explorer
 
 DEFAULTS = Query("")
@@ -59,10 +63,6 @@ def _explorer() -> Explorer:
     from engine.explorer import Explorer
 
     return Explorer(Settings())
-
-
-def _print_json(data: Any) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
 
 
 # -- import ---------------------------------------------------------------------------
@@ -110,14 +110,14 @@ def import_(
         encoder = str(Path(encoder).expanduser().resolve())
     request = ImportRequest(path, name, source_format, dict(map(_pair, mapping)), encoder)
     explorer = _explorer()
-    with _progress() as tell, _stop_requested() as stopped:
+    with progress() as tell, stop_requested() as stopped:
         report = explorer.library.import_documents(request, tell, stopped)
     for warning in report.warnings:
         click.echo(f"Warning: {warning}", err=True)
     if as_json:
-        _print_json(import_report(report))
+        print_json(import_report(report))
     else:
-        click.echo(_import_line(report))
+        click.echo(import_line(report))
     if report.cancelled:
         sys.exit(130)
 
@@ -127,53 +127,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not sign or not field or not column:
         raise BadInputError(f"'--map {text}' cannot be read.", "Write --map doc_id=PMID.")
     return field, column
-
-
-def _import_line(report: ImportReport) -> str:
-    if report.cancelled:
-        return (
-            f"Stopped after {report.read:,} documents; {report.documents:,} are stored in "
-            f"'{report.corpus}'. Run the same command again to go on."
-        )
-    return (
-        f"'{report.corpus}' holds {report.documents:,} documents: {report.added:,} added, "
-        f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
-    )
-
-
-@contextmanager
-def _progress():  # type: ignore[no-untyped-def]
-    """A bar on stderr, quiet when stderr is not a terminal."""
-    bar = tqdm(unit=" documents", file=sys.stderr, disable=None, desc="checking")
-
-    def tell(progress: Progress) -> None:
-        bar.total = progress.total or None
-        bar.set_description(progress.phase, refresh=False)
-        bar.update(progress.done - bar.n)
-        bar.refresh()
-
-    try:
-        yield tell
-    finally:
-        bar.close()
-
-
-@contextmanager
-def _stop_requested():  # type: ignore[no-untyped-def]
-    """Ctrl-C and SIGTERM finish the shard at hand instead of tearing it."""
-    asked = False
-
-    def ask(*_: object) -> None:
-        nonlocal asked
-        asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # the second Ctrl-C is final
-
-    before = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 # -- corpora and search -----------------------------------------------------------------
@@ -187,7 +140,7 @@ def corpora(as_json: bool) -> None:
 
     found = _explorer().library.corpora()
     if as_json:
-        _print_json([corpus_report(info) for info in found])
+        print_json([corpus_report(info) for info in found])
         return
     if not found:
         click.echo("No corpus yet. Try: seedlens import PATH --name NAME", err=True)
@@ -241,23 +194,9 @@ def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> 
     for note in found.notes:
         click.echo(f"Note: {note}", err=True)
     if as_json:
-        _print_json(search_report(found))
+        print_json(search_report(found))
     else:
-        _print_results(found)
-
-
-def _print_results(found: SearchResults) -> None:
-    for r in found.results:
-        moved = "" if not r.rank_change else f"  {'+' if r.rank_change > 0 else ''}{r.rank_change}"
-        year = f" ({r.document.year})" if r.document.year else ""
-        title = r.document.title or r.document.text[:80]
-        click.echo(f"{r.rank:>3}  {r.score:.3f}  {title}{year}  [{r.doc_id}]{moved}")
-        for evidence in r.evidence[:1]:
-            click.echo(f"       seed: {evidence.seed_text}")
-            click.echo(f"       it:   {evidence.doc_text}")
-    if not found.results:
-        click.echo("No document matches.", err=True)
-    click.echo(f"{found.total:,} ranked in {found.seconds:.2f} s", err=True)
+        print_results(found)
 
 
 # -- evaluate ------------------------------------------------------------------------------
@@ -309,7 +248,7 @@ def evaluate(
     if run_out is not None:
         _make_folder(run_out)
     explorer = _explorer()
-    with _progress() as tell:
+    with progress() as tell:
         name = corpus or explorer.library.import_collection(collection, tell)
     searcher = explorer.searcher(name)
     bar = tqdm(total=len(names) * len(collection.topics), unit=" queries", file=sys.stderr,
@@ -326,9 +265,9 @@ def evaluate(
         for system, rankings in found.rankings.items():
             write_run(rankings, run_out / f"{system}.run", system)
     if as_json:
-        _print_json(evaluation_report(found))
+        print_json(evaluation_report(found))
     else:
-        _print_evaluation(found)
+        print_evaluation(found)
 
 
 def _system_names(text: str) -> list[str]:
@@ -349,18 +288,6 @@ def _make_folder(path: Path) -> None:
             f"The folder {path} cannot be made: {error.strerror or error}.",
             "Give a folder that you can write to.",
         ) from error
-
-
-def _print_evaluation(found: Evaluation) -> None:
-    measures = [*next(iter(found.systems.values())).metrics, "seconds"]
-    widths = [max(len(name), 7) + 2 for name in measures]
-    first = max(map(len, found.systems)) + 2
-    click.echo(f"{found.collection}: {found.queries} queries on corpus '{found.corpus}'\n")
-    click.echo(" " * first + "".join(f"{m:>{w}}" for m, w in zip(measures, widths, strict=True)))
-    for name, scores in found.systems.items():
-        values = ["–" if v is None else f"{v:.3f}" for v in scores.metrics.values()]
-        cells = zip([*values, f"{scores.seconds:.1f}"], widths, strict=True)
-        click.echo(f"{name:{first}}" + "".join(f"{value:>{w}}" for value, w in cells))
 
 
 # -- app and doctor --------------------------------------------------------------------------
@@ -397,7 +324,7 @@ def doctor(as_json: bool) -> None:
 
     checks = examine(Settings())
     if as_json:
-        _print_json([check.__dict__ for check in checks])
+        print_json([check.__dict__ for check in checks])
     else:
         for check in checks:
             verdict = "ok" if check.ok else "none" if check.optional else "BAD"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -170,6 +170,10 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
             "Score both directions", key="explore_symmetric", on_change=change,
             help="Also the document's words against the seed's, averaged with the other way.",
         )  # fmt: skip
+    _filters(view, change)
+
+
+def _filters(view: View, change: Callable[[], None]) -> None:
     with st.expander("Filters", expanded=bool(view.year_from or view.year_to or view.where)):
         left, right = st.columns(2)
         left.text_input("From year", key="explore_from", on_change=change)
@@ -180,7 +184,7 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
         )  # fmt: skip
 
 
-def _instruction(view: View, lens: Lens, change: object) -> None:
+def _instruction(view: View, lens: Lens, change: Callable[[], None]) -> None:
     presets = {a.instruction: a for a in lens.aspects}
 
     def preset() -> None:
