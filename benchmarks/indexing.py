@@ -21,7 +21,8 @@ from benchmarks.sources import abstracts
 from engine.config import ROOT
 from engine.encode.backends import TorchBackend
 from engine.encode.loaders import _locate, late_interaction_model, load_encoder
-from engine.encode.one_pass import OnePassEncoder, _title_prefix
+from engine.encode.one_pass import OnePassEncoder
+from engine.encode.prompts import NO_PROMPTS
 from engine.encode.protocols import EMBEDDED
 from engine.index import encode_batch
 from engine.ingest import open_source, unique_documents
@@ -75,7 +76,7 @@ def _sample(path: Path, documents: int) -> Sample:
         for d in chosen
         for a, b in (d.sentences if d.sentences is not None else split_sentences(d.text))
     ]
-    return Sample(chosen, [_title_prefix(d.title) + d.text for d in chosen], sentences)
+    return Sample(chosen, [NO_PROMPTS.for_title(d.title) + d.text for d in chosen], sentences)
 
 
 # -- ours ------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What the performance figures in the README are made with: ``make bench``.
 
-``python -m benchmarks.run [--part indexing|query|scale|browser|all] [--json FILE]``
+``python -m benchmarks.run [--part indexing|query|wordings|pmrr|scale|browser|all] [--json FILE]``
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, as_json, machine, table
 
-PARTS = ("indexing", "query", "scale", "browser")
+PARTS = ("indexing", "query", "wordings", "pmrr", "scale", "browser")
 
 
 def main() -> None:
@@ -57,6 +57,14 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
         from benchmarks import scale
 
         return lambda: scale.measure(options.scale_documents)
+    if name == "wordings":
+        from benchmarks import wordings
+
+        return wordings.measure
+    if name == "pmrr":
+        from benchmarks import pmrr
+
+        return pmrr.measure
     from benchmarks import browser
 
     return browser.measure

@@ -6,18 +6,20 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 from pydantic import ValidationError
-from tqdm import tqdm
 
 from engine import __version__
+from engine.cli_common import json_option, open_explorer
+from engine.cli_evaluate import evaluate
+from engine.cli_lens import lens as lens_commands
+from engine.cli_sensitivity import sensitivity
 from engine.config import ROOT, Settings
 from engine.errors import BadInputError, SeedLensError
 from engine.terminal import (
     import_line,
-    print_evaluation,
     print_json,
     print_results,
     progress,
@@ -25,12 +27,8 @@ from engine.terminal import (
 )
 from engine.types import Query
 
-if TYPE_CHECKING:
-    from engine.explorer import Explorer
-
 DEFAULTS = Query("")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 class SeedLensGroup(click.Group):
@@ -58,13 +56,6 @@ def main() -> None:
     """Explore a corpus from one document through one aspect of it."""
 
 
-def _explorer() -> Explorer:
-    # Late: --help and bad options should not wait for databases to load.
-    from engine.explorer import Explorer
-
-    return Explorer(Settings())
-
-
 # -- import ---------------------------------------------------------------------------
 
 
@@ -86,7 +77,20 @@ def _explorer() -> Explorer:
     help="Read FIELD (doc_id, title, text, year ...) from COLUMN. Repeatable.",
 )
 @click.option(
-    "--encoder", help="A sentence-transformers model: name or folder. Default: the embedded model."
+    "--encoder",
+    help="A preset (scincl, gritlm-7b ...; KEY=FOLDER for a model on disk), or a "
+    "sentence-transformers or PyLate model: name or folder. Default: the embedded model.",
+)
+@click.option(
+    "--lens",
+    metavar="LENS",
+    help="research, conversations, posts, or a lens file (see: seedlens lens). "
+    "Default: research, or the corpus's own.",
+)
+@click.option(
+    "--ignore-labels",
+    is_flag=True,
+    help="Estimate the sentences' roles even where the source labels them.",
 )
 @json_option
 def import_(
@@ -95,6 +99,8 @@ def import_(
     source_format: str,
     mapping: Sequence[str],
     encoder: str | None,
+    lens: str | None,
+    ignore_labels: bool,
     as_json: bool,
 ) -> None:
     """Read the documents at PATH and index them as a corpus.
@@ -102,14 +108,18 @@ def import_(
     Everything is checked before anything is written. An import that was stopped goes on
     when the same command is run again; running it twice changes nothing.
     """  # fmt: skip
+    from engine.encode.presets import absolute
     from engine.importing import ImportRequest
     from engine.reports import import_report
 
-    if encoder and Path(encoder).expanduser().is_dir():
-        # A corpus remembers where its model is, whatever folder the next command runs in.
-        encoder = str(Path(encoder).expanduser().resolve())
-    request = ImportRequest(path, name, source_format, dict(map(_pair, mapping)), encoder)
-    explorer = _explorer()
+    # A corpus remembers where its model is, whatever folder the next command runs in.
+    encoder = absolute(encoder) if encoder else None
+    columns = dict(map(_pair, mapping))
+    if ignore_labels:
+        columns["roles"] = ""  # sentence splits stay as the source has them
+    explorer = open_explorer()
+    chosen = explorer.library.lens_for(name, lens)
+    request = ImportRequest(path, name, source_format, columns, encoder, chosen)
     with progress() as tell, stop_requested() as stopped:
         report = explorer.library.import_documents(request, tell, stopped)
     for warning in report.warnings:
@@ -138,7 +148,7 @@ def corpora(as_json: bool) -> None:
     """List the corpora of this home."""
     from engine.reports import corpus_report
 
-    found = _explorer().library.corpora()
+    found = open_explorer().library.corpora()
     if as_json:
         print_json([corpus_report(info) for info in found])
         return
@@ -156,13 +166,16 @@ def corpora(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--seed", metavar="DOC_ID", help="A document of the corpus to start from.")
 @click.option("--text", help="A text to start from instead.")
-@click.option("--aspect", help="background, method or result: what should be alike.")
+@click.option(
+    "--aspect",
+    help="What should be alike: background, method or result, or an aspect of the corpus's lens.",
+)
 @click.option("--instruction", help="The aspect in your own words.")
 @click.option(
     "--system",
     default=DEFAULTS.system,
     show_default=True,
-    help="bm25, dense, late-interaction, hybrid or aspect.",
+    help="bm25, dense, late-interaction, hybrid, aspect, transport or instructed.",
 )
 @click.option(
     "--steer",
@@ -190,104 +203,13 @@ def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> 
     from engine.reports import search_report
 
     query = Query(name, filters=tuple(map(parse_filter, filters)), **options)
-    found = _explorer().search(query)
+    found = open_explorer().search(query)
     for note in found.notes:
         click.echo(f"Note: {note}", err=True)
     if as_json:
         print_json(search_report(found))
     else:
         print_results(found)
-
-
-# -- evaluate ------------------------------------------------------------------------------
-
-
-@main.command()
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--corpus",
-    help="The corpus that holds its documents. Default: the collection's "
-    "own documents, indexed once under its name.",
-)
-@click.option(
-    "--systems",
-    default="bm25,dense,late-interaction,hybrid,aspect",
-    show_default=True,
-    help="Systems to compare, separated by commas.",
-)
-@click.option("--steer", type=float, help="For systems that take it.")
-@click.option(
-    "--run-out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write one TREC run per system into DIR.",
-)
-@json_option
-def evaluate(
-    path: Path,
-    corpus: str | None,
-    systems: str,
-    steer: float | None,
-    run_out: Path | None,
-    as_json: bool,
-) -> None:
-    """Measure systems side by side on the test collection at PATH.
-
-    PATH is a CSFCube folder, a BEIR folder, an ImpliRet CSV, or a folder with topics.jsonl
-    and TREC qrels.
-    """  # fmt: skip
-    from engine.collections import read_collection
-    from engine.evaluate import evaluate as run
-    from engine.evaluate import write_run
-    from engine.reports import evaluation_report
-
-    collection = read_collection(path)
-    names = _system_names(systems)
-    if steer is not None and not 0.0 <= steer <= 1.0:
-        raise BadInputError(f"steer is {steer}.", "Give a number from 0 to 1.")
-    if run_out is not None:
-        _make_folder(run_out)
-    explorer = _explorer()
-    with progress() as tell:
-        name = corpus or explorer.library.import_collection(collection, tell)
-    searcher = explorer.searcher(name)
-    bar = tqdm(total=len(names) * len(collection.topics), unit=" queries", file=sys.stderr,
-               disable=None)  # fmt: skip
-    with bar:
-        found = run(searcher, collection, names, steer=steer, on_query=bar.update)
-    if found.missing_documents:
-        click.echo(
-            f"Warning: the corpus lacks {found.missing_documents:,} judged documents; they count "
-            "as never found.",
-            err=True,
-        )
-    if run_out is not None:
-        for system, rankings in found.rankings.items():
-            write_run(rankings, run_out / f"{system}.run", system)
-    if as_json:
-        print_json(evaluation_report(found))
-    else:
-        print_evaluation(found)
-
-
-def _system_names(text: str) -> list[str]:
-    """Checked before anything is indexed."""
-    from engine.retrieve import find_system
-
-    names = list(dict.fromkeys(s.strip() for s in text.split(",") if s.strip()))
-    if not names:
-        raise BadInputError("--systems names no system.", "Write --systems bm25,dense.")
-    return [find_system(name).name for name in names]
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInputError(
-            f"The folder {path} cannot be made: {error.strerror or error}.",
-            "Give a folder that you can write to.",
-        ) from error
 
 
 # -- app and doctor --------------------------------------------------------------------------
@@ -331,6 +253,10 @@ def doctor(as_json: bool) -> None:
             click.echo(f"{verdict:5}{check.name:24} {check.detail}")
     sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
 
+
+main.add_command(evaluate)
+main.add_command(lens_commands)
+main.add_command(sensitivity)
 
 if __name__ == "__main__":
     main()

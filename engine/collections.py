@@ -6,16 +6,23 @@ import csv
 import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-
-import ir_measures
 
 from engine.errors import BadInputError
 from engine.ingest import detect_format
 from engine.ingest.rows import text_lines
 from engine.metrics import Qrels
+from engine.trec import (
+    MOST_GRADE,
+    GradeBook,
+    JudgmentsFile,
+    check_grade,
+    decoded,
+    read_qrels,
+    unlisted,
+)
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
 
@@ -39,6 +46,9 @@ class Collection:
         complete: what is not listed in ``qrels`` was judged 0, not left unjudged.
         documents: where its own documents can be imported from, or None.
         source_format: how to import them.
+        annotators: annotator -> the grades that they gave by themselves, before adjudication;
+            empty where nobody kept them.
+        warnings: plain sentences about what is odd in its files.
     """
 
     name: str
@@ -47,6 +57,12 @@ class Collection:
     documents: Path | None
     source_format: str
     complete: bool = False
+    annotators: Mapping[str, Qrels] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+class NoCollectionError(BadInputError):
+    """The path holds no test collection, whatever else it holds."""
 
 
 def read_collection(path: Path) -> Collection:
@@ -66,7 +82,7 @@ def read_collection(path: Path) -> Collection:
         "impliret": _impliret,
     }
     if layout not in readers:
-        raise BadInputError(
+        raise NoCollectionError(
             f"{path} is not a test collection (it looks like {layout}).",
             "Give a CSFCube or BEIR folder, an ImpliRet CSV, or a folder of topics and qrels.",
         )
@@ -76,7 +92,16 @@ def read_collection(path: Path) -> Collection:
 def _with_queries(collection: Collection, path: Path) -> Collection:
     if not collection.topics:
         raise BadInputError(f"{path} has no queries.", "Give a collection with at least one.")
-    return collection
+    asked = {topic.query_id for topic in collection.topics}
+    strange = unlisted(collection.qrels, asked)
+    warnings = list(collection.warnings)
+    if strange:
+        which = f"{len(strange):,} queries have" if len(strange) > 1 else "1 query has"
+        warnings.append(
+            f"{which} judgments but is not among those asked (first: '{strange[0]}'); left out."
+        )
+    kept = {query_id: grades for query_id, grades in collection.qrels.items() if query_id in asked}
+    return replace(collection, qrels=kept, warnings=tuple(warnings))
 
 
 def _name(path: Path) -> str:
@@ -110,15 +135,27 @@ def _field(row: Mapping[str, Any], name: str, where: str) -> str:
 def _native(path: Path) -> Collection:
     described = path / "collection.json"
     about = _json_object(described.read_text("utf-8"), described.name) if described.exists() else {}
-    topics = tuple(map(_native_topic, _json_lines(path / "topics.jsonl")))
+    first: dict[str, int] = {}
+    topics = []
+    for number, row in enumerate(_json_lines(path / "topics.jsonl"), start=1):
+        topic = _native_topic(row)
+        if first.setdefault(topic.query_id, number) != number:
+            raise BadInputError(
+                f"topics.jsonl: rows {first[topic.query_id]} and {number} have the same query_id "
+                f"'{topic.query_id}'.",
+                "Give every query an id of its own.",
+            )
+        topics.append(topic)
+    judgments = _trec_qrels(path)
     has_documents = (path / "corpus.jsonl").exists()
     return Collection(
         name=about.get("name") or _name(path),
-        topics=topics,
-        qrels=_trec_qrels(path),
+        topics=tuple(topics),
+        qrels=judgments.qrels,
         documents=path if has_documents else None,
         source_format="beir",
         complete=bool(about.get("complete")),
+        warnings=judgments.warnings,
     )
 
 
@@ -132,68 +169,108 @@ def _native_topic(row: dict[str, Any]) -> Topic:
     return Topic(query_id, seed, text, row.get("aspect"))
 
 
-def _trec_qrels(path: Path) -> Qrels:
+def _trec_qrels(path: Path) -> JudgmentsFile:
     for name in ("qrels.txt.gz", "qrels.txt", "qrels.trec", "qrels"):
         file = path / name
         if file.is_file():
             content = file.read_bytes()
-            text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode()
-            return _grouped(ir_measures.read_trec_qrels(text), file)
+            if file.suffix == ".gz":
+                content = _unpacked(content, file.name)
+            return read_qrels(decoded(content, file.name), file.name, MOST_GRADE)
     raise BadInputError(f"{path} has topics but no qrels.", "Add TREC judgments as qrels.txt.")
 
 
-def _grouped(qrels: Any, file: Path) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
+def _unpacked(content: bytes, name: str) -> bytes:
     try:
-        for row in qrels:
-            found.setdefault(row.query_id, {})[row.doc_id] = row.relevance
-    except ValueError as error:
-        raise BadInputError(
-            f"{file.name}: a line is not 'query_id 0 doc_id relevance' ({error}).", "Mend it."
-        ) from error
-    return found
+        return gzip.decompress(content)
+    except (OSError, EOFError) as error:
+        raise BadInputError(f"{name} cannot be unpacked ({error}).", "Pack it again.") from error
 
 
 def _csfcube(path: Path) -> Collection:
     topics: list[Topic] = []
     qrels: dict[str, dict[str, int]] = {}
+    annotators: dict[str, dict[str, dict[str, int]]] = {}
     for aspect in CSFCUBE_ASPECTS:
         file = path / f"test-pid2anns-csfcube-{aspect}.json"
         if not file.exists():
             continue
-        for seed, judged in json.loads(file.read_text("utf-8")).items():
+        for seed, judged in _json_object(file.read_text("utf-8"), file.name).items():
             query_id = f"{seed}_{aspect}"
-            pairs = zip(judged["cands"], judged["relevance_adju"], strict=True)
-            qrels[query_id] = {doc_id: int(grade) for doc_id, grade in pairs if doc_id != seed}
+            pool = _CsfcubePool(judged, seed, f"{file.name}, seed {seed}")
+            qrels[query_id] = pool.grades("relevance_adju")
             topics.append(Topic(query_id, seed=seed, aspect=aspect, pool=tuple(qrels[query_id])))
-    return Collection(_name(path), tuple(topics), qrels, path, "csfcube")
+            for annotator in pool.annotators():
+                own = pool.grades(f"relevance_{annotator}", ungraded=True)
+                annotators.setdefault(annotator, {})[query_id] = own
+    by_name = dict(sorted(annotators.items()))
+    return Collection(_name(path), tuple(topics), qrels, path, "csfcube", annotators=by_name)
+
+
+@dataclass(frozen=True, slots=True)
+class _CsfcubePool:
+    """What a file of CSFCube says of one seed: parallel lists beside ``cands``."""
+
+    judged: Any
+    seed: str
+    where: str
+
+    def annotators(self) -> list[str]:
+        """``ann1`` ...: those who graded by themselves."""
+        keys = (k.removeprefix("relevance_") for k in self.judged if k.startswith("relevance_"))
+        return [k for k in keys if k.startswith("ann")]
+
+    def grades(self, column: str, *, ungraded: bool = False) -> dict[str, int]:
+        """doc_id -> grade, without the seed.
+
+        Args:
+            ungraded: -1 is allowed and means that no grade was given.
+        """
+        candidates = self._list("cands")
+        values = self._list(column)
+        if len(candidates) != len(values):
+            raise BadInputError(
+                f"{self.where}: {len(values)} values in '{column}' for {len(candidates)} "
+                "candidates.",
+                "Give every candidate one value.",
+            )
+        book = GradeBook(self.where, "candidate")
+        for number, (doc_id, value) in enumerate(zip(candidates, values, strict=True), start=1):
+            if doc_id == self.seed or (ungraded and str(value) == "-1"):
+                continue
+            where = f"{self.where}, candidate {number} ('{doc_id}') in '{column}'"
+            book.add(column, str(doc_id), check_grade(str(value), where, MOST_GRADE), number)
+        return book.qrels.get(column, {})
+
+    def _list(self, column: str) -> list[Any]:
+        found = self.judged.get(column) if isinstance(self.judged, dict) else None
+        if not isinstance(found, list):
+            raise BadInputError(
+                f"{self.where}: no list '{column}'.", "Take the file as CSFCube ships it."
+            )
+        return found
 
 
 def _beir(path: Path) -> Collection:
-    qrels: dict[str, dict[str, int]] = {}
     split = next(
         (f for n in ("test", "dev", "train") if (f := path / "qrels" / f"{n}.tsv").exists()), None
     )
     if split is None:
-        raise BadInputError(f"{path} has no qrels/test.tsv.", "Add BEIR judgments.")
+        raise NoCollectionError(f"{path} has no qrels/test.tsv.", "Add BEIR judgments.")
+    book = GradeBook(split.name, "row")
     with split.open(encoding="utf-8", newline="") as lines:
         for number, row in enumerate(csv.DictReader(lines, delimiter="\t"), start=1):
             where = f"{split.name}, row {number}"
             query_id, doc_id, grade = (
                 _field(row, name, where) for name in ("query-id", "corpus-id", "score")
             )
-            try:
-                qrels.setdefault(query_id, {})[doc_id] = int(grade)
-            except ValueError as error:
-                raise BadInputError(
-                    f"{where}: the score '{grade}' is not a whole number.", "Mend that row."
-                ) from error
+            book.add(query_id, doc_id, check_grade(grade, where, None), number)
     topics = tuple(
         Topic(query_id, text=_field(q, "text", "queries.jsonl"))
         for q in _json_lines(path / "queries.jsonl")
-        if (query_id := _field(q, "_id", "queries.jsonl")) in qrels
+        if (query_id := _field(q, "_id", "queries.jsonl")) in book.qrels
     )
-    return Collection(_name(path), topics, qrels, path, "beir")
+    return Collection(_name(path), topics, book.qrels, path, "beir", warnings=book.warnings)
 
 
 def _impliret(path: Path) -> Collection:

@@ -1,11 +1,14 @@
-"""Settings: environment variables that start with ``SEEDLENS_``, nothing else."""
+"""Settings: environment variables that start with ``SEEDLENS_``, and two that are common usage.
+
+``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` are what other tools for the same endpoints read too.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from platformdirs import user_data_path
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,7 +20,9 @@ DEMO_CORPUS = "demo"
 class Settings(BaseSettings):
     """What a person may set: every field is an environment variable (``SEEDLENS_HOME`` ...)."""
 
-    model_config = SettingsConfigDict(env_prefix="SEEDLENS_", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="SEEDLENS_", frozen=True, populate_by_name=True, hide_input_in_errors=True
+    )
 
     @field_validator("home")
     @classmethod
@@ -37,3 +42,18 @@ class Settings(BaseSettings):
     """CPU threads for encoding; 0 means all cores."""
     annotator: str = "me"
     """The name that grades are stored under when nobody gave one."""
+
+    # The language model endpoint; see engine/llm/endpoints.py for where else it can be set.
+    openai_base_url: str = Field(default="", validation_alias="OPENAI_BASE_URL")
+    openai_api_key: SecretStr = Field(default=SecretStr(""), validation_alias="OPENAI_API_KEY")
+    llm_model: str = ""
+    llm_concurrency: int = Field(default=8, gt=0)
+    """Requests to the endpoint that are under way at once."""
+    llm_timeout_seconds: float = Field(default=60.0, gt=0)
+    llm_max_calls: int | None = Field(default=None, ge=0)
+    """Requests per run at most; unset is no limit. So with the next two."""
+    llm_max_tokens: int | None = Field(default=None, ge=0)
+    llm_max_cost: float | None = Field(default=None, ge=0)
+    llm_input_price: float | None = Field(default=None, ge=0)
+    """Price per million input tokens, in any currency; needed for ``llm_max_cost``."""
+    llm_output_price: float | None = Field(default=None, ge=0)

@@ -1,42 +1,42 @@
-"""An opened corpus: its documents, and the three ways to score them."""
+"""An opened corpus: its documents, and the ways to score them."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from threading import Lock
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.aspect_space import without_context
 from engine.columns import facet
 from engine.encode.protocols import EncoderSpec
 from engine.errors import BadInputError, UnknownNameError
 from engine.numeric import FloatArray
+from engine.passages import Passages
 from engine.retrieve.base import (
+    DEPTH,
     Request,
     Scope,
     ScoredDocument,
     Seed,
+    TokenRows,
     VectorPart,
     ordered,
 )
-from engine.types import Document, Filter, Lens, Sentence
+from engine.stored_rows import PASSAGE_COLUMNS, TEXT_COLUMNS, matrix, to_document, to_seed
+from engine.types import Document, Filter, Lens
 from storage.records import Condition
 from storage.vectors import DocumentTable
 
-TEXT_COLUMNS = [
-    *("doc_id", "title", "text", "year", "authors", "url", "metadata"),
-    *("sentence_starts", "sentence_ends", "roles"),
-]
-PASSAGE_COLUMNS = ["sentence_vectors", "token_vectors", "token_starts", "token_ends"]
 RARITY_SAMPLE = 1000
 """Documents in which words are counted, to tell telling words from common ones."""
 _WORD = re.compile(r"\w+")
+MOST_REMEMBERED = 64
+"""Seeds and wordings whose scores are kept, to be used when only the steer changes."""
 EXACT_BELOW = 20_000
 """Scopes up to this many documents are scored exactly even when the corpus is not resident."""
 
@@ -77,6 +77,9 @@ class OpenCorpus:
         self._folded: list[str] | None = None
         self._word_counts: Counter[str] | None = None
         self._resident: dict[str, FloatArray] = {}
+        self._memory: dict[str, dict[str, float]] = {}
+        self._lock = Lock()
+        self._passages = Passages(table, spec.dimension, spec.token_dimension, len(lens.aspects))
         self.resident = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects)) <= resident_bytes
 
     def __len__(self) -> int:
@@ -107,13 +110,14 @@ class OpenCorpus:
     def documents(self, doc_ids: Sequence[str]) -> list[Document]:
         """Stored documents in the order asked for."""
         return [
-            _document(row, self.lens) for row in self.table.rows(doc_ids, TEXT_COLUMNS).to_pylist()
+            to_document(row, self.lens)
+            for row in self.table.rows(doc_ids, TEXT_COLUMNS).to_pylist()
         ]
 
     def seeds(self, doc_ids: Sequence[str]) -> list[Seed]:
         """Stored documents with their passages' vectors, in the order asked for."""
-        rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, "vector", *PASSAGE_COLUMNS])
-        return [_seed(rows, i, self.lens, self.spec) for i in range(rows.num_rows)]
+        rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS])
+        return [to_seed(rows, i, self.lens, self.spec) for i in range(rows.num_rows)]
 
     def find_titles(self, words: str, limit: int) -> list[str]:
         """Ids of documents whose title has all ``words`` (any case), shortest titles first.
@@ -193,27 +197,73 @@ class OpenCorpus:
         scored = [ScoredDocument(i, s) for i, s in found if self._in_scope(i, scope)]
         return ordered(scored)[: request.depth]
 
-    def tokens(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
+    def tokens(self, doc_ids: Sequence[str]) -> list[TokenRows]:
         """See :class:`engine.retrieve.base.Corpus`."""
-        rows = self.table.rows(doc_ids, ["token_vectors"])
-        vectors = rows["token_vectors"].combine_chunks()
-        return [
-            (doc_id, _rows_of(vectors, i, self.spec.token_dimension))
-            for i, doc_id in enumerate(rows["doc_id"].to_pylist())
-        ]
+        return self._passages.tokens(doc_ids)
+
+    def sentences(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
+        """See :class:`engine.retrieve.base.Corpus`."""
+        return self._passages.sentences(doc_ids)
+
+    def cosines(
+        self, doc_ids: Sequence[str], parts: Sequence[tuple[str, FloatArray]]
+    ) -> FloatArray:
+        """See :class:`engine.retrieve.base.Corpus`."""
+        out = np.zeros((len(doc_ids), len(parts)), dtype=np.float32)
+        if self.resident:
+            at = [self.row_of[i] for i in doc_ids]
+            vectors = {column: self._matrix(column)[at] for column, _ in parts}
+        else:
+            vectors = self._vectors_of(doc_ids, [column for column, _ in parts])
+        for i, (column, vector) in enumerate(parts):
+            out[:, i] = vectors[column] @ vector
+        return out
+
+    def word_scores(self, text: str, doc_ids: Sequence[str], request: Request) -> FloatArray:
+        """See :class:`engine.retrieve.base.Corpus`."""
+        if not text.strip() or not doc_ids:
+            return np.zeros(len(doc_ids), dtype=np.float32)
+        limit = len(self) if request.scope.pool is not None else min(len(self), DEPTH)
+        known = self.remembered(f"words {limit} {request.scope.conditions} {text}")
+        if not known:
+            known.update(self.table.full_text(text, max(limit, 1), request.scope.conditions))
+            if len(known) >= limit:  # what was not reached scores at most what comes last
+                known[""] = min(known.values())
+        floor = known.get("", 0.0)
+        return np.array([known.get(i, floor) for i in doc_ids], dtype=np.float32)
+
+    def remembered(self, key: str) -> dict[str, float]:
+        """See :class:`engine.retrieve.base.Corpus`."""
+        with self._lock:
+            found = self._memory.pop(key, {})
+            self._memory[key] = found  # the latest used goes last
+            while len(self._memory) > MOST_REMEMBERED:
+                self._memory.pop(next(iter(self._memory)))
+        return found
 
     def _in_scope(self, doc_id: str, scope: Scope) -> bool:
         row = self.row_of.get(doc_id)
         return row is not None and bool(scope.allowed[row])
 
     def _matrix(self, column: str) -> FloatArray:
+        """A column as unit rows; of an aspect, what it says beside the document as a whole."""
         if column not in self._resident:
             parts = [
-                _flat(batch[column], self.spec.dimension) for batch in self.table.columns([column])
+                matrix(batch[column], self.spec.dimension) for batch in self.table.columns([column])
             ]
             empty = np.zeros((0, self.spec.dimension), dtype=np.float32)
-            self._resident[column] = np.concatenate([empty, *parts])
+            read = np.concatenate([empty, *parts])
+            if column != "vector":
+                read = without_context(read, self._matrix("vector"))
+            self._resident[column] = read
         return self._resident[column]
+
+    def _vectors_of(self, doc_ids: Sequence[str], columns: Sequence[str]) -> dict[str, FloatArray]:
+        """Like :meth:`_matrix` for stored documents only, read now."""
+        rows = self.table.rows(doc_ids, list(dict.fromkeys(["vector", *columns])))
+        read = {c: matrix(rows[c].combine_chunks(), self.spec.dimension) for c in columns}
+        whole = matrix(rows["vector"].combine_chunks(), self.spec.dimension)
+        return {c: v if c == "vector" else without_context(v, whole) for c, v in read.items()}
 
     def _top(
         self, scores: FloatArray, allowed: NDArray[np.bool_], depth: int
@@ -240,18 +290,11 @@ class OpenCorpus:
     def _score_rows(
         self, doc_ids: Sequence[str], parts: Sequence[VectorPart]
     ) -> list[ScoredDocument]:
-        columns = list(dict.fromkeys(p.column for p in parts))
-        rows = self.table.rows(doc_ids, columns)
-        if not rows.num_rows:
+        if not doc_ids:
             return []
-        scores = np.zeros(rows.num_rows, dtype=np.float32)
-        for part in parts:
-            matrix = _flat(rows[part.column].combine_chunks(), self.spec.dimension)
-            scores += part.weight * (matrix @ part.vector)
-        return [
-            ScoredDocument(i, float(s))
-            for i, s in zip(rows["doc_id"].to_pylist(), scores, strict=True)
-        ]
+        cosines = self.cosines(doc_ids, [(p.column, p.vector) for p in parts])
+        scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
+        return [ScoredDocument(i, float(s)) for i, s in zip(doc_ids, scores, strict=True)]
 
 
 def _condition(filter_: Filter) -> Condition:
@@ -267,52 +310,3 @@ def _condition(filter_: Filter) -> Condition:
             "Write field=value.",
         )
     return Condition("facets", "contains", facet(filter_.field, filter_.value))
-
-
-def _flat(column: Any, width: int) -> FloatArray:
-    """A fixed-size-list column as a float32 matrix."""
-    values = column.flatten().to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float32).reshape(-1, width)
-
-
-def _rows_of(column: pa.ListArray, row: int, width: int) -> FloatArray:
-    """The vectors of one row of a list-of-vectors column, without copying the others."""
-    start, end = column.offsets[row].as_py(), column.offsets[row + 1].as_py()
-    return _flat(column.values.slice(start, end - start), width)
-
-
-def _document(row: dict[str, Any], lens: Lens) -> Document:
-    count = len(lens.aspects)
-    roles = row["roles"] or []
-    text = row["text"]
-    sentences = tuple(
-        Sentence((a, b), text[a:b], tuple(roles[i * count : (i + 1) * count]))
-        for i, (a, b) in enumerate(zip(row["sentence_starts"], row["sentence_ends"], strict=True))
-    )
-    return Document(
-        doc_id=row["doc_id"],
-        title=row["title"],
-        text=text,
-        sentences=sentences,
-        year=row["year"],
-        authors=tuple(row["authors"] or ()),
-        url=row["url"],
-        metadata=json.loads(row["metadata"]),
-    )
-
-
-def _seed(rows: pa.Table, i: int, lens: Lens, spec: EncoderSpec) -> Seed:
-    def vectors(name: str, width: int) -> FloatArray:
-        return _rows_of(rows[name].combine_chunks(), i, width)
-
-    def offsets(name: str) -> NDArray[np.int32]:
-        return np.asarray(rows[name][i].values.to_numpy(zero_copy_only=False), dtype=np.int32)
-
-    document = _document(rows.select(TEXT_COLUMNS).slice(i, 1).to_pylist()[0], lens)
-    return Seed(
-        document=document,
-        vector=_flat(rows["vector"].combine_chunks().slice(i, 1), spec.dimension)[0],
-        sentences=vectors("sentence_vectors", spec.dimension),
-        tokens=vectors("token_vectors", spec.token_dimension),
-        token_spans=np.stack([offsets("token_starts"), offsets("token_ends")], axis=1),
-    )

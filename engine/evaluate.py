@@ -2,68 +2,49 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from engine.callbacks import tell_nobody
 from engine.collections import Collection, Topic
 from engine.errors import BadInputError
-from engine.metrics import (
-    CSFCUBE_NDCG,
-    P_MRR,
-    csfcube_ndcg,
-    mean,
-    measure_runs,
-    p_mrr,
-    significance,
+from engine.human import HUMAN, annotators_rankings, check_annotators, human_scores
+from engine.measuring import (
+    MAIN_MEASURE,
+    reading_notes,
+    system_scores,
+    unjudged,
+    what_is_judged,
 )
+from engine.measuring import obedience as obedience
+from engine.metrics import significance
 from engine.retrieve import find_system
-from engine.retrieve.base import Seed
+from engine.retrieve.base import ScoredDocument, Seed
+from engine.runs import write_run as write_run
 from engine.searching import Searcher
-from engine.types import Query, Ranking
+from engine.types import Evaluation, Query, Ranking, Sample, SystemKind
 
-MAIN_MEASURE = "nDCG@20"
-"""What significance is tested on."""
-
-
-@dataclass(frozen=True, slots=True)
-class SystemScores:
-    """How one system did.
-
-    Attributes:
-        metrics: measure -> mean over queries, None where undefined (p-MRR without two aspects).
-        per_query: one dict per query with ``query_id``, ``aspect`` and the measures.
-        seconds: for all rankings of the system, evidence not included.
-    """
-
-    metrics: Mapping[str, float | None]
-    by_aspect: Mapping[str, Mapping[str, float | None]]
-    per_query: tuple[Mapping[str, Any], ...]
-    seconds: float
+SEEDS_HELD = 1_000
+"""Seeds kept in memory from one system to the next: a seed has some 100 kB of vectors."""
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Systems on one collection, and the rankings that the numbers come from.
+class SystemRun:
+    """The rankings of one system, ours or brought by somebody, over the topics of a collection.
 
     Attributes:
-        missing_documents: judged documents that the corpus does not hold; they count as
-            never found.
+        seconds: that ranking took; 0 where SeedLens did not do it.
+        notes: plain sentences about what is odd in it.
     """
 
-    collection: str
-    corpus: str
-    queries: int
-    systems: Mapping[str, SystemScores]
-    rankings: Mapping[str, tuple[Ranking, ...]]
-    unjudged_in_top_k: Mapping[str, float]
-    missing_documents: int
-    significance: tuple[Mapping[str, object], ...]
+    system: str
+    rankings: tuple[Ranking, ...]
+    seconds: float = 0.0
+    kind: SystemKind = "system"
+    notes: tuple[str, ...] = ()
 
 
 def evaluate(
@@ -72,6 +53,8 @@ def evaluate(
     systems: Sequence[str],
     *,
     steer: float | None = None,
+    sample: int | None = None,
+    human: bool = False,
     on_query: Callable[[], None] = tell_nobody,
 ) -> Evaluation:
     """Run every topic on every system and measure.
@@ -80,55 +63,77 @@ def evaluate(
 
     Args:
         steer: for systems that take it; None for the default of :class:`engine.types.Query`.
+        sample: ask only this many seeds; see :func:`sampled`.
+        human: also measure the annotators' own grades.
         on_query: told after each query.
 
     Raises:
-        UnknownNameError: no such system.  BadInputError: a seed is not in the corpus.
+        UnknownNameError: no such system.
+        BadInputError: a seed or an aspect is not in the corpus, or nobody's own grades are
+            there for ``human``.
     """
     for name in systems:
         find_system(name)
-    topics = _usable(collection.topics, searcher)
-    missing = _missing(collection, searcher)
-    seeds = {t.query_id: searcher.seed(_query(t, searcher, "dense", steer)) for t in topics}
-    rankings: dict[str, tuple[Ranking, ...]] = {}
-    scores: dict[str, SystemScores] = {}
-    for name in systems:
-        started = time.perf_counter()
-        ranked = []
-        for topic in topics:
-            query = _query(topic, searcher, name, steer)
-            ranked.append(_ranking(searcher, query, topic, seeds[topic.query_id]))
-            on_query()
-        rankings[name] = tuple(ranked)
-        scores[name] = _scores(collection, topics, ranked, time.perf_counter() - started)
-    values = {n: [float(q[MAIN_MEASURE]) for q in s.per_query] for n, s in scores.items()}
-    return Evaluation(
-        collection=collection.name,
-        corpus=searcher.corpus.name,
-        queries=len(topics),
-        systems=scores,
-        rankings=rankings,
-        unjudged_in_top_k={n: _unjudged(collection, s) for n, s in scores.items()},
-        missing_documents=missing,
-        significance=tuple(significance(values, MAIN_MEASURE)),
-    )
+    if human:
+        check_annotators(collection)
+    topics = usable_topics(sampled(collection.topics, sample), searcher)
+    check_documents(collection, searcher)
+    ranker = Ranker(searcher, topics, steer)
+    runs = [ranker.run(name, on_query) for name in systems]
+    if human:
+        runs += human_runs(collection, topics, dense_run(ranker, runs))
+    return judge_runs(searcher, collection, topics, runs)
 
 
-def _usable(topics: Iterable[Topic], searcher: Searcher) -> list[Topic]:
+def sampled(topics: Sequence[Topic], seeds: int | None) -> tuple[Topic, ...]:
+    """The topics of ``seeds`` seeds; all topics of a seed stay together.
+
+    Which ones is decided by the hash of their ids: the same every time, whatever the order of
+    the topics, and a larger sample holds the smaller one.
+
+    Raises:
+        BadInputError: ``seeds`` is below 1.
+    """
+    if seeds is None:
+        return tuple(topics)
+    if seeds < 1:
+        raise BadInputError(f"The sample is {seeds}.", "Ask for at least 1 seed.")
+    names = {_group(topic) for topic in topics}
+    chosen = set(sorted(names, key=lambda n: hashlib.sha256(n.encode()).digest())[:seeds])
+    return tuple(topic for topic in topics if _group(topic) in chosen)
+
+
+def _group(topic: Topic) -> str:
+    return topic.query_id if topic.seed is None else topic.seed
+
+
+def usable_topics(topics: Iterable[Topic], searcher: Searcher) -> list[Topic]:
+    """The topics, once it is sure that the corpus has their seeds and aspects.
+
+    Raises:
+        BadInputError: there is no topic, or a seed or an aspect is not in the corpus.
+    """
     topics = list(topics)
+    corpus = searcher.corpus
     for topic in topics:
-        if topic.seed is not None and topic.seed not in searcher.corpus.row_of:
+        if topic.seed is not None and topic.seed not in corpus.row_of:
             raise BadInputError(
                 f"The seed '{topic.seed}' of query '{topic.query_id}' is not in corpus "
-                f"'{searcher.corpus.name}'.",
+                f"'{corpus.name}'.",
                 "Name the corpus that holds the collection's documents with --corpus.",
+            )
+        if topic.aspect is not None and topic.aspect not in corpus.aspects:
+            raise BadInputError(
+                f"The aspect '{topic.aspect}' of query '{topic.query_id}' is not in the lens of "
+                f"corpus '{corpus.name}' (it has {', '.join(corpus.aspects)}).",
+                "Give the corpus a lens that has it (seedlens lens set), or name another corpus.",
             )
     if not topics:
         raise BadInputError("The collection has no queries.")
     return topics
 
 
-def _missing(collection: Collection, searcher: Searcher) -> int:
+def check_documents(collection: Collection, searcher: Searcher) -> int:
     """How many judged documents the corpus lacks.
 
     Raises:
@@ -145,15 +150,57 @@ def _missing(collection: Collection, searcher: Searcher) -> int:
     return missing
 
 
-def _query(topic: Topic, searcher: Searcher, system: str, steer: float | None) -> Query:
+class Ranker:
+    """Ranks the topics of a collection, system by system.
+
+    A system that does not read the aspect ranks once for all aspects of a seed.
+    """
+
+    def __init__(self, searcher: Searcher, topics: Sequence[Topic], steer: float | None) -> None:
+        self._searcher, self._steer = searcher, steer
+        self.topics = topics
+        self._seed = functools.lru_cache(maxsize=SEEDS_HELD)(self._load)
+
+    def _load(self, seed: str | None, text: str | None) -> Seed:
+        return self._searcher.seed(Query(self._searcher.corpus.name, seed=seed, text=text))
+
+    def run(self, system: str, on_query: Callable[[], None] = tell_nobody) -> SystemRun:
+        """Rank every topic on one system."""
+        reads_aspect = find_system(system).reads_aspect
+        by_query: dict[str, Ranking] = {}
+        seconds = 0.0
+        for group in self._same_seed():
+            done: dict[tuple[object, ...], Ranking] = {}
+            for topic in group:
+                key = (topic.aspect if reads_aspect else None, topic.pool)
+                if key not in done:
+                    seed = self._seed(topic.seed, topic.text)
+                    query = topic_query(topic, self._searcher, system, self._steer)
+                    started = time.perf_counter()
+                    done[key] = pool_ranking(self._searcher, query, topic, seed)
+                    seconds += time.perf_counter() - started
+                by_query[topic.query_id] = replace(done[key], query_id=topic.query_id)
+                on_query()
+        return SystemRun(system, tuple(by_query[t.query_id] for t in self.topics), seconds)
+
+    def _same_seed(self) -> Iterable[Sequence[Topic]]:
+        groups: dict[tuple[str | None, str | None], list[Topic]] = {}
+        for topic in self.topics:
+            groups.setdefault((topic.seed, topic.text), []).append(topic)
+        return groups.values()
+
+
+def topic_query(topic: Topic, searcher: Searcher, system: str, steer: float | None) -> Query:
+    """The search that a topic asks for."""
     query = Query(
         searcher.corpus.name, seed=topic.seed, text=topic.text, aspect=topic.aspect, system=system
     )
     return query if steer is None else replace(query, steer=steer)
 
 
-def _ranking(searcher: Searcher, query: Query, topic: Topic, seed: Seed) -> Ranking:
-    scored = searcher.rank(query, seed, topic.pool)
+def pool_ranking(searcher: Searcher, query: Query, topic: Topic, seed: Seed) -> Ranking:
+    """The ranking of a topic's judged pool, or of the corpus where it has none."""
+    scored: Sequence[ScoredDocument] = searcher.rank(query, seed, topic.pool)
     found = {s.doc_id for s in scored}
     # bm25 leaves out what shares no word: a judged pool is still ranked whole.
     missing = sorted(d for d in topic.pool or () if d not in found and d in searcher.corpus.row_of)
@@ -165,96 +212,81 @@ def _ranking(searcher: Searcher, query: Query, topic: Topic, seed: Seed) -> Rank
     )
 
 
-def _scores(
-    collection: Collection, topics: Sequence[Topic], rankings: Sequence[Ranking], seconds: float
-) -> SystemScores:
-    values = measure_runs(collection.qrels, rankings)
-    ranked = {r.query_id: r.doc_ids for r in rankings}
-    pmrr = _obedience(collection, topics, ranked)
-    per_query = []
-    for topic in topics:
-        row: dict[str, Any] = {"query_id": topic.query_id, "aspect": topic.aspect}
-        row |= values[topic.query_id]
-        if collection.complete:
-            row["Judged@20"] = 1.0
-        grades = collection.qrels.get(topic.query_id, {})
-        row[CSFCUBE_NDCG] = csfcube_ndcg(ranked[topic.query_id], grades)
-        row[P_MRR] = pmrr.get(topic.query_id)
-        per_query.append(row)
-    aspects = sorted({t.aspect for t in topics if t.aspect is not None})
-    return SystemScores(
-        metrics=_means(per_query),
-        by_aspect={a: _means([q for q in per_query if q["aspect"] == a]) for a in aspects},
-        per_query=tuple(per_query),
-        seconds=seconds,
+def dense_run(ranker: Ranker, runs: Sequence[SystemRun]) -> SystemRun:
+    """The run of ``dense``, which breaks people's ties; made now when it is not among ``runs``."""
+    return next((r for r in runs if r.system == "dense"), None) or ranker.run("dense")
+
+
+def human_runs(
+    collection: Collection, topics: Sequence[Topic], tie_break: SystemRun
+) -> list[SystemRun]:
+    """One run per annotator, called ``human-<annotator>``."""
+    rankings = annotators_rankings(collection, topics, tie_break.rankings)
+    return [SystemRun(f"{HUMAN}-{a}", own, kind="human") for a, own in rankings.items()]
+
+
+def judge_runs(
+    searcher: Searcher, collection: Collection, topics: Sequence[Topic], runs: Sequence[SystemRun]
+) -> Evaluation:
+    """Measure runs against the judgments; those of annotators become one row, ``human``."""
+    scores = {
+        r.system: system_scores(collection, topics, r.rankings, r.seconds, r.kind)
+        for r in runs
+        if r.kind != "human"
+    }
+    people = {r.system.removeprefix(f"{HUMAN}-"): r.rankings for r in runs if r.kind == "human"}
+    values = {n: [float(q[MAIN_MEASURE]) for q in s.per_query] for n, s in scores.items()}
+    if people:
+        scores[HUMAN] = human_scores(collection, topics, people)
+    missing = check_documents(collection, searcher)
+    judged = what_is_judged(collection, topics, missing)
+    seeds, every = ({_group(t) for t in some} for some in (topics, collection.topics))
+    return Evaluation(
+        collection=collection.name,
+        corpus=searcher.corpus.name,
+        queries=len(topics),
+        systems=scores,
+        rankings={r.system: r.rankings for r in runs},
+        unjudged_in_top_k={n: unjudged(collection, s) for n, s in scores.items()},
+        missing_documents=missing,
+        significance=tuple(significance(values, MAIN_MEASURE)),
+        judged=judged,
+        sample=None if len(seeds) == len(every) else Sample(len(seeds), len(every)),
+        notes=(*reading_notes(topics, judged, scores), *_run_notes(runs)),
     )
 
 
-def _means(per_query: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    names = [k for k in per_query[0] if k not in ("query_id", "aspect")]
-    return {name: mean([q[name] for q in per_query]) for name in names}
+def _run_notes(runs: Sequence[SystemRun]) -> list[str]:
+    return [f"Run '{run.system}': {note}" for run in runs for note in run.notes]
 
 
-def _obedience(
-    collection: Collection, topics: Sequence[Topic], ranked: Mapping[str, Sequence[str]]
-) -> dict[str, float | None]:
-    """p-MRR per query: the mean over the other judged aspects of the same seed."""
-    of_seed: dict[str, list[str]] = {}
-    for topic in topics:
-        if topic.seed is not None and topic.aspect is not None:
-            of_seed.setdefault(topic.seed, []).append(topic.query_id)
-    found: dict[str, float | None] = {}
-    for query_ids in of_seed.values():
-        for query_id in query_ids:
-            found[query_id] = mean(
-                [
-                    p_mrr(
-                        ranked[query_id],
-                        _complete(collection, query_id, ranked[query_id]),
-                        ranked[other],
-                        _complete(collection, other, ranked[other]),
-                    )
-                    for other in query_ids
-                    if other != query_id
-                ]
-            )
-    return found
+def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -> SystemRun:
+    """A run that somebody brought, cut to the topics, with what it lacks said in its notes.
 
+    The seed is taken out of its own rankings, as it is out of ours.
 
-def _complete(collection: Collection, query_id: str, ranked: Sequence[str]) -> Mapping[str, int]:
-    """Grades, with the zeros that a complete collection does not list."""
-    grades = collection.qrels.get(query_id, {})
-    return {**dict.fromkeys(ranked, 0), **grades} if collection.complete else grades
-
-
-def _unjudged(collection: Collection, scores: SystemScores) -> float:
-    if collection.complete:
-        return 0.0
-    return 1.0 - (mean([q["Judged@20"] for q in scores.per_query]) or 0.0)
-
-
-def write_run(rankings: Sequence[Ranking], path: Path, system: str) -> None:
-    """A TREC run file: query_id Q0 doc_id rank score system, ranks from 1."""
-    with path.open("w", encoding="utf-8") as out:
-        for ranking in rankings:
-            spaced = [i for i in (ranking.query_id, *ranking.doc_ids) if len(i.split()) != 1]
-            if spaced:
-                raise BadInputError(
-                    f"The id '{spaced[0]}' holds a space, which a TREC run cannot.",
-                    "Import the documents with other ids, or leave --run-out away.",
-                )
-            pairs = zip(ranking.doc_ids, _falling(ranking.scores), strict=True)
-            for rank, (doc_id, score) in enumerate(pairs, start=1):
-                out.write(f"{ranking.query_id} Q0 {doc_id} {rank} {score:.9g} {system}\n")
-
-
-def _falling(scores: Iterable[float]) -> Iterator[float]:
-    """The scores, equal ones set apart by the least step that a 32-bit number can take.
-
-    trec_eval goes by the score as such a number, never by the rank, and breaks ties by
-    doc_id backwards: without this it would measure another order than ours.
+    Raises:
+        BadInputError: it ranks none of the topics.
     """
-    last = np.float32(np.inf)
-    for score in scores:
-        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
-        yield float(last)
+    found, seeds_out = [], 0
+    for topic in topics:
+        ranking = run.get(topic.query_id)
+        if ranking is None:
+            continue
+        pairs = zip(ranking.doc_ids, ranking.scores, strict=True)
+        kept = [(doc_id, score) for doc_id, score in pairs if doc_id != topic.seed]
+        seeds_out += len(kept) < len(ranking.doc_ids)
+        found.append(Ranking(topic.query_id, tuple(d for d, _ in kept), tuple(s for _, s in kept)))
+    if not found:
+        raise BadInputError(
+            f"The run '{name}' ranks none of the {len(topics)} queries; its first is "
+            f"'{next(iter(run), '')}', the collection's first is '{topics[0].query_id}'.",
+            "Check that it was made for this collection.",
+        )
+    notes = []
+    missing = len(topics) - len(found)
+    if missing:
+        notes.append(f"{missing:,} of {len(topics):,} queries are missing and count as 0.")
+    if seeds_out:
+        notes.append(f"the seed was taken out of {seeds_out:,} of its own rankings.")
+    return SystemRun(name, tuple(found), kind="run", notes=tuple(notes))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from engine.comparisons import Comparisons
 from engine.config import DEMO_CORPUS, Settings
+from engine.encode.protocols import Passage
 from engine.errors import SeedLensError
+from engine.instructions import LensWords
+from engine.laboratory import Laboratory
 from engine.library import MOST_OPEN, Library
 from engine.notebook import Notebook
+from engine.numeric import FloatArray
 from engine.queries import parse_filter
 from engine.retrieve import SYSTEMS, find_system
 from engine.searching import Searcher
-from engine.types import Document, Filter, Query, SearchResults
+from engine.types import Document, Filter, Lens, Query, SearchResults
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -25,6 +34,8 @@ class Explorer:
     Attributes:
         library: the corpora: importing, listing, deleting.
         notebook: grades, trails, kept documents.
+        comparing: wordings side by side.
+        laboratory: test collections, and how systems do on them.
     """
 
     demo_corpus = DEMO_CORPUS
@@ -37,6 +48,10 @@ class Explorer:
         self.ledger = Ledger(self.home.ledger, self.settings.ledger_wait_seconds)
         self.library = Library(self.home, self.ledger, self.settings)
         self.notebook = Notebook(self.ledger, self.library, self.settings.annotator)
+        self.comparing = Comparisons(self.library, self.notebook, self.searcher)
+        self.laboratory = Laboratory(
+            self.home, self.ledger, self.settings, self.library, self.searcher
+        )
 
     def start(self) -> None:
         """What the app does once: forget deleted corpora, and index the demo in a new home."""
@@ -53,6 +68,7 @@ class Explorer:
                 seed, aspect = self.starting_point(name)
                 self.search(Query(name, seed=seed, aspect=aspect or None))
                 self.library.encoder(self.library.open(name))
+                self._lens_words(self.library.lens(name))
             except SeedLensError as error:  # the others deserve their warm-up all the same
                 log.warning("Corpus '%s' could not be warmed up: %s", name, error)
 
@@ -65,7 +81,21 @@ class Explorer:
     def searcher(self, corpus: str) -> Searcher:
         """The search engine of one corpus."""
         opened = self.library.open(corpus)
-        return Searcher(opened, lambda: self.library.encoder(opened))
+        return Searcher(opened, lambda: self.library.encoder(opened), self._lens_words)
+
+    @functools.cached_property
+    def _lens_words(self) -> Callable[[Lens], LensWords]:
+        """Wordings are read with the embedded model, whatever model the corpus has."""
+
+        def embed(texts: Sequence[str]) -> FloatArray:
+            encoded = self.library.embedded().encode([Passage("", text, ()) for text in texts])
+            return np.stack([e.vector for e in encoded])
+
+        @functools.lru_cache(maxsize=32)
+        def words(lens: Lens) -> LensWords:
+            return LensWords(lens, embed)
+
+        return words
 
     def reads_aspect(self, system: str) -> bool:
         """False when the system ranks the same whatever the aspect."""

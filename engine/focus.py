@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.errors import BadInputError
+from engine.instructions import Reading
 from engine.numeric import FloatArray
 from engine.retrieve.base import Focus, Seed
 from engine.types import Aspect, Lens
@@ -17,6 +18,8 @@ SHARPNESS = 12.0
 Cosines of an instruction with a seed's sentences spread over about 0.2; this makes the best
 sentence weigh some ten times the worst.
 """
+QUOTED = 0.45
+"""Cosine from which a wording that names no aspect is taken to speak of a sentence's content."""
 
 
 def role_matrix(seed: Seed, lens: Lens) -> FloatArray:
@@ -40,50 +43,79 @@ def focus_on_sentences(seed: Seed, lens: Lens, sentences: Sequence[int]) -> Focu
     Raises:
         BadInputError: a sentence that the seed does not have.
     """
-    roles = role_matrix(seed, lens)
-    beyond = [i for i in sentences if not 0 <= i < len(roles)]
+    count = len(seed.document.sentences)
+    beyond = [i for i in sentences if not 0 <= i < count]
     if beyond:
         raise BadInputError(
-            f"The seed has {len(roles)} sentences; there is no sentence {beyond[0]}.",
-            "Count from 0.",
+            f"The seed has {count} sentences; there is no sentence {beyond[0]}.", "Count from 0."
         )
-    weights = np.zeros(len(roles), dtype=np.float32)
+    weights = np.zeros(count, dtype=np.float32)
     weights[list(sentences)] = 1.0
-    aspects = weights @ roles
+    return _focus_by_roles(weights, seed, lens)
+
+
+def focus_on_reading(seed: Seed, lens: Lens, reading: Reading, subject: FloatArray) -> Focus | None:
+    """Where a free wording points.
+
+    A wording that names aspects focuses on their sentences, the ones closest to the wording
+    most. One that names none may still speak of what some sentences say: then those are the
+    focus. None when it does neither, or the seed has no such sentence.
+
+    Args:
+        subject: (d,) vector of what the wording asks for.
+    """
+    if reading.strength > 0:
+        roles = role_matrix(seed, lens)
+        weights = (roles @ reading.wants) * (1.0 - np.clip(roles @ reading.avoids, 0, 1))
+        found = _focus(weights, reading.wants, reading.avoids, reading.strength)
+        return found and reweigh_by_words(found, seed, subject)
+    closeness = seed.sentences @ subject
+    if not len(closeness) or float(closeness.max()) < QUOTED:
+        return None
+    return _focus_by_roles(np.exp(SHARPNESS * (closeness - closeness.max())), seed, lens)
+
+
+def reweigh_by_words(focus: Focus, seed: Seed, subject: FloatArray) -> Focus:
+    """Let a wording shift weight among the sentences in focus.
+
+    Args:
+        subject: (d,) vector of the person's words.
+    """
+    closeness = np.exp(SHARPNESS * (seed.sentences @ subject))
+    weights = focus.sentence_weights * closeness
+    return _focus(weights, focus.aspect_weights, focus.avoided, focus.strength) or focus
+
+
+def avoid(focus: Focus, aspects: FloatArray) -> Focus:
+    """Rule aspects out, except where likeness was asked for.
+
+    Args:
+        aspects: (a,) 0 to 1.
+    """
+    ruled_out = np.where(focus.aspect_weights > 0, 0.0, aspects).astype(np.float32)
+    found = _focus(focus.sentence_weights, focus.aspect_weights, ruled_out, focus.strength)
+    return found or focus
+
+
+def _focus_by_roles(weights: FloatArray, seed: Seed, lens: Lens) -> Focus | None:
+    aspects = weights @ role_matrix(seed, lens)
     if aspects.sum() <= 0:
         aspects = np.ones_like(aspects)
     return _focus(weights, aspects)
 
 
-def reweigh_by_words(focus: Focus, seed: Seed, instruction: FloatArray) -> Focus:
-    """Let a wording shift weight among the sentences in focus.
-
-    Args:
-        instruction: (d,) vector of the person's words.
-    """
-    closeness = np.exp(SHARPNESS * (seed.sentences @ instruction))
-    return _focus(focus.sentence_weights * closeness, focus.aspect_weights) or focus
-
-
-def focus_from_words(
-    seed: Seed, lens: Lens, instruction: FloatArray, definitions: FloatArray
+def _focus(
+    sentences: FloatArray,
+    aspects: FloatArray,
+    avoided: FloatArray | None = None,
+    strength: float = 1.0,
 ) -> Focus | None:
-    """Read an aspect off a free wording: which definitions is it closest to?
-
-    Args:
-        instruction: (d,).  definitions: (a, d), one per aspect of the lens.
-    """
-    odds = np.exp(SHARPNESS * (definitions @ instruction))
-    aspects = odds / odds.sum()
-    focus = _focus(role_matrix(seed, lens) @ aspects, aspects)
-    return focus and reweigh_by_words(focus, seed, instruction)
-
-
-def _focus(sentences: FloatArray, aspects: FloatArray) -> Focus | None:
     total = float(sentences.sum())
     if total <= 0:
         return None
     return Focus(
         np.asarray(sentences / total, dtype=np.float32),
         np.asarray(aspects / aspects.sum(), dtype=np.float32),
+        np.zeros(len(aspects), dtype=np.float32) if avoided is None else avoided,
+        strength,
     )

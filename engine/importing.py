@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from engine.encode.protocols import EMBEDDED, Encoder, EncoderSpec
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
 from engine.index import IndexRun, table_schema
 from engine.ingest import Source, check, open_source, unique_documents
-from engine.lenses import RESEARCH, lens_from_json, lens_to_json
+from engine.lenses import RESEARCH, SHIPPED, lens_from_json
+from engine.stores import READERS_GRACE, registered, store_of, sweep
 from engine.types import ImportReport, Lens, Mapped, Progress
 from storage.home import Home, check_corpus_name, folder_bytes
 from storage.ledger import Ledger
@@ -28,8 +30,6 @@ from storage.vectors import DocumentTable
 BYTES_PER_CHARACTER = 100
 """Disk that an indexed character takes while it is indexed: 50 measured on abstracts, vectors
 included, and as much again until the fragments are compacted."""
-READERS_GRACE = timedelta(hours=1)
-"""How long a search may go on reading the corpus as it was before an import."""
 LoadEncoder = Callable[[str], Encoder]
 
 
@@ -38,7 +38,11 @@ class ImportRequest:
     """What to import.
 
     Attributes:
+        mapping: document field -> column; an empty column means that the field has none, so
+            that ``{"roles": ""}`` leaves the sentence roles of the source aside.
         encoder: model name or folder; None: the corpus's own, or the embedded one.
+        lens: what its sentences are sorted by. An existing corpus keeps its own, and refuses
+            one with other aspects.
     """
 
     path: Path
@@ -76,7 +80,8 @@ class Importer:
         started = time.perf_counter()
         check_corpus_name(request.name)
         on_progress(Progress("checking", 0, 0, 0.0))
-        source = open_source(request.path, request.source_format, request.mapping)
+        lens = self._lens(request)
+        source = open_source(request.path, request.source_format, request.mapping, lens)
         report = check(source, self.settings.max_document_chars)
         self.home.create()
         lock = FileLock(self.home.corpus_lock(request.name), blocking=False)
@@ -89,18 +94,19 @@ class Importer:
             ) from error
         try:
             row, encoder = self._register(request, source, report.documents)
+            lens = lens_from_json(row.lens)
             run = IndexRun(
                 table=DocumentTable.open_or_create(
-                    self.home.corpus(request.name), table_schema(encoder.spec, request.lens)
+                    store_of(self.home, row), table_schema(encoder.spec, lens)
                 ),
                 encoder=encoder,
-                lens=request.lens,
+                lens=lens,
                 shard_documents=self.settings.shard_documents,
                 on_progress=on_progress,
                 cancelled=cancelled,
             )
             done = run.run(unique_documents(source), report.documents, request.name)
-            self._finish(run.table, row, done, request.lens)
+            self._finish(run.table, row, done, lens)
         finally:
             lock.release()
         seconds = time.perf_counter() - started
@@ -111,11 +117,10 @@ class Importer:
         self, request: ImportRequest, source: Source, expected: int
     ) -> tuple[CorpusRow, Encoder]:
         """Check model and disk, then note in the ledger that indexing has begun."""
-        known = self.ledger.corpus(request.name)
-        if known is not None and known.state == "deleted":
-            known = None  # its name is free again; what was deleted stays deleted
+        self._lens(request)
+        known = self._known(request.name)
         if known is not None:
-            self._check_lens(request, lens_from_json(known.lens))
+            sweep(self.home, known)
         encoder = self.load_encoder(self._encoder_source(request, known))
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(
@@ -123,8 +128,9 @@ class Importer:
                 f"'{request.name}' was indexed with (its weights differ).",
                 "Import under a new name.",
             )
+        store = self.home.corpus(request.name) if known is None else store_of(self.home, known)
         if known is None or known.documents < expected:
-            self._check_space(source, request.name)
+            self._check_space(source, store)
         now = datetime.now(UTC)
         row = CorpusRow(
             name=request.name,
@@ -132,7 +138,7 @@ class Importer:
             state=known.state if known else "indexing",
             source=str(source.path.resolve()),
             source_format=source.format,
-            lens=lens_to_json(request.lens),
+            lens=known.lens if known else registered(request.lens, store),
             encoder=encoder.spec.to_json(),
             documents=known.documents if known else 0,
             expected=expected,
@@ -153,18 +159,40 @@ class Importer:
             )
         return own
 
-    def _check_lens(self, request: ImportRequest, own: Lens) -> None:
+    def _known(self, name: str) -> CorpusRow | None:
+        row = self.ledger.corpus(name)
+        # A deleted corpus's name is free again; what was deleted stays deleted.
+        return None if row is None or row.state == "deleted" else row
+
+    def _lens(self, request: ImportRequest) -> Lens:
+        """The lens to import with; BadInputError when the corpus has another one."""
+        known = self._known(request.name)
+        if known is None:
+            return request.lens
+        own = lens_from_json(known.lens)
         asked, stored = ([a.key for a in lens.aspects] for lens in (request.lens, own))
+        remedy = (
+            "Import under a new name to use another lens, or change the corpus's own: "
+            f"seedlens lens set {request.name} LENS"
+        )
         if asked != stored:
             raise BadInputError(
                 f"The corpus '{request.name}' was indexed with other aspects "
                 f"({', '.join(stored)}, not {', '.join(asked)}).",
-                "Import under a new name to use another lens.",
+                remedy,
             )
+        # The words of a shipped lens may change with SeedLens's version; that is no other lens.
+        shipped = request.lens.key in {lens.key for lens in SHIPPED}
+        if not shipped and _words(request.lens) != _words(own):
+            raise BadInputError(
+                f"The corpus '{request.name}' was indexed with other words for these aspects.",
+                remedy,
+            )
+        return own
 
-    def _check_space(self, source: Source, name: str) -> None:
+    def _check_space(self, source: Source, store: Path) -> None:
         path = source.path
-        needed = folder_bytes(path) * BYTES_PER_CHARACTER - folder_bytes(self.home.corpus(name))
+        needed = folder_bytes(path) * BYTES_PER_CHARACTER - folder_bytes(store)
         free = shutil.disk_usage(self.home.root).free
         if needed > free:
             raise StorageFullError(
@@ -178,13 +206,9 @@ class Importer:
         if not done.cancelled and (
             done.added or done.updated or row.state != "ready" or not table.is_finished()
         ):
-            spec = EncoderSpec.from_json(row.encoder)
-            columns = vector_columns([a.key for a in lens.aspects])
-            size = done.documents * spec.dimension * 4 * len(columns)
-            resident = size <= self.settings.resident_megabytes * 2**20
             # While it is first indexed nobody searches it; later, searches may be under way.
             grace = READERS_GRACE if row.state == "ready" else timedelta(0)
-            table.finish([] if resident or done.documents < 256 else columns, grace)
+            build_indexes(table, row, lens, self.settings, grace)
         self.ledger.put_corpus(
             replace(
                 row,
@@ -193,3 +217,19 @@ class Importer:
                 updated_at=datetime.now(UTC),
             )
         )
+
+
+def _words(lens: Lens) -> str:
+    """All that the roles of a corpus depend on."""
+    return json.dumps([asdict(aspect) for aspect in lens.aspects])
+
+
+def build_indexes(
+    table: DocumentTable, row: CorpusRow, lens: Lens, settings: Settings, grace: timedelta
+) -> None:
+    """Compact a table and index what its size asks for; ``grace`` is for present readers."""
+    dimension = EncoderSpec.from_json(row.encoder).dimension
+    columns = vector_columns([a.key for a in lens.aspects])
+    documents = table.count()
+    resident = documents * dimension * 4 * len(columns) <= settings.resident_megabytes * 2**20
+    table.finish([] if resident or documents < 256 else columns, grace)

@@ -14,7 +14,9 @@ from engine.callbacks import Ask, Tell, never, tell_nobody
 from engine.columns import aspect_column, facet
 from engine.encode.protocols import Encoder, EncoderSpec, Encoding, Passage
 from engine.ingest import content_hash
+from engine.lenses import RESEARCH
 from engine.numeric import FloatArray, unit
+from engine.text.prototypes import prototypes
 from engine.text.roles import role_classifier
 from engine.text.sentences import split_sentences
 from engine.types import ImportReport, Lens, Phase, Progress, SourceDocument, Span
@@ -54,26 +56,46 @@ def table_schema(spec: EncoderSpec, lens: Lens) -> pa.Schema:
 
 
 def role_probabilities(
-    document: SourceDocument, sentences: Sequence[Span], lens: Lens
+    document: SourceDocument,
+    sentences: Sequence[Span],
+    lens: Lens,
+    vectors: FloatArray | None = None,
+    encoder: Encoder | None = None,
 ) -> FloatArray:
-    """Probabilities (sentences, aspects): the source's labels, else the classifier's.
+    """Probabilities (sentences, aspects): the source's labels, else an estimate.
 
-    A sentence labelled with no aspect of the lens has zeros. A lens for which there is no
-    classifier gives every sentence the same probability for every aspect.
+    A sentence labelled with no aspect has zeros. Without labels, and where all of them name
+    aspects of another lens, the classifier decides if there is one for the lens, else the
+    prototypes of its aspects, else (no ``vectors`` to compare with them) every aspect is as
+    likely as any other.
+
+    Args:
+        vectors: (sentences, d), the sentences in context.
+        encoder: what made them; it encodes the prototypes, once.
     """
     keys = [aspect.key for aspect in lens.aspects]
     out = np.zeros((len(sentences), len(keys)), dtype=np.float32)
-    if document.roles is not None:
-        for i, role in enumerate(document.roles):
+    given = document.roles
+    if given is not None and (not any(given) or not set(keys).isdisjoint(given)):
+        for i, role in enumerate(given):
             if role in keys:
                 out[i, keys.index(role)] = 1.0
         return out
-    classifier = role_classifier()
-    if set(classifier.roles) != set(keys):
+    if not len(sentences):
+        return out
+    if has_classifier(lens):
+        classifier = role_classifier()
+        predicted = classifier.predict([document.text[a:b] for a, b in sentences])
+        return predicted[:, [classifier.roles.index(key) for key in keys]].astype(np.float32)
+    if vectors is None or encoder is None:
         return np.full_like(out, 1.0 / len(keys))
-    predicted = classifier.predict([document.text[a:b] for a, b in sentences])
-    order = [classifier.roles.index(key) for key in keys]
-    return predicted[:, order].astype(np.float32) if len(sentences) else out
+    return prototypes(lens, encoder).probabilities(vectors)
+
+
+def has_classifier(lens: Lens) -> bool:
+    """True for the lens that the shipped classifier of roles was fitted for."""
+    keys = {aspect.key for aspect in lens.aspects}
+    return lens.key == RESEARCH.key and keys == set(role_classifier().roles)
 
 
 def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
@@ -103,7 +125,10 @@ def encode_batch(
     encodings = encoder.encode(
         [Passage(d.title, d.text, s) for d, s in zip(documents, spans, strict=True)]
     )
-    roles = [role_probabilities(d, s, lens) for d, s in zip(documents, spans, strict=True)]
+    roles = [
+        role_probabilities(d, s, lens, e.sentences, encoder)
+        for d, s, e in zip(documents, spans, encodings, strict=True)
+    ]
     columns = {
         **_text_columns(documents),
         **_vector_columns(encodings, spans, roles, lens),
@@ -150,8 +175,8 @@ def _vector_columns(
         "sentence_starts": [[a for a, _ in s] for s in spans],
         "sentence_ends": [[b for _, b in s] for s in spans],
         "roles": [r.ravel().tolist() for r in roles],
-        "vector": _fixed(np.stack([e.vector for e in encodings])),
-        **{aspect_column(a.key): _fixed(aspects[:, i]) for i, a in enumerate(lens.aspects)},
+        "vector": fixed_vectors(np.stack([e.vector for e in encodings])),
+        **{aspect_column(a.key): fixed_vectors(aspects[:, i]) for i, a in enumerate(lens.aspects)},
         "sentence_vectors": _ragged([e.sentences for e in encodings]),
         "token_vectors": _ragged([e.tokens for e in encodings]),
         "token_starts": [e.token_spans[:, 0].tolist() for e in encodings],
@@ -159,14 +184,15 @@ def _vector_columns(
     }
 
 
-def _fixed(rows: FloatArray) -> pa.FixedSizeListArray:
+def fixed_vectors(rows: FloatArray) -> pa.FixedSizeListArray:
+    """Rows (n, d) as a column of half-precision vectors."""
     values = pa.array(np.ascontiguousarray(rows, dtype=np.float16).reshape(-1))
     return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
 
 
 def _ragged(groups: Sequence[FloatArray]) -> pa.ListArray:
     offsets = np.cumsum([0, *(len(g) for g in groups)], dtype=np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), _fixed(np.concatenate(groups)))
+    return pa.ListArray.from_arrays(pa.array(offsets), fixed_vectors(np.concatenate(groups)))
 
 
 @dataclass

@@ -9,7 +9,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from engine.types import Aspect, ImportReport, Job, Lens, Progress
+from engine.lenses import lens_from_dict
+from engine.types import ImportReport, Job, Progress
 
 
 def write_job(path: Path, job: Job) -> None:
@@ -40,16 +41,12 @@ def _job(data: dict[str, Any]) -> Job:
     report = data.pop("report")
     return Job(
         **_without(data, "lens", "progress"),
-        lens=_lens(data["lens"]),
+        lens=lens_from_dict(data["lens"]),
         progress=Progress(**data["progress"]),
         report=None
         if report is None
         else ImportReport(**report | {"warnings": tuple(map(str, report["warnings"]))}),
     )
-
-
-def _lens(data: Mapping[str, Any]) -> Lens:
-    return Lens(data["key"], data["name"], tuple(Aspect(**aspect) for aspect in data["aspects"]))
 
 
 def _without(data: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -18,7 +16,7 @@ from engine.collections import Collection
 from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.contents import contents_of, is_synthetic, sentences_of
 from engine.corpus import OpenCorpus
-from engine.encode.protocols import Encoder, EncoderSpec
+from engine.encode.protocols import EMBEDDED, Encoder, EncoderSpec
 from engine.errors import (
     BadInputError,
     CorpusBusyError,
@@ -30,9 +28,21 @@ from engine.errors import (
 from engine.importing import Importer, ImportRequest
 from engine.ingest import FIELDS, FORMATS, preview
 from engine.jobs import Jobs
-from engine.lenses import lens_from_json
+from engine.lens_files import lens_from_fields
+from engine.lenses import RESEARCH, SHIPPED, choose_lens, lens_from_json, own_lens
+from engine.relens import LensChange
 from engine.retrieve import SYSTEMS
-from engine.types import CorpusContents, CorpusInfo, ImportReport, Job, Lens, Mapped, Preview
+from engine.stores import store_of, sweep_all
+from engine.trash import Trash
+from engine.types import (
+    CorpusContents,
+    CorpusInfo,
+    ImportReport,
+    Job,
+    Lens,
+    Mapped,
+    Preview,
+)
 from engine.uploads import save_upload
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
@@ -49,10 +59,12 @@ class Library:
     Attributes:
         jobs: imports that run in processes of their own.
         formats, fields: what can be read, and what columns can be mapped to.
+        lenses: what comes with SeedLens.
     """
 
     formats = FORMATS
     fields = FIELDS
+    lenses = SHIPPED
     check_name = staticmethod(check_corpus_name)
     suggest_name = staticmethod(suggest_corpus_name)
     sentences_of = staticmethod(sentences_of)
@@ -61,6 +73,7 @@ class Library:
     def __init__(self, home: Home, ledger: Ledger, settings: Settings) -> None:
         self.jobs = Jobs(home)
         self._home, self._ledger, self._settings = home, ledger, settings
+        self._trash = Trash(home, ledger)
         self._open: dict[str, OpenCorpus] = {}
         self._lock = threading.Lock()
 
@@ -82,6 +95,22 @@ class Library:
         """The lens of a corpus."""
         return lens_from_json(self._row(name).lens)
 
+    def lens_for(self, name: str, choice: str | None = None) -> Lens:
+        """The lens to import ``name`` with.
+
+        Args:
+            choice: a shipped lens's key or the path of a lens file; None: the corpus's own, or
+                the one for research abstracts when there is no such corpus yet.
+        """
+        if choice is not None:
+            return choose_lens(choice)
+        row = self._ledger.corpus(name)
+        return RESEARCH if row is None or row.state == "deleted" else lens_from_json(row.lens)
+
+    def own_lens(self, fields: Mapping[str, Any]) -> Lens:
+        """A lens from what a person wrote into a form; see :mod:`engine.lens_files`."""
+        return own_lens(lens_from_fields(fields, "Your lens"))
+
     def contents(self, name: str) -> CorpusContents:
         """What is in a corpus, at a glance."""
         return contents_of(self.open(name))
@@ -99,10 +128,21 @@ class Library:
         return save_upload(self._home, name, content)
 
     def start_import(
-        self, path: Path, name: str, source_format: str = "auto", mapping: Mapped | None = None
+        self,
+        path: Path,
+        name: str,
+        source_format: str = "auto",
+        mapping: Mapped | None = None,
+        lens: Lens | None = None,
     ) -> Job:
-        """Import in a process of its own; see :class:`engine.jobs.Jobs`."""
-        return self.jobs.start_import(ImportRequest(path, name, source_format, mapping))
+        """Import in a process of its own; see :class:`engine.jobs.Jobs`.
+
+        Args:
+            lens: None for the corpus's own; see :meth:`lens_for`.
+        """
+        chosen = lens or self.lens_for(name)
+        request = ImportRequest(path, name, source_format, mapping, lens=chosen)
+        return self.jobs.start_import(request)
 
     def start_demo(self) -> Job:
         """Index the demo corpus in a process of its own."""
@@ -158,12 +198,17 @@ class Library:
         row = self._row(name)
         with self._lock:
             held = self._open.get(name)
-            if held is not None and held.table.newest_version() == held.version:
+            store = store_of(self._home, row)
+            if (
+                held is not None
+                and held.table.path == store
+                and held.table.newest_version() == held.version
+            ):
                 self._open[name] = self._open.pop(name)  # the latest used goes last
                 return held
             opened = OpenCorpus(
                 name,
-                DocumentTable.open(self._home.corpus(name)),
+                DocumentTable.open(store),
                 lens_from_json(row.lens),
                 EncoderSpec.from_json(row.encoder),
                 self._settings.resident_megabytes * 2**20,
@@ -175,14 +220,49 @@ class Library:
 
     def encoder(self, corpus: OpenCorpus) -> Encoder:
         """The model that the corpus was indexed with, or ModelMissingError."""
-        encoder = self._load(corpus.spec.source)
-        if encoder.spec.fingerprint != corpus.spec.fingerprint:
+        return self._own_encoder(corpus.name, corpus.spec)
+
+    def embedded(self) -> Encoder:
+        """The model that ships with SeedLens."""
+        return self._load(EMBEDDED)
+
+    def _own_encoder(self, name: str, spec: EncoderSpec) -> Encoder:
+        encoder = self._load(spec.source)
+        if encoder.spec.fingerprint != spec.fingerprint:
             raise ModelMissingError(
-                f"The model '{corpus.spec.source}' is not the one that corpus '{corpus.name}' "
+                f"The model '{spec.source}' is not the one that corpus '{name}' "
                 "was indexed with (its weights differ).",
                 "Put the old model back, or import the corpus again under a new name.",
             )
         return encoder
+
+    # -- changing the lens -------------------------------------------------------------
+
+    def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
+        """Sort a corpus's sentences by another lens; nothing is encoded again.
+
+        Whatever goes wrong leaves the corpus as it was; searches under way go on. False when it
+        has that lens already. See :class:`engine.relens.LensChange`.
+
+        Raises:
+            BadInputError: it is still being imported.
+            CorpusBusyError: another process is writing to it.
+            StorageFullError: there is no room for both.
+            ModelMissingError: its model is gone, and the lens has no classifier of its own.
+        """
+        self._row(name)
+        with self._writing(name):
+            row = self._row(name)
+            if lens_from_json(row.lens) == lens:
+                return False
+            if row.state != "ready":
+                raise BadInputError(
+                    f"The import of '{name}' is not finished.", "Finish it, then change the lens."
+                )
+            LensChange(self._home, self._ledger, self._settings, self._own_encoder).run(
+                row, lens, on_progress
+            )
+        return True
 
     # -- deleting ----------------------------------------------------------------------
 
@@ -193,49 +273,26 @@ class Library:
         """
         self._row(name)
         with self._writing(name):
-            bin_ = self._home.trash / name
-            row = self._row(name)
-            # Noted first: a crash in between leaves the documents where restore finds them.
-            # What was searchable comes back so, however an addition to it ended.
-            expected = row.documents if row.state == "ready" else row.expected
-            now = datetime.now(UTC)
-            self._ledger.put_corpus(
-                replace(row, state="deleted", expected=expected, updated_at=now)
-            )
-            if self._home.corpus(name).exists():
-                shutil.rmtree(bin_, ignore_errors=True)
-                self._home.trash.mkdir(parents=True, exist_ok=True)
-                shutil.move(self._home.corpus(name), bin_)
+            self._trash.put(self._row(name))
             with self._lock:
                 self._open.pop(name, None)
 
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
         row = self._ledger.corpus(name)
-        bin_ = self._home.trash / name
-        if row is None or row.state != "deleted" or not self._remains(name):
+        if row is None or not self._trash.holds(row):
             raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
         with self._writing(name):
-            if bin_.exists():
-                shutil.move(bin_, self._home.corpus(name))
-            state = "ready" if row.documents >= row.expected else "indexing"
-            self._ledger.put_corpus(replace(row, state=state, updated_at=datetime.now(UTC)))
+            self._trash.take_back(row)
 
     def deleted(self) -> list[str]:
         """Names of corpora that :meth:`restore` can bring back."""
-        gone = [row.name for row in self._ledger.corpora() if row.state == "deleted"]
-        return [name for name in gone if self._remains(name)]
-
-    def _remains(self, name: str) -> bool:
-        return (self._home.trash / name).exists() or self._home.corpus(name).exists()
+        return [row.name for row in self._ledger.corpora() if self._trash.holds(row)]
 
     def empty_trash(self) -> None:
-        """Forget deleted corpora for good."""
-        for row in self._ledger.corpora():
-            if row.state == "deleted":
-                shutil.rmtree(self._home.corpus(row.name), ignore_errors=True)
-                self._ledger.remove_corpus(row.name)
-        shutil.rmtree(self._home.trash, ignore_errors=True)
+        """Forget deleted corpora, and what became of changed ones, for good."""
+        self._trash.empty()
+        sweep_all(self._home, self._ledger)
 
     # -- inside ------------------------------------------------------------------------
 
@@ -248,7 +305,7 @@ class Library:
         return row
 
     def _info(self, row: CorpusRow) -> CorpusInfo:
-        path, state = self._home.corpus(row.name), row.state
+        path, state = store_of(self._home, row), row.state
         documents = size = 0
         try:
             table = DocumentTable.open(path)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from engine.evaluate import Evaluation
 from engine.queries import query_to_dict
-from engine.types import CorpusInfo, Evidence, ImportReport, SearchResults
+from engine.types import (
+    CorpusInfo,
+    Evaluation,
+    Evidence,
+    ImportReport,
+    Interval,
+    Judged,
+    Sample,
+    SearchResults,
+    Sensitivity,
+    SystemScores,
+)
 
 
 def search_report(found: SearchResults) -> dict[str, Any]:
@@ -32,6 +43,8 @@ def search_report(found: SearchResults) -> dict[str, Any]:
         "total": found.total,
         "truncated": found.truncated,
         "obedience": found.obedience,
+        "understood": dict(found.understood),
+        "avoided": list(found.avoided),
         "notes": list(found.notes),
     }
 
@@ -54,20 +67,72 @@ def evaluation_report(found: Evaluation) -> dict[str, Any]:
         "collection": found.collection,
         "corpus": found.corpus,
         "queries": found.queries,
-        "systems": {
-            name: {
-                "metrics": dict(s.metrics),
-                "by_aspect": {a: dict(m) for a, m in s.by_aspect.items()},
-                "per_query": [dict(q) for q in s.per_query],
-                "seconds": round(s.seconds, 3),
-                "llm": None,
-            }
-            for name, s in found.systems.items()
-        },
+        "sample": None if found.sample is None else asdict(found.sample),
+        "systems": {name: _system(scores) for name, scores in found.systems.items()},
         "missing_documents": found.missing_documents,
         "unjudged_in_top_k": dict(found.unjudged_in_top_k),
+        "judged": asdict(found.judged),
         "significance": [dict(row) for row in found.significance],
+        "notes": list(found.notes),
     }
+
+
+def _system(scores: SystemScores) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "metrics": dict(scores.metrics),
+        "confidence": _intervals(scores.confidence),
+        "by_aspect": {a: dict(m) for a, m in scores.by_aspect.items()},
+        "confidence_by_aspect": {
+            a: _intervals(own) for a, own in scores.confidence_by_aspect.items()
+        },
+        "per_query": [dict(q) for q in scores.per_query],
+        "seconds": round(scores.seconds, 3),
+        "kind": scores.kind,
+        "llm": None,
+    }
+    if scores.kind == "human":
+        found["annotators"] = {a: dict(m) for a, m in scores.annotators.items()}
+    return found
+
+
+def _intervals(found: Mapping[str, Interval]) -> dict[str, list[float] | None]:
+    return {name: None if bounds is None else list(bounds) for name, bounds in found.items()}
+
+
+def evaluation_from_report(report: Mapping[str, Any]) -> Evaluation:
+    """What :func:`evaluation_report` wrote, without the rankings."""
+    sample = report["sample"]
+    return Evaluation(
+        collection=report["collection"],
+        corpus=report["corpus"],
+        queries=report["queries"],
+        systems={name: _scores(data) for name, data in report["systems"].items()},
+        rankings={},
+        unjudged_in_top_k=report["unjudged_in_top_k"],
+        missing_documents=report["missing_documents"],
+        significance=tuple(report["significance"]),
+        judged=Judged(**report["judged"]),
+        sample=None if sample is None else Sample(**sample),
+        notes=tuple(report["notes"]),
+    )
+
+
+def _scores(data: Mapping[str, Any]) -> SystemScores:
+    by_aspect = data["confidence_by_aspect"]
+    return SystemScores(
+        metrics=data["metrics"],
+        by_aspect=data["by_aspect"],
+        per_query=tuple(data["per_query"]),
+        seconds=data["seconds"],
+        confidence=_bounds(data["confidence"]),
+        confidence_by_aspect={aspect: _bounds(own) for aspect, own in by_aspect.items()},
+        annotators=data.get("annotators", {}),
+        kind=data["kind"],
+    )
+
+
+def _bounds(data: Mapping[str, Sequence[float] | None]) -> dict[str, Interval]:
+    return {name: None if pair is None else (pair[0], pair[1]) for name, pair in data.items()}
 
 
 def corpus_report(info: CorpusInfo) -> dict[str, Any]:
@@ -90,3 +155,29 @@ def corpus_report(info: CorpusInfo) -> dict[str, Any]:
 def import_report(report: ImportReport) -> dict[str, Any]:
     """``seedlens import --json``."""
     return {**asdict(report), "warnings": list(report.warnings)}
+
+
+def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
+    """``seedlens sensitivity --json``."""
+    return {
+        "collection": found.collection,
+        "corpus": found.corpus,
+        "queries": found.queries,
+        "single_aspect": found.single_aspect,
+        "systems": {
+            s.system: {
+                "variants": {
+                    row.variant: {
+                        **row.metrics,
+                        "by_aspect": row.by_aspect,
+                        "intervals": row.intervals,
+                        "read_as_asked": row.read_as_asked,
+                    }
+                    for row in s.rows
+                },
+                "matrix": s.matrix,
+                "seconds": round(s.seconds, 3),
+            }
+            for s in found.systems
+        },
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,17 +12,20 @@ import numpy as np
 from engine.corpus import OpenCorpus
 from engine.encode.protocols import Encoder, Passage
 from engine.explain import explain, find_evidence
-from engine.focus import focus_from_words, focus_on_aspect, focus_on_sentences, reweigh_by_words
 from engine.index import role_probabilities
+from engine.instructions import LensWords
+from engine.interpretation import Interpreter, avoided, understood
 from engine.lenses import find_aspect
 from engine.numeric import FloatArray
 from engine.queries import check_query
 from engine.retrieve import SYSTEMS, find_system
 from engine.retrieve.base import DEPTH, Focus, Request, ScoredDocument, Seed
+from engine.retrieve.instructed import InstructedSystem
 from engine.text.sentences import split_sentences
 from engine.types import (
     PAGE_SIZE,
     Document,
+    Lens,
     Query,
     Result,
     SearchResults,
@@ -40,10 +44,12 @@ class Searcher:
 
     Attributes:
         encoder: loads the corpus's model; called only for pasted text and free wordings.
+        lens_words: embeds the words of a lens; called only for free wordings.
     """
 
     corpus: OpenCorpus
     encoder: Callable[[], Encoder]
+    lens_words: Callable[[Lens], LensWords]
 
     def search(self, query: Query) -> SearchResults:
         """The page of results that ``query`` asks for, with evidence."""
@@ -66,18 +72,21 @@ class Searcher:
             obedience=None if before is None else _changed(ranking, before),
             weights=() if focus is None else tuple(map(float, focus.sentence_weights)),
             notes=notes,
+            understood=understood(focus, self.corpus.lens),
+            avoided=avoided(focus, self.corpus.lens),
         )
 
     def rank(
         self, query: Query, seed: Seed, pool: Sequence[str] | None = None
     ) -> list[ScoredDocument]:
         """The whole ranking without evidence, of the corpus or of a judged pool only."""
-        focus, _ = self.focus(query, seed)
+        system = find_system(query.system)
+        focus = self.focus(query, seed)[0] if system.reads_aspect else None
         request = self.request(query, seed, focus)
         if pool is not None:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
             request = replace(request, scope=scope)
-        return find_system(query.system).rank(self.corpus, request)
+        return system.rank(self.corpus, request)
 
     def seed(self, query: Query) -> Seed:
         """The stored seed with its vectors, or the pasted text encoded now."""
@@ -85,13 +94,33 @@ class Searcher:
             return self.encode_text(query.text)
         return self.corpus.seed(query.seed or "")
 
+    def subset(self, seed: Seed, aspect: str) -> Seed | None:
+        """The seed cut to its sentences of one aspect and encoded anew; None without any."""
+        index = self.corpus.lens.index(aspect)
+        chosen = [s for s in seed.document.sentences if s.role == index]
+        if not chosen:
+            return None
+        starts = np.cumsum([0, *(len(s.text) + 1 for s in chosen)])
+        spans = [(int(a), int(a) + len(s.text)) for a, s in zip(starts, chosen, strict=False)]
+        text = " ".join(s.text for s in chosen)
+        encoded = self.encoder().encode([Passage("", text, tuple(spans))])[0]
+        document = replace(
+            seed.document,
+            title="",
+            text=text,
+            sentences=tuple(replace(s, span=span) for s, span in zip(chosen, spans, strict=True)),
+        )
+        return Seed(
+            document, encoded.vector, encoded.sentences, encoded.tokens, encoded.token_spans
+        )
+
     def encode_text(self, text: str) -> Seed:
         """A seed that is not in the corpus."""
         lens = self.corpus.lens
         spans = split_sentences(text)
         encoded = self.encoder().encode([Passage("", text, spans)])[0]
         source = SourceDocument(doc_id="", title="", text=text, where=PASTED)
-        roles = role_probabilities(source, spans, lens)
+        roles = role_probabilities(source, spans, lens, encoded.sentences, self.encoder())
         sentences = tuple(
             Sentence(span, text[span[0] : span[1]], tuple(map(float, row)))
             for span, row in zip(spans, roles, strict=True)
@@ -103,30 +132,32 @@ class Searcher:
 
     def focus(self, query: Query, seed: Seed) -> tuple[Focus | None, tuple[str, ...]]:
         """How the aspect is read, and what a reader should know about that."""
-        lens = self.corpus.lens
-        words = (query.instruction or "").strip()
-        if query.focus:
-            focus = focus_on_sentences(seed, lens, query.focus)
-            if focus is not None and words:
-                focus = reweigh_by_words(focus, seed, self._wordings([words])[0])
-            return focus, ()
-        if query.aspect is None:
-            if not words:
-                return None, ()
-            vectors = self._wordings([words, *(a.definition for a in lens.aspects)])
-            return focus_from_words(seed, lens, vectors[0], vectors[1:]), ()
-        aspect = find_aspect(lens, query.aspect)
-        focus = focus_on_aspect(seed, lens, aspect)
-        if focus is None:
-            note = f"The seed has no {aspect.name} sentence, so the ranking follows the whole text."
-            return None, (note,)
-        if words and words != aspect.instruction:
-            focus = reweigh_by_words(focus, seed, self._wordings([words])[0])
-        return focus, ()
+        focus, notes = self.interpreter().focus(query, seed)
+        # The notes say when a ranking follows the whole text or not the wording: never so there.
+        return focus, () if query.system == InstructedSystem.name else notes
 
-    def _wordings(self, texts: list[str]) -> FloatArray:
-        encoded = self.encoder().encode([Passage("", text, ()) for text in texts])
-        return np.stack([e.vector for e in encoded])
+    def interpreter(self) -> Interpreter:
+        """What reads aspects and wordings for this corpus."""
+        lens = self.corpus.lens
+        return Interpreter(lens, lambda: self.lens_words(lens), self._wording)
+
+    def _wording(self, words: str) -> FloatArray:
+        return wording_vector(self.encoder(), words)
+
+    def _instructed(self, query: Query, seed: Seed) -> Callable[[], FloatArray] | None:
+        """The seed read with the wording in force; None without one, or where nobody asks."""
+        words = self._words_in_force(query)
+        if not words or query.system != InstructedSystem.name:
+            return None
+        document = seed.document
+        passage = Passage(document.title, document.text, tuple(s.span for s in document.sentences))
+        return lambda: self.encoder().encode_query(passage, words)
+
+    def _words_in_force(self, query: Query) -> str:
+        words = (query.instruction or "").strip()
+        if words or query.aspect is None:
+            return words
+        return find_aspect(self.corpus.lens, query.aspect).instruction
 
     def request(self, query: Query, seed: Seed, focus: Focus | None) -> Request:
         """The resolved query that systems take."""
@@ -138,16 +169,17 @@ class Searcher:
             steer=query.steer,
             symmetric=query.symmetric,
             depth=size if size <= FULL_DEPTH_BELOW else max(DEPTH, query.offset + query.k),
+            instructed=self._instructed(query, seed),
         )
 
     def _without_aspect(self, query: Query, request: Request) -> list[ScoredDocument] | None:
         """The same search without an aspect; None when there is no aspect to leave out."""
-        if request.focus is None:
+        if request.focus is None and request.instructed is None:
             return None
         system = find_system(query.system)
         if not system.reads_aspect:
             return []
-        return system.rank(self.corpus, replace(request, focus=None, steer=0.0))
+        return system.rank(self.corpus, replace(request, focus=None, steer=0.0, instructed=None))
 
     def _explained(
         self,
@@ -180,6 +212,12 @@ class Searcher:
                 )
             )
         return tuple(results)
+
+
+@functools.lru_cache(maxsize=256)
+def wording_vector(encoder: Encoder, words: str) -> FloatArray:
+    """The vector (d,) of a wording; comparisons ask for the same ones often."""
+    return encoder.encode([Passage("", words, ())])[0].vector
 
 
 def _changed(ranking: list[ScoredDocument], before: list[ScoredDocument]) -> float:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from tqdm import tqdm
 
-from engine.types import ImportReport, Progress, SearchResults
-
-if TYPE_CHECKING:
-    from engine.evaluate import Evaluation
+from engine.types import (
+    Evaluation,
+    ImportReport,
+    Measures,
+    Progress,
+    SearchResults,
+    Sensitivity,
+)
 
 
 def print_json(data: Any) -> None:
@@ -83,12 +88,53 @@ def print_results(found: SearchResults) -> None:
 
 
 def print_evaluation(found: Evaluation) -> None:
-    measures = [*next(iter(found.systems.values())).metrics, "seconds"]
-    widths = [max(len(name), 7) + 2 for name in measures]
-    first = max(map(len, found.systems)) + 2
-    click.echo(f"{found.collection}: {found.queries} queries on corpus '{found.corpus}'\n")
-    click.echo(" " * first + "".join(f"{m:>{w}}" for m, w in zip(measures, widths, strict=True)))
+    """A row per system, the interval beside the main measure; notes go to stderr."""
+    measures = list(next(iter(found.systems.values())).metrics)
+    heads = [*measures, "nDCG@20 95 % CI", "seconds"]
+    widths = [max(len(name), 7) + 2 for name in heads]
+    rows = [*found.systems, *_annotators(found)]
+    first = max(map(len, rows)) + 2
+    sample = "" if found.sample is None else f", a sample of {found.sample.seeds} seeds"
+    click.echo(f"{found.collection}: {found.queries} queries{sample} on corpus '{found.corpus}'\n")
+    click.echo(" " * first + "".join(f"{m:>{w}}" for m, w in zip(heads, widths, strict=True)))
     for name, scores in found.systems.items():
-        values = ["–" if v is None else f"{v:.3f}" for v in scores.metrics.values()]
-        cells = zip([*values, f"{scores.seconds:.1f}"], widths, strict=True)
-        click.echo(f"{name:{first}}" + "".join(f"{value:>{w}}" for value, w in cells))
+        bounds = scores.confidence.get("nDCG@20")
+        interval = "–" if bounds is None else f"{bounds[0]:.3f}–{bounds[1]:.3f}"
+        values = [*_shown(scores.metrics), interval, f"{scores.seconds:.1f}"]
+        _print_row(name, values, first, widths)
+    for name, metrics in _annotators(found).items():
+        _print_row(name, _shown(metrics), first, widths)
+    for note in found.notes:
+        click.echo(f"Note: {note}", err=True)
+
+
+def _annotators(found: Evaluation) -> dict[str, Measures]:
+    return {
+        f"  {annotator}": metrics
+        for scores in found.systems.values()
+        for annotator, metrics in scores.annotators.items()
+    }
+
+
+def _shown(metrics: Measures) -> list[str]:
+    return ["–" if value is None else f"{value:.3f}" for value in metrics.values()]
+
+
+def _print_row(name: str, values: Sequence[str], first: int, widths: Sequence[int]) -> None:
+    cells = zip(values, widths, strict=False)
+    click.echo(f"{name:{first}}" + "".join(f"{value:>{w}}" for value, w in cells))
+
+
+def print_sensitivity(found: Sensitivity) -> None:
+    """One table per system: a line per variant."""
+    click.echo(f"{found.queries} queries of {found.collection} on corpus {found.corpus}")
+    columns = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "rbo", "tau", "overlap@20")
+    for system in found.systems:
+        click.echo(f"\n{system.system:16}" + "".join(f"{name:>19}" for name in columns))
+        for row in system.rows:
+            values = "".join(f"{_fraction(row.metrics[name]):>19}" for name in columns)
+            click.echo(f"  {row.variant:14}{values}")
+
+
+def _fraction(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

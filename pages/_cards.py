@@ -190,8 +190,17 @@ def header(found: SearchResults, reads_aspect: bool) -> None:
         f'<span class="sl-dim">{html.escape(query.system)}</span>',
         f'<span class="sl-dim">{found.seconds * 1000:.0f} ms</span>',
     ]
+    if query.instruction and found.understood:
+        parts.append(f'<span class="sl-dim">{html.escape(_reading(found))}</span>')
     line = "".join(f"<span>{part}</span>" for part in parts)
     st.html(f'<div class="sl-head">{line}</div>{_obedience(found, reads_aspect)}')
+
+
+def _reading(found: SearchResults) -> str:
+    """How the person's words were understood."""
+    wanted = " and ".join(f"{name} {weight:.0%}" for name, weight in found.understood)
+    ruled_out = f", ruling out {' and '.join(found.avoided)}" if found.avoided else ""
+    return f"read as {wanted}{ruled_out}".replace(" 100%", "")
 
 
 OBEDIENCE = (

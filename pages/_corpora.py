@@ -12,6 +12,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import CorpusInfo, Job
+from pages._lenses import change_lens
 from pages._shared import error_boundary
 
 EXPLORE = str(Path(__file__).resolve().parent / "explore.py")
@@ -136,6 +137,8 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
     if inside.open:
         with inside, error_boundary():
             _contents(explorer, info)
+            if info.documents:
+                change_lens(explorer, info, disabled=job is not None or info.state != "ready")
 
 
 @st.dialog("Delete this corpus?")

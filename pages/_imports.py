@@ -14,8 +14,9 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types import Job, Preview, SourceDocument
+from engine.types import Job, Lens, Preview, SourceDocument
 from pages._corpora import act, cut, forget_problems, problem
+from pages._lenses import choose_lens
 from pages._shared import error_boundary, note
 
 ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "parquet", "bib", "ris"]
@@ -214,16 +215,41 @@ def _index(
         width=420,
     )
     fits = _name_fits(explorer, name, documents, running)
+    lens = _lens(explorer, name, is_there=name in documents) if fits else None
+    columns = _roles(shown, mapping, str(path))
     if shown.problems:
         st.caption("Nothing is indexed while a row cannot be read: mend the file or the columns.")
     st.button(
         "Index",
         key="library_index",
         type="primary",
-        disabled=not fits or bool(shown.problems),
+        disabled=not fits or bool(shown.problems) or lens is None,
         on_click=act,
-        args=("imports", _start, explorer, path, name, source_format, mapping),
+        args=("imports", _start, explorer, path, name, source_format, columns, lens),
     )
+
+
+def _lens(explorer: Explorer, name: str, *, is_there: bool) -> Lens | None:
+    """The lens to import with; a corpus that is there keeps its own."""
+    if is_there:
+        own = explorer.library.lens(name)
+        st.text(f"Its lens: {own.name}.")
+        return own
+    return choose_lens(explorer, "library_new")
+
+
+def _roles(shown: Preview, mapping: Mapping[str, str], source: str) -> Mapping[str, str]:
+    """The columns to read; without the sentence roles if the person does not want them."""
+    if not shown.mapping.get("roles"):
+        return mapping
+    use = st.checkbox(
+        "Use the roles that the source gives its sentences",
+        value=True,
+        key=f"library_roles_{hashlib.sha256(source.encode()).hexdigest()[:8]}",
+        persist_state="session",
+        help="Otherwise they are estimated, as for documents without roles.",
+    )
+    return mapping if use else {**mapping, "roles": NO_COLUMN}
 
 
 def _name_fits(
@@ -248,9 +274,14 @@ def _name_fits(
 
 
 def _start(
-    explorer: Explorer, path: Path, name: str, source_format: str, mapping: Mapping[str, str]
+    explorer: Explorer,
+    path: Path,
+    name: str,
+    source_format: str,
+    mapping: Mapping[str, str],
+    lens: Lens | None,
 ) -> Job:
-    job = explorer.library.start_import(path, name, source_format, mapping)
+    job = explorer.library.start_import(path, name, source_format, mapping, lens)
     # An empty form says that this one is under way; the uploader only forgets under a new key.
     st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1
     st.session_state.pop("library_uploaded", None)

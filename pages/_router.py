@@ -20,6 +20,8 @@ _shared.apply_style()
 page = st.navigation(
     [
         st.Page("explore.py", title="Explore", default=True),
+        st.Page("compare.py", title="Compare"),
+        st.Page("evaluate.py", title="Evaluate"),
         st.Page("library.py", title="Library"),
     ],
     position="top",

@@ -15,6 +15,7 @@ import duckdb
 
 from storage.access import LedgerFile
 from storage.errors import StorageError
+from storage.experiments import Experiments
 from storage.records import CorpusRow, JudgmentRow, KeptRow, TrailStepRow
 
 Row = TypeVar("Row")
@@ -29,6 +30,9 @@ class Ledger:
         path: the DuckDB file; made, with its folder, on the first access.
         wait_seconds: how long an access waits for other processes.
 
+    Attributes:
+        experiments: runs and evaluations.
+
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
         StorageFullError: no room on the disk; what was stored before is intact.
@@ -37,6 +41,7 @@ class Ledger:
 
     def __init__(self, path: Path, wait_seconds: float = 30) -> None:
         self._file = LedgerFile(path, wait_seconds)
+        self.experiments = Experiments(self._file)
 
     # Corpora
 

@@ -53,9 +53,51 @@ def m0001_first_schema(connection: DuckDBPyConnection) -> None:
         )""")
 
 
+def m0002_evaluations(connection: DuckDBPyConnection) -> None:
+    """Runs, what was measured of them, and judgments that people brought. Texts are zlib'd."""
+    connection.execute("CREATE SEQUENCE run_ids")
+    connection.execute("""
+        CREATE TABLE runs (
+            id BIGINT NOT NULL DEFAULT nextval('run_ids'),
+            collection VARCHAR NOT NULL, corpus VARCHAR NOT NULL, corpus_version VARCHAR NOT NULL,
+            system VARCHAR NOT NULL, settings VARCHAR NOT NULL, uploaded BOOLEAN NOT NULL,
+            seconds DOUBLE NOT NULL, run BLOB NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+    connection.execute("CREATE SEQUENCE evaluation_ids")
+    connection.execute("""
+        CREATE TABLE evaluations (
+            id BIGINT NOT NULL DEFAULT nextval('evaluation_ids'),
+            collection VARCHAR NOT NULL, corpus VARCHAR NOT NULL, corpus_version VARCHAR NOT NULL,
+            systems VARCHAR NOT NULL, settings VARCHAR NOT NULL, summary VARCHAR NOT NULL,
+            result BLOB NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+    connection.execute("CREATE SEQUENCE qrels_file_ids")
+    connection.execute("""
+        CREATE TABLE qrels_files (
+            id BIGINT NOT NULL DEFAULT nextval('qrels_file_ids'),
+            corpus VARCHAR NOT NULL, name VARCHAR NOT NULL, qrels BLOB NOT NULL,
+            time TIMESTAMP NOT NULL
+        )""")
+
+
+def m0003_answers(connection: DuckDBPyConnection) -> None:
+    """Answers of language models by content, and what is known of the endpoints' models."""
+    connection.execute("""
+        CREATE TABLE answers (
+            key VARCHAR PRIMARY KEY, endpoint VARCHAR NOT NULL, model VARCHAR NOT NULL,
+            prompt VARCHAR NOT NULL, answer VARCHAR NOT NULL, input_tokens BIGINT NOT NULL,
+            output_tokens BIGINT NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+    connection.execute("""
+        CREATE TABLE model_capabilities (
+            endpoint VARCHAR NOT NULL, model VARCHAR NOT NULL, capabilities VARCHAR NOT NULL,
+            time TIMESTAMP NOT NULL, PRIMARY KEY (endpoint, model)
+        )""")
+
+
 Migration = Callable[["DuckDBPyConnection"], None]
 
-MIGRATIONS: list[Migration] = [m0001_first_schema]
+MIGRATIONS: list[Migration] = [m0001_first_schema, m0002_evaluations, m0003_answers]
 """In order: the first takes an empty file to schema version 1, the next to 2, and so on."""
 
 

@@ -65,6 +65,52 @@ class KeptRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RunRow:
+    """The rankings of one system for the topics of a collection.
+
+    ``settings`` is a JSON text owned by the engine, ``run`` too; what somebody brought is
+    kept as it came. ``corpus_version`` says what exactly was
+    ranked; it is empty for a run that somebody brought.
+    """
+
+    id: int
+    collection: str
+    corpus: str
+    corpus_version: str
+    system: str
+    settings: str
+    uploaded: bool
+    seconds: float
+    run: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRow:
+    """What an evaluation found. ``systems`` to ``result`` are JSON texts owned by the engine."""
+
+    collection: str
+    corpus: str
+    corpus_version: str
+    systems: str
+    settings: str
+    summary: str
+    result: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class QrelsRow:
+    """A file of TREC judgments that somebody brought for a corpus."""
+
+    id: int
+    corpus: str
+    name: str
+    qrels: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
     """A filter on a stored column; becomes an expression, never a string built from input.
 

@@ -45,7 +45,7 @@ def test_searching_from_a_stored_seed_needs_no_model(small_home: Path) -> None:
 from engine.explorer import Explorer
 from engine.types import Query
 explorer = Explorer()
-for system in explorer.systems:
+for system in set(explorer.systems) - {"instructed"}:  # which reads the seed anew
     query = Query("small", seed="bees-network", aspect="method", system=system)
     assert explorer.search(query).results
 """

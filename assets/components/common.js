@@ -6,7 +6,8 @@ const make = (tag, cls, text) => {
   return node
 }
 
-const roleClass = (role) => (role === null || role === undefined ? "role-none" : `role-${role % 3}`)
+// As many roles as a lens may have; common.css gives each a colour.
+const roleClass = (role) => (role === null || role === undefined ? "role-none" : `role-${role}`)
 
 const button = (cls, text, label, onclick) => {
   const node = make("button", cls, text)

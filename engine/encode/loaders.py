@@ -1,4 +1,4 @@
-"""Loading models. The only module that imports torch, transformers and pylate up front."""
+"""Loading models. Importing this module loads torch and its friends."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 import numpy as np
 import torch
 
 from engine.config import ASSETS
 from engine.encode.backends import choose_backend
-from engine.encode.one_pass import ModelParts, OnePassEncoder, Pooling
+from engine.encode.models import LoadedModel, apply_modules, fingerprint, load_model
+from engine.encode.one_pass import ModelParts, OnePassEncoder
+from engine.encode.presets import Preset, resolve
 from engine.encode.protocols import EMBEDDED, EncoderSpec
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray, unit
@@ -32,8 +34,10 @@ def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False
     """Load a model once per process.
 
     Args:
-        source: ``all-MiniLM-L6-v2`` for the embedded model, else the folder or hub name of a
-            sentence-transformers model (a hub name may download it: only a person names one).
+        source: ``all-MiniLM-L6-v2`` for the embedded model; a preset's key or ``key=folder``
+            (see :mod:`engine.encode.presets`); else the folder or hub name of a
+            sentence-transformers or PyLate model. What is named by key or hub name may be
+            downloaded: only a person names one.
         threads: CPU threads; 0 for all cores.
         bulk: for indexing: worth some seconds of preparation to be faster per document.
 
@@ -41,41 +45,79 @@ def load_encoder(source: str = EMBEDDED, *, threads: int = 0, bulk: bool = False
         ModelMissingError: it is not installed, not found, or not what it should be.
     """
     torch.set_num_threads(threads or os.cpu_count() or 1)
+    preset = resolve(source).preset
+    if preset is not None and preset.kind == "decoder":
+        bulk = False  # nothing is prepared for these, and two copies take twice the memory
     return _load(source, bulk)
 
 
 @functools.lru_cache(maxsize=4)
 def _load(source: str, bulk: bool) -> OnePassEncoder:
     _quieten()
-    folder, fingerprint = _locate(source)
+    preset, location = resolve(source)
+    folder, published = _locate(location)
     try:
-        transformer, pooling, head = _sentence_transformer(folder)
-    except (OSError, ValueError, KeyError, ImportError, AttributeError) as error:
+        model = load_model(folder, preset)
+        return OnePassEncoder(_parts(source, model, published, bulk=bulk))
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         first = (str(error).splitlines() or [repr(error)])[0]
         raise ModelMissingError(
-            f"The model '{source}' cannot be loaded: {first}",
-            "Name a sentence-transformers model with mean, cls or last-token pooling, or put "
-            "its folder back.",
+            f"The model '{source}' cannot be loaded: {first}", _remedy(preset, folder)
         ) from error
-    width = int(transformer.get_word_embedding_dimension())
-    project = _late_interaction(transformer, width, embedded=source == EMBEDDED)
-    spec = EncoderSpec(
-        source=source,
-        fingerprint=fingerprint or _hash_weights(transformer),
-        dimension=head(np.zeros((1, width), dtype=np.float32)).shape[1],
-        token_dimension=min(TOKEN_DIMENSION, width),
-        window=_window(transformer),
-    )
-    parts = ModelParts(
-        tokenizer=transformer.tokenizer,
-        backend=choose_backend(transformer.auto_model, bulk=bulk),
-        pooling=pooling,
+
+
+def _parts(source: str, model: LoadedModel, published: str, *, bulk: bool) -> ModelParts:
+    """What the encoder needs. ``published`` is the checked hash of the embedded weights."""
+    weights = published or fingerprint(model)  # before a backend changes their precision
+    head = functools.partial(apply_modules, model.head, "sentence_embedding")
+    project = _projector(model, embedded=bool(published))
+    nothing = np.zeros((1, model.width), dtype=np.float32)
+    query = model.query_network
+    return ModelParts(
+        tokenizer=model.tokenizer,
+        backend=choose_backend(model.network, bulk=bulk, large=model.decoder),
+        pooling=model.pooling,
         project=project,
         head=head,
-        width=width,
-        spec=spec,
+        width=model.width,
+        spec=EncoderSpec(
+            source=source,
+            fingerprint=weights,
+            dimension=head(nothing).shape[1],
+            token_dimension=project(nothing).shape[1],
+            window=model.window,
+        ),
+        prompts=model.prompts,
+        document_marks=model.document_marks,
+        query_marks=model.query_marks,
+        end_mark=model.end_mark,
+        skipped=model.skipped,
+        query_backend=None if query is None else choose_backend(query, bulk=False),
     )
-    return OnePassEncoder(parts)
+
+
+def _projector(model: LoadedModel, *, embedded: bool) -> Callable[[FloatArray], FloatArray]:
+    """Token states to unit late-interaction vectors: the model's own way, or ours."""
+    if model.projection:
+        own = functools.partial(apply_modules, model.projection, "token_embeddings")
+        return lambda states: unit(own(states))
+    matrix = projection(model.width, embedded=embedded)
+    return lambda states: unit(states @ matrix)
+
+
+def _remedy(preset: Preset | None, folder: str) -> str:
+    """What a person can do about a model that does not load."""
+    if preset is not None and not Path(folder).is_dir():
+        return (
+            f"Connect to the internet without HF_HUB_OFFLINE to download {preset.model}, or "
+            f"name its folder: --encoder {preset.key}=FOLDER."
+        )
+    if preset is not None:
+        return f"Put the files of {preset.model} into the folder."
+    return (
+        "Name a preset, a PyLate model, or a sentence-transformers model with mean, cls, "
+        "weighted-mean or last-token pooling; or put its folder back."
+    )
 
 
 def _quieten() -> None:
@@ -86,7 +128,8 @@ def _quieten() -> None:
 
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    for library in ("sentence_transformers", "pylate"):
+        logging.getLogger(library).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)
 
 
@@ -116,28 +159,6 @@ def _locate(source: str) -> tuple[str, str]:
     return folder, digest
 
 
-def _sentence_transformer(folder: str) -> tuple[Any, Pooling, Callable[[FloatArray], FloatArray]]:
-    """Split a sentence-transformers model into transformer, pooling mode, and head."""
-    from sentence_transformers import SentenceTransformer
-
-    model = SentenceTransformer(folder, device="cpu", local_files_only=Path(folder).is_dir())
-    modules = list(model.children())
-    mode = modules[1].get_pooling_mode_str() if len(modules) > 1 else "mean"
-    if mode not in get_args(Pooling):
-        raise ValueError(f"its pooling '{mode}' is not one of mean, cls, lasttoken")
-    dense = [m for m in modules[2:] if type(m).__name__ == "Dense"]
-
-    def head(rows: FloatArray) -> FloatArray:
-        features = {"sentence_embedding": torch.from_numpy(rows)}
-        with torch.inference_mode():
-            for module in dense:
-                features = module(features)
-        out: FloatArray = features["sentence_embedding"].numpy()
-        return out
-
-    return modules[0], cast(Pooling, mode), head
-
-
 def projection(dimension: int, *, embedded: bool) -> FloatArray:
     """The fixed (dimension, p) matrix of the late-interaction encoder.
 
@@ -164,7 +185,8 @@ def late_interaction_model(transformer: Any, dimension: int, *, embedded: bool) 
         init_weight=weight,
         activation_function=torch.nn.Identity(),
     )
-    length = _window(transformer)
+    limit = transformer.auto_model.config.max_position_embeddings
+    length = int(min(transformer.max_seq_length or limit, limit))
     return models.ColBERT(
         modules=[transformer, dense],
         device="cpu",
@@ -174,29 +196,3 @@ def late_interaction_model(transformer: Any, dimension: int, *, embedded: bool) 
         query_length=length,
         document_length=length,
     )
-
-
-def _late_interaction(transformer: Any, dimension: int, *, embedded: bool) -> Any:
-    window = transformer.max_seq_length
-    dense = late_interaction_model(transformer, dimension, embedded=embedded)[1]
-    transformer.max_seq_length = window  # PyLate sets it to its document length
-    weight = dense.linear.weight.detach().float().numpy().T.copy()
-
-    def project(states: FloatArray) -> FloatArray:
-        return unit(states @ weight)
-
-    return project
-
-
-def _window(transformer: Any) -> int:
-    limit = getattr(transformer.auto_model.config, "max_position_embeddings", 512)
-    return int(min(transformer.max_seq_length or limit, limit))
-
-
-def _hash_weights(transformer: Any) -> str:
-    """SHA-256 over the weights of a model that a person named."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(transformer.auto_model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.float().contiguous().numpy().tobytes())
-    return digest.hexdigest()

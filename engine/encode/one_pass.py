@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.encode.presets import Pooling
+from engine.encode.prompts import NO_PROMPTS, Prompts
 from engine.encode.protocols import EncoderSpec, Encoding, Passage
+from engine.encode.tokens import Tokens, opening_and_closing, tokenize
 from engine.encode.windows import Window, batch_windows, plan_windows
+from engine.errors import BadInputError
 from engine.numeric import FloatArray, unit
 
 if TYPE_CHECKING:
     from engine.encode.backends import Backend
-
-Pooling = Literal["mean", "cls", "lasttoken"]
 
 OVERLAP = 64
 """Tokens that neighbouring windows of a long document share."""
@@ -38,6 +40,10 @@ class ModelParts:
         project: token states (n, width) to late-interaction vectors (n, p), unit length.
         head: whatever the model does after pooling, (n, width) to (n, d), before normalising.
         width: columns of the hidden states.
+        document_marks, query_marks: ids after the tokenizer's first mark ("[D]", "[Q]").
+        end_mark: the token that ends every text, "" for what the tokenizer does.
+        skipped: ids without a late-interaction vector; None for punctuation.
+        query_backend: another model for queries under an instruction.
     """
 
     tokenizer: Any
@@ -47,6 +53,12 @@ class ModelParts:
     head: Callable[[FloatArray], FloatArray]
     width: int
     spec: EncoderSpec
+    prompts: Prompts = NO_PROMPTS
+    document_marks: tuple[int, ...] = ()
+    query_marks: tuple[int, ...] = ()
+    end_mark: str = ""
+    skipped: tuple[int, ...] | None = None
+    query_backend: Backend | None = None
 
 
 class OnePassEncoder:
@@ -54,14 +66,12 @@ class OnePassEncoder:
 
     def __init__(self, parts: ModelParts) -> None:
         self.parts = parts
-        with_marks = parts.tokenizer("a")["input_ids"]
-        bare = parts.tokenizer("a", add_special_tokens=False)["input_ids"]
-        at = with_marks.index(bare[0])
-        self._before: list[int] = with_marks[:at]
-        self._after: list[int] = with_marks[at + len(bare) :]
+        opening, self._after = opening_and_closing(parts.tokenizer, parts.end_mark)
+        self._before = [*opening[:1], *parts.document_marks, *opening[1:]]
+        self._before_query = [*opening[:1], *parts.query_marks, *opening[1:]]
         self._pad = int(parts.tokenizer.pad_token_id or 0)
-        ids = parts.tokenizer.convert_tokens_to_ids(list(string.punctuation))
-        self._punctuation = np.array([i for i in ids if i is not None], dtype=np.int64)
+        skipped = parts.skipped if parts.skipped is not None else punctuation(parts.tokenizer)
+        self._skipped = np.array(skipped, dtype=np.int64)
 
     @property
     def spec(self) -> EncoderSpec:
@@ -76,23 +86,13 @@ class OnePassEncoder:
         """See :class:`engine.encode.protocols.Encoder`."""
         if not passages:
             return []
-        prefixes = [_title_prefix(p.title) for p in passages]
-        tokenized = self.parts.tokenizer(
-            [prefix + p.text for prefix, p in zip(prefixes, passages, strict=True)],
-            add_special_tokens=False,
-            truncation=False,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            verbose=False,
-        )
-        ids = [np.asarray(row, dtype=np.int64) for row in tokenized["input_ids"]]
-        states, pooled = self._run(ids)
+        prompts = self.parts.prompts
+        texts = tokenize(self.parts.tokenizer, prompts, prompts.document, passages)
+        states, pooled = self._run(texts)
         vectors = unit(self.parts.head(pooled))
         out = []
         for i, passage in enumerate(passages):
-            offsets = np.asarray(tokenized["offset_mapping"][i], dtype=np.int32).reshape(-1, 2)
-            offsets = offsets - len(prefixes[i])
-            spans, kept = self._spans(ids[i], offsets, len(states[i]))
+            spans, kept = self._spans(texts[i], len(states[i]))
             out.append(
                 Encoding(
                     vector=vectors[i],
@@ -103,67 +103,107 @@ class OnePassEncoder:
             )
         return out
 
-    def _run(self, ids: list[NDArray[np.int64]]) -> tuple[list[FloatArray], FloatArray]:
-        """Hidden states of every token (the model's marks at both ends), and pooled rows."""
+    def encode_query(self, passage: Passage, instruction: str) -> FloatArray:
+        """See :class:`engine.encode.protocols.Encoder`."""
+        parts = self.parts
+        prompt = parts.prompts.for_query(instruction)
+        text = tokenize(parts.tokenizer, parts.prompts, prompt, [passage])[0]
+        lead = [*self._before_query, *text.prompt]
+        room = self.spec.window - len(lead) - len(self._after)
+        if room < min(1, len(text.ids)):
+            raise BadInputError(
+                f"The instruction leaves no room for the seed: the model '{self.spec.source}' "
+                f"reads {self.spec.window} tokens, the instruction has {len(text.prompt)}.",
+                "Use a shorter instruction.",
+            )
+        ids = np.array([[*lead, *text.ids[:room], *self._after]], dtype=np.int64)
+        backend = parts.query_backend or parts.backend
+        row = backend.forward(ids, np.ones_like(ids))[0]
+        pooled, count = self._pool(row, len(lead))
+        vector: FloatArray = unit(parts.head((pooled / count)[None].astype(np.float32)))[0]
+        return vector
+
+    def _run(self, texts: list[Tokens]) -> tuple[list[FloatArray], FloatArray]:
+        """Hidden states of every token (prompt and marks at both ends), and pooled rows."""
         marks = len(self._before) + len(self._after)
-        size = self.spec.window - marks
-        windows = plan_windows([len(row) for row in ids], size, min(OVERLAP, size // 2))
         width = self.parts.width
-        states = [np.zeros((len(row) + marks, width), dtype=np.float32) for row in ids]
-        sums = np.zeros((len(ids), width), dtype=np.float32)
-        counts = np.zeros((len(ids), 1), dtype=np.float32)
-        for batch in batch_windows(windows, BATCH_TOKENS):
-            hidden = self._forward(batch, ids)
+        around = [marks + len(text.prompt) for text in texts]
+        states = [
+            np.zeros((len(text.ids) + extra, width), dtype=np.float32)
+            for text, extra in zip(texts, around, strict=True)
+        ]
+        sums = np.zeros((len(texts), width), dtype=np.float32)
+        counts = np.zeros((len(texts), 1), dtype=np.float32)
+        for batch in batch_windows(self._windows(texts), BATCH_TOKENS):
+            hidden = self._forward(batch, texts)
             for row, window in zip(hidden, batch, strict=True):
-                row = row[: len(window) + marks]
-                self._keep(states[window.document], row, window, len(ids[window.document]))
-                pooled, count = self._pool(row)
-                sums[window.document] += pooled
-                counts[window.document] += count
+                document = window.document
+                row = row[: len(window) + around[document]]
+                lead = len(self._before) + len(texts[document].prompt)
+                self._keep(states[document], row, window, lead)
+                pooled, count = self._pool(row, lead)
+                sums[document] += pooled
+                counts[document] += count
         return states, np.asarray(sums / np.maximum(counts, 1.0), dtype=np.float32)
 
-    def _forward(self, batch: list[Window], ids: list[NDArray[np.int64]]) -> FloatArray:
-        longest = max(map(len, batch)) + len(self._before) + len(self._after)
-        inputs = np.full((len(batch), longest), self._pad, dtype=np.int64)
+    def _windows(self, texts: list[Tokens]) -> list[Window]:
+        """Windows over each text; prompt and marks are read again in every one of them."""
+        windows = []
+        for document, text in enumerate(texts):
+            taken = len(self._before) + len(self._after) + len(text.prompt)
+            size = max(self.spec.window - taken, 1)
+            plan = plan_windows([len(text.ids)], size, min(OVERLAP, size // 2))
+            windows += [replace(window, document=document) for window in plan]
+        return windows
+
+    def _forward(self, batch: list[Window], texts: list[Tokens]) -> FloatArray:
+        rows = []
+        for window in batch:
+            text = texts[window.document]
+            body = text.ids[window.start : window.stop]
+            rows.append([*self._before, *text.prompt, *body, *self._after])
+        inputs = np.full((len(rows), max(map(len, rows))), self._pad, dtype=np.int64)
         mask = np.zeros_like(inputs)
-        for row, window in enumerate(batch):
-            tokens = [
-                *self._before,
-                *ids[window.document][window.start : window.stop],
-                *self._after,
-            ]
-            inputs[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
+        for i, row in enumerate(rows):
+            inputs[i, : len(row)] = row
+            mask[i, : len(row)] = 1
         return self.parts.backend.forward(inputs, mask)
 
-    def _keep(self, states: FloatArray, row: FloatArray, window: Window, length: int) -> None:
-        lead = len(self._before)
+    def _keep(self, states: FloatArray, row: FloatArray, window: Window, lead: int) -> None:
         kept = row[lead + window.keep_from - window.start : lead + window.keep_to - window.start]
         states[lead + window.keep_from : lead + window.keep_to] = kept
         if window.start == 0:
             states[:lead] = row[:lead]
-        if window.stop == length and self._after:
+        if self._after and window.stop == len(states) - lead - len(self._after):
             states[-len(self._after) :] = row[-len(self._after) :]
 
-    def _pool(self, row: FloatArray) -> tuple[FloatArray, float]:
+    def _pool(self, row: FloatArray, lead: int) -> tuple[FloatArray, float]:
+        """A weighted sum of states and the sum of the weights.
+
+        Args:
+            row: (n, width), prompt and marks included.
+            lead: how many of them are opening marks and prompt.
+        """
+        first = 0 if self.parts.prompts.pooled or len(row) <= lead else lead
         match self.parts.pooling:
             case "mean":
-                return row.sum(axis=0), float(len(row))
+                return row[first:].sum(axis=0), float(len(row) - first)
+            case "weightedmean":
+                weights = np.arange(first + 1, len(row) + 1, dtype=np.float32)
+                return weights @ row[first:], float(weights.sum())
             case "cls":
                 return row[0], 1.0
             case "lasttoken":
                 return row[-1], 1.0
 
-    def _spans(
-        self, ids: NDArray[np.int64], offsets: NDArray[np.int32], states: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def _spans(self, text: Tokens, states: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Spans of all states, marks included, and which of them late interaction keeps."""
         spans = np.full((states, 2), -1, dtype=np.int32)
-        lead = len(self._before)
-        in_text = offsets[:, 0] >= 0
-        spans[lead : lead + len(ids)][in_text] = offsets[in_text]
+        lead = len(self._before) + len(text.prompt)
+        spans[lead : lead + len(text.ids)] = text.spans
         kept = np.ones(states, dtype=np.bool_)
-        kept[lead : lead + len(ids)] = ~np.isin(ids, self._punctuation)
+        kept[len(self._before) : lead] = False
+        kept[lead : lead + len(text.ids)] = ~np.isin(text.ids, self._skipped)
         return spans, kept
 
     def _sentence_vectors(
@@ -175,12 +215,16 @@ class OnePassEncoder:
             inside = (starts >= start) & (starts < end)
             if inside.any():
                 means[i] = states[inside].mean(axis=0)
-        return unit(self.parts.head(means)) if len(means) else means
+        if not len(means):
+            return np.zeros((0, self.spec.dimension), dtype=np.float32)
+        vectors = unit(self.parts.head(means))
+        # A head with a bias makes something of nothing.
+        vectors[~means.any(axis=1)] = 0.0
+        return vectors
 
 
-def _title_prefix(title: str) -> str:
-    """What stands before the text: the title and a full stop, unless it ends in one."""
-    title = title.strip()
-    if not title:
-        return ""
-    return f"{title} " if title[-1] in ".?!:" else f"{title}. "
+def punctuation(tokenizer: Any) -> tuple[int, ...]:
+    """Ids of ASCII punctuation, also where the tokenizer writes a space before it."""
+    marks = [lead + mark for mark in string.punctuation for lead in ("", "▁", "Ġ")]
+    ids = tokenizer.convert_tokens_to_ids(marks)
+    return tuple(sorted({i for i in ids if i is not None and i != tokenizer.unk_token_id}))

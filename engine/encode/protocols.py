@@ -49,8 +49,8 @@ class EncoderSpec:
     """What a corpus remembers of its model: enough to load it again and to refuse another.
 
     Attributes:
-        source: a model name, or the folder it was loaded from.
-        fingerprint: SHA-256 of the weights, in hex.
+        source: a model or preset name, or the folder it was loaded from.
+        fingerprint: SHA-256 of the weights, pooling and prompts, in hex.
         dimension, token_dimension: width of document and token vectors.
         window: tokens that the model sees at once, its own marks included.
     """
@@ -72,6 +72,8 @@ class EncoderSpec:
 class Encoder(Protocol):
     """Anything that turns passages into vectors."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def spec(self) -> EncoderSpec:
         """What to record with a corpus."""
@@ -79,4 +81,18 @@ class Encoder(Protocol):
 
     def encode(self, passages: Sequence[Passage]) -> list[Encoding]:
         """Encode passages; the result is in their order and does not depend on other calls."""
+        ...
+
+    def encode_query(self, passage: Passage, instruction: str) -> NDArray[np.float32]:
+        """One passage as a query under ``instruction`` ("" for none), as the model wants it.
+
+        What does not fit the model's window is cut from the end of the passage, never from
+        the instruction.
+
+        Returns:
+            (d,) float32, unit length, to be compared with documents' vectors.
+
+        Raises:
+            BadInputError: the instruction alone does not fit the window.
+        """
         ...

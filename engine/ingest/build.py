@@ -24,11 +24,13 @@ class Builder:
         mapping: field -> column.
         chosen: the fields that a person mapped or the format fixes: a value of the wrong
             kind there is an error; under a guessed column it is metadata.
+        labels: the sentence roles that the corpus's lens knows.
     """
 
     source_format: Format
     mapping: Mapping[str, str]
     chosen: frozenset[str]
+    labels: v.Labels
 
     def build(self, row: Row, notes: v.Notes) -> SourceDocument:
         """The document of a row; raises BadInputError that names the row."""
@@ -147,7 +149,11 @@ class Builder:
                 f"{row.where}: {len(given)} roles in {column!r} for {sentences} sentences.",
                 "Give one role per sentence, and the text as a list of sentences.",
             )
-        return tuple(v.role(label, found) for label in given)
+        unknown: set[str] = set()
+        roles = tuple(v.role(label, unknown, self.labels) for label in given)
+        found |= unknown
+        # Labels of another lens say nothing in this one: then the roles are estimated.
+        return None if unknown and not any(roles) else roles
 
     def _metadata(self, row: Row, used: set[str], found: set[str]) -> dict[str, v.Scalar]:
         only = self.source_format.metadata

@@ -12,8 +12,9 @@ from engine.ingest.build import Builder
 from engine.ingest.formats import detect_format, existing, fitting, named
 from engine.ingest.mapping import resolve
 from engine.ingest.rows import Format, Row
-from engine.ingest.values import Notes
-from engine.types import Mapped, Preview, SourceDocument
+from engine.ingest.values import Notes, role_labels
+from engine.lenses import RESEARCH
+from engine.types import Lens, Mapped, Preview, SourceDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,17 @@ class Source:
 
 
 def open_source(
-    path: Path | str, source_format: str = "auto", mapping: Mapped | None = None
+    path: Path | str,
+    source_format: str = "auto",
+    mapping: Mapped | None = None,
+    lens: Lens = RESEARCH,
 ) -> Source:
     """Look at a path's first rows and decide how to read it.
 
     Args:
         source_format: one of ``FORMATS`` or ``auto``.
         mapping: document field -> column, on top of what is guessed.
+        lens: whose aspects the sentence roles of the source may name.
 
     Raises:
         BadInputError: nothing there, empty, or not of a kind that the format can be.
@@ -69,7 +74,7 @@ def open_source(
     columns = _columns(known, found)
     resolved = resolve(columns, known.preset, chosen)
     fixed = frozenset(chosen) | frozenset(known.preset or ())
-    builder = Builder(known, resolved, fixed)
+    builder = Builder(known, resolved, fixed, role_labels(lens))
     return Source(found, name, columns, resolved, known, builder)
 
 

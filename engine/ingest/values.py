@@ -12,6 +12,9 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from engine.lenses import RESEARCH
+from engine.types import Lens
+
 Scalar = str | int | float | bool
 
 # One character for one character, so that spans into the text stay true. Newline and tab stay;
@@ -24,21 +27,9 @@ _COMPACT_DATE = re.compile(r"([12]\d{3})\d{4}\Z")
 _DOI = re.compile(r"(?:doi:\s*)?(10\.\d{4,9}/\S+)\Z", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s+")
 
-_ROLES: dict[str, str | None] = {
-    "background": "background",
-    "objective": "background",
-    "method": "method",
-    "methods": "method",
-    "result": "result",
-    "results": "result",
-    "other": None,
-    "none": None,
-    "": None,
-    "b": "background",
-    "o": "background",
-    "m": "method",
-    "r": "result",
-}
+_NO_ROLE = ("other", "none", "")
+_SYNONYMS = {"objective": "background", "o": "background", "methods": "method", "results": "result"}
+"""Labels of published data sets, for lenses that have the aspect."""
 
 _SENTENCES = {
     "controls": "{n} documents held control characters; each was replaced by a space.",
@@ -46,7 +37,7 @@ _SENTENCES = {
     "stand_in": "{n} documents have no text of their own; their title stands in for it.",
     "years": "{n} documents have a year that could not be read; they have none now.",
     "links": "{n} documents have a link that is not a web address; it was left out.",
-    "roles": "{n} documents have sentence roles that name no aspect; those sentences have none.",
+    "roles": "{n} documents have sentence roles that name no aspect; those are not used.",
     "duplicates": "{n} documents came more than once with the same content; kept once.",
 }
 
@@ -157,14 +148,31 @@ def url(value: Any, found: set[str]) -> str | None:
     return None
 
 
-def role(value: Any, found: set[str]) -> str | None:
+Labels = Mapping[str, str | None]
+"""Label of a sentence in a source -> key of an aspect; None: known, and no aspect."""
+
+
+def role_labels(lens: Lens) -> Labels:
+    """The labels that a lens knows: keys, names and letters of its aspects, any case."""
+    keys = {aspect.key for aspect in lens.aspects}
+    labels: dict[str, str | None] = dict.fromkeys(_NO_ROLE)
+    labels |= {label: key for label, key in _SYNONYMS.items() if key in keys}
+    for name in ("letter", "name", "key"):  # the latter wins when two aspects claim a label
+        labels |= {getattr(aspect, name).lower(): aspect.key for aspect in lens.aspects}
+    return labels
+
+
+_RESEARCH_LABELS = role_labels(RESEARCH)
+
+
+def role(value: Any, found: set[str], labels: Labels = _RESEARCH_LABELS) -> str | None:
     """The aspect key of a label (``method_label``, ``M``, ``Methods`` ...), None for the rest."""
     if missing(value):
         return None
     label = str(value).strip().lower().removesuffix("_label")
-    if label not in _ROLES:
+    if label not in labels:
         found.add("roles")
-    return _ROLES.get(label)
+    return labels.get(label)
 
 
 def as_list(value: Any) -> list[Any] | None:

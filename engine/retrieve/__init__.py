@@ -8,7 +8,9 @@ from engine.retrieve.base import System
 from engine.retrieve.bm25 import Bm25System
 from engine.retrieve.dense import DenseSystem
 from engine.retrieve.hybrid import HybridSystem
+from engine.retrieve.instructed import InstructedSystem
 from engine.retrieve.late_interaction import LateInteractionSystem
+from engine.retrieve.transport import TransportSystem
 
 SYSTEMS: dict[str, System] = {
     system.name: system
@@ -18,6 +20,8 @@ SYSTEMS: dict[str, System] = {
         LateInteractionSystem(),
         HybridSystem(Bm25System(), DenseSystem()),
         AspectSystem(),
+        TransportSystem(),
+        InstructedSystem(),
     )
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -15,6 +15,10 @@ from storage.records import Condition
 
 DEPTH = 1000
 """Documents that a ranking of a large corpus holds."""
+
+
+TokenArray = NDArray[np.float16] | FloatArray
+"""Token vectors (t, p) as stored, or as encoded now."""
 
 
 class ScoredDocument(NamedTuple):
@@ -45,11 +49,16 @@ class Focus:
 
     Attributes:
         sentence_weights: (s,) over the seed's sentences, sums to 1.
-        aspect_weights: (a,) over the lens, sums to 1.
+        aspect_weights: (a,) over the lens, sums to 1: where documents should be alike.
+        avoided: (a,) 0 to 1: where likeness should count against them, however that was
+            said; zeros when nothing was.
+        strength: 0 (the wording asks for no aspect) to 1; scales steer.
     """
 
     sentence_weights: FloatArray
     aspect_weights: FloatArray
+    avoided: FloatArray
+    strength: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,12 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One query, resolved: what a system needs beside the corpus."""
+    """One query, resolved: what a system needs beside the corpus.
+
+    Attributes:
+        instructed: gives the seed's vector (d,) when it is read together with the wording in
+            force, the aspect's built-in one included; None when there is no wording.
+    """
 
     seed: Seed
     focus: Focus | None
@@ -81,6 +95,7 @@ class Request:
     steer: float = 0.0
     symmetric: bool = False
     depth: int = DEPTH
+    instructed: Callable[[], FloatArray] | None = None
 
 
 class VectorPart(NamedTuple):
@@ -89,6 +104,20 @@ class VectorPart(NamedTuple):
     column: str
     vector: FloatArray
     weight: float
+
+
+class TokenRows(NamedTuple):
+    """The tokens of one document.
+
+    Attributes:
+        vectors: (t, p) float16, unit rows.
+        roles: (t, a) float32, role probabilities of the sentence each stands in; zeros for
+            the title.
+    """
+
+    doc_id: str
+    vectors: TokenArray
+    roles: FloatArray
 
 
 class Corpus(Protocol):
@@ -107,8 +136,29 @@ class Corpus(Protocol):
         """Documents by BM25, best first; documents without a word of ``text`` are absent."""
         ...
 
-    def tokens(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
-        """Token vectors (t, p) of each document that is stored."""
+    def word_scores(self, text: str, doc_ids: Sequence[str], request: Request) -> FloatArray:
+        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
+        ...
+
+    def cosines(
+        self, doc_ids: Sequence[str], parts: Sequence[tuple[str, FloatArray]]
+    ) -> FloatArray:
+        """Cosines (n, len(parts)) of stored documents' columns with vectors."""
+        ...
+
+    def tokens(self, doc_ids: Sequence[str]) -> list[TokenRows]:
+        """Token vectors of each document that is stored, in the order asked for."""
+        ...
+
+    def remembered(self, key: str) -> dict[str, float]:
+        """Values by doc_id that were computed under ``key`` before, to be added to.
+
+        The latest keys are kept while the corpus is open.
+        """
+        ...
+
+    def sentences(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
+        """Sentence vectors (s, d) of each document that is stored, in the order asked for."""
         ...
 
 

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from engine.numeric import FloatArray
-from engine.retrieve.base import Corpus, Request, ScoredDocument, VectorPart, ordered
+from engine.retrieve.base import (
+    Corpus,
+    Request,
+    ScoredDocument,
+    TokenArray,
+    VectorPart,
+    ordered,
+)
 
 CANDIDATES = 1000
 """Documents whose tokens are scored; larger scopes are first cut to these by document vector.
@@ -21,7 +28,7 @@ SIMILARITIES = 16_000_000
 
 
 def max_similarities(
-    query: FloatArray, documents: Sequence[FloatArray], *, symmetric: bool = False
+    query: FloatArray, documents: Sequence[TokenArray], *, symmetric: bool = False
 ) -> FloatArray:
     """MaxSim of a query against documents (Khattab and Zaharia, SIGIR 2020, section 3.3).
 
@@ -43,13 +50,51 @@ def max_similarities(
         rows = [filled[i] for i in group]
         lengths = np.array([len(documents[i]) for i in rows])
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        similarities = np.concatenate([documents[i] for i in rows]) @ query.T
+        similarities = _joined(documents, rows) @ query.T
         values = np.maximum.reduceat(similarities, starts, axis=0).mean(axis=1)
         if symmetric:
             backwards = np.add.reduceat(similarities.max(axis=1), starts) / lengths
             values = (values + backwards) / 2
         scores[rows] = values
     return scores
+
+
+def aspect_similarities(
+    seed: FloatArray,
+    seed_weights: FloatArray,
+    documents: Sequence[TokenArray],
+    document_weights: Sequence[FloatArray],
+) -> FloatArray:
+    """How well a document's tokens of an aspect are matched by the seed's tokens of it.
+
+    The weighted mean, over the document's tokens, of the best cosine among the seed's
+    tokens, each cosine times the weight of the seed's token.
+
+    Args:
+        seed: (q, p) unit rows.  seed_weights: (q,) 0 to 1.
+        documents: (t_i, p) unit rows each.  document_weights: (t_i,) 0 to 1 each.
+
+    Returns:
+        (len(documents),), 0 to 1; 0 where nothing carries weight.
+    """
+    scores = np.zeros(len(documents), dtype=np.float32)
+    used = np.flatnonzero(seed_weights > 0)
+    filled = [i for i, weights in enumerate(document_weights) if weights.any()]
+    if not filled or not len(used):
+        return scores
+    weighted = (seed[used] * seed_weights[used, None]).T
+    for group in _groups([len(documents[i]) for i in filled], SIMILARITIES // len(used)):
+        rows = [filled[i] for i in group]
+        starts = np.concatenate([[0], np.cumsum([len(documents[i]) for i in rows])[:-1]])
+        best = (_joined(documents, rows) @ weighted).max(axis=1)
+        weights = np.concatenate([document_weights[i] for i in rows])
+        totals = np.add.reduceat(weights, starts)
+        scores[rows] = np.add.reduceat(weights * np.clip(best, 0, None), starts) / totals
+    return scores
+
+
+def _joined(documents: Sequence[TokenArray], rows: Sequence[int]) -> FloatArray:
+    return np.asarray(np.concatenate([documents[i] for i in rows]), dtype=np.float32)
 
 
 def _groups(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
@@ -76,13 +121,12 @@ class LateInteractionSystem:
         candidates = corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
         scored: list[ScoredDocument] = []
         for chunk in _chunks([c.doc_id for c in candidates[:CANDIDATES]]):
-            tokens = corpus.tokens(chunk)
-            values = max_similarities(
-                request.seed.tokens, [t for _, t in tokens], symmetric=request.symmetric
-            )
+            rows = corpus.tokens(chunk)
+            tokens = [row.vectors for row in rows]
+            values = max_similarities(request.seed.tokens, tokens, symmetric=request.symmetric)
             scored += [
-                ScoredDocument(doc_id, float(value))
-                for (doc_id, _), value in zip(tokens, values, strict=True)
+                ScoredDocument(row.doc_id, float(value))
+                for row, value in zip(rows, values, strict=True)
             ]
         return ordered(scored)
 

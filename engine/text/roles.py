@@ -1,9 +1,11 @@
 """Sentence roles for corpora that come without labels.
 
-A multinomial logistic regression over word uni- and bigrams and the sentence's position,
-after the sequential sentence classification literature (Cohan et al. 2019). It needs no
-encoder, so it serves every model. Weights: ``assets/roles/classifier.json``, made by
-``benchmarks/fit_roles.py`` from abstracts written for this project.
+A multinomial logistic regression over the words and word pairs of a sentence and of its
+two neighbours and the sentence's position, after the sequential sentence classification
+literature (Cohan et al. 2019), followed by a linear chain (Lafferty et al. 2001) over the
+roles of the whole document. It needs no encoder, so it serves every model. Weights:
+``assets/roles/classifier.json``, made by ``benchmarks/fit_roles.py`` from abstracts
+written for this project.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -24,11 +25,12 @@ from engine.config import ASSETS
 FloatArray = NDArray[np.float64]
 WEIGHTS = ASSETS / "roles" / "classifier.json"
 _WORD = re.compile(r"\w+|%")
+_DIGITS = re.compile(r"\d+")
 
 
 def ngrams(sentence: str) -> list[str]:
     """Lower-cased words and word pairs; digits become ``0`` so that figures look alike."""
-    words = [re.sub(r"\d+", "0", w) for w in _WORD.findall(sentence.lower())]
+    words = _WORD.findall(_DIGITS.sub("0", sentence.lower()))
     return words + [f"{a} {b}" for a, b in pairwise(words)]
 
 
@@ -47,6 +49,35 @@ def position_features(index: int, count: int) -> list[float]:
     ]
 
 
+@functools.lru_cache(maxsize=256)
+def _positions(count: int) -> FloatArray:
+    """Position features (count, features) of a document; documents repeat their lengths."""
+    return np.array([position_features(i, count) for i in range(count)])
+
+
+def chain_marginals(logits: FloatArray, transitions: FloatArray) -> FloatArray:
+    """Probabilities (n, roles) of each sentence's role under a linear chain.
+
+    The forward-backward algorithm, exact, rescaled at every step so that long documents
+    do not underflow.
+
+    Args:
+        logits: (n, roles) evidence for each sentence on its own, in log units.
+        transitions: (roles, roles) log-weight of a role (column) after another (row).
+    """
+    evidence = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
+    step = np.exp(transitions)
+    before, after = evidence.copy(), np.ones_like(evidence)
+    for i in range(1, len(evidence)):
+        forward = (before[i - 1] @ step) * evidence[i]
+        before[i] = forward / forward.sum()
+    for i in range(len(evidence) - 2, -1, -1):
+        backward = step @ (after[i + 1] * evidence[i + 1])
+        after[i] = backward / backward.sum()
+    marginals = before * after
+    return np.asarray(marginals / marginals.sum(axis=1, keepdims=True))
+
+
 class RoleClassifier:
     """Predicts role probabilities, in the order of :attr:`roles`."""
 
@@ -55,9 +86,14 @@ class RoleClassifier:
         self.roles: tuple[str, ...] = tuple(data["roles"])
         self._vocabulary = {term: i for i, term in enumerate(data["terms"])}
         self._idf = np.array(data["idf"])
-        self._terms = np.array(data["term_weights"])
-        self._position = np.array(data["position_weights"])
+        # (terms, 3 * roles): what a term says about its own sentence, about the one before
+        # and about the one after, side by side for one look-up.
+        self._terms = np.ascontiguousarray(
+            np.concatenate([data["own"], data["from_next"], data["from_previous"]]).T
+        )
+        self._position = np.array(data["position_weights"]).T
         self._intercept = np.array(data["intercept"])
+        self._transitions = np.array(data["transitions"])
 
     def predict(self, sentences: Sequence[str]) -> FloatArray:
         """Probabilities (len(sentences), len(roles)); rows sum to 1.
@@ -65,19 +101,35 @@ class RoleClassifier:
         Args:
             sentences: all sentences of one document, in order.
         """
-        rows = [self._logits(s, i, len(sentences)) for i, s in enumerate(sentences)]
-        logits = np.array(rows).reshape(len(sentences), len(self.roles))
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        count, roles = len(sentences), len(self.roles)
+        if not count:
+            return np.zeros((0, roles))
+        votes = self._votes(sentences)
+        logits = self._intercept + _positions(count) @ self._position + votes[:, :roles]
+        logits[:-1] += votes[1:, roles : 2 * roles]
+        logits[1:] += votes[:-1, 2 * roles :]
+        return chain_marginals(logits, self._transitions)
 
-    def _logits(self, sentence: str, index: int, count: int) -> FloatArray:
-        counts = Counter(t for t in ngrams(sentence) if t in self._vocabulary)
-        at = np.array([self._vocabulary[t] for t in counts], dtype=np.int64)
-        logits = self._intercept + self._position @ np.array(position_features(index, count))
-        if len(at):
-            tfidf = (1 + np.log(np.array(list(counts.values())))) * self._idf[at]
-            logits = logits + self._terms[:, at] @ (tfidf / np.linalg.norm(tfidf))
-        return np.asarray(logits)
+    def _votes(self, sentences: Sequence[str]) -> FloatArray:
+        """Weighted terms (n, 3 * roles) of each sentence; zero where it has no known term."""
+        size, look_up = len(self._vocabulary), self._vocabulary.get
+        keys = [
+            row * size + term
+            for row, sentence in enumerate(sentences)
+            for term in map(look_up, ngrams(sentence))
+            if term is not None
+        ]
+        votes = np.zeros((len(sentences), self._terms.shape[1]))
+        if not keys:
+            return votes
+        distinct, counts = np.unique(np.array(keys, dtype=np.int64), return_counts=True)
+        rows, terms = np.divmod(distinct, size)
+        tfidf = (1 + np.log(counts)) * self._idf[terms]
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        norms = np.sqrt(np.add.reduceat(tfidf**2, starts))
+        sums = np.add.reduceat(self._terms[terms] * tfidf[:, None], starts, axis=0)
+        votes[rows[starts]] = sums / norms[:, None]
+        return votes
 
 
 @functools.lru_cache(maxsize=1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,17 @@ import pytest
 from engine.collections import Collection, read_collection
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate import Evaluation, evaluate, write_run
+from engine.evaluate import evaluate, fitted_run, sampled
 from engine.explorer import Explorer
+from engine.measuring import system_scores
 from engine.metrics import CSFCUBE_NDCG, P_MRR
-from engine.reports import evaluation_report
+from engine.reports import evaluation_from_report, evaluation_report
 from engine.retrieve import SYSTEMS
+from engine.retrieve.base import ScoredDocument, Seed
+from engine.runs import write_run
+from engine.searching import Searcher
+from engine.trec import read_qrels, read_run
+from engine.types import Evaluation, Query
 from tests.support import make_explorer, write_jsonl
 
 MEASURES = {"nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", CSFCUBE_NDCG, P_MRR}
@@ -56,15 +64,20 @@ def reduced(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pooled(
-    reduced: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Collection, Evaluation]:
-    """All systems on the reduced CSFCube."""
-    explorer = make_explorer(tmp_path_factory.mktemp("csfcube-home"))
-    collection = read_collection(reduced)
-    name = explorer.library.import_collection(collection)
+def csfcube_home(reduced: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the reduced CSFCube indexed under its own name."""
+    home = tmp_path_factory.mktemp("csfcube-home")
+    name = make_explorer(home).library.import_collection(read_collection(reduced))
     assert name == "csfcube-reduced"
-    return collection, evaluate(explorer.searcher(name), collection, list(SYSTEMS))
+    return home
+
+
+@pytest.fixture(scope="module")
+def pooled(csfcube_home: Path, reduced: Path) -> tuple[Collection, Evaluation]:
+    """All systems on the reduced CSFCube."""
+    collection = read_collection(reduced)
+    searcher = make_explorer(csfcube_home).searcher("csfcube-reduced")
+    return collection, evaluate(searcher, collection, list(SYSTEMS))
 
 
 def lines(path: Path) -> Iterator[list[str]]:
@@ -84,17 +97,21 @@ def written(found: Evaluation, system: str, folder: Path) -> Path:
 def check_report(report: dict[str, Any], topics: int) -> None:
     assert set(report) == {
         *("collection", "corpus", "queries", "systems", "unjudged_in_top_k", "significance"),
-        "missing_documents",
+        *("missing_documents", "judged", "sample", "notes"),
     }
     assert report["queries"] == topics
     assert set(report["systems"]) == set(report["unjudged_in_top_k"]) == set(SYSTEMS)
     for system in report["systems"].values():
-        keys = {"metrics", "by_aspect", "per_query", "seconds", "llm"}
+        keys = {"metrics", "by_aspect", "per_query", "seconds", "llm", "confidence"}
         assert keys <= set(system)
         assert set(system["metrics"]) == MEASURES
         assert all(
             v is None or (-1 if m == P_MRR else 0) <= v <= 1 for m, v in system["metrics"].items()
         ), "fractions, not percentages"
+        assert set(system["confidence"]) == MEASURES
+        for measure, bounds in system["confidence"].items():
+            mean = system["metrics"][measure]
+            assert bounds is None or bounds[0] - 1e-9 <= mean <= bounds[1] + 1e-9
         assert len(system["per_query"]) == topics
         for row in system["per_query"]:
             assert set(row) == {"query_id", "aspect", *MEASURES}
@@ -130,12 +147,14 @@ def test_the_report_on_csfcube_has_its_agreed_shape(
 # Obedience
 
 
-def test_on_the_demo_only_aspect_obeys(demo: Evaluation) -> None:
+def test_on_the_demo_only_what_reads_the_aspect_obeys(demo: Evaluation) -> None:
     values = {name: s.metrics[P_MRR] for name, s in demo.systems.items()}
-    aspect = values.pop("aspect")
+    aspect = values["aspect"]
     assert aspect is not None
     assert aspect > 0.1
-    assert set(values.values()) == {0.0}, "the same ranking for every aspect"
+    blind = {name for name, system in SYSTEMS.items() if not system.reads_aspect}
+    assert {"bm25", "dense"} <= blind
+    assert {values[name] for name in blind} == {0.0}, "the same ranking for every aspect"
     ndcg = {name: s.metrics["nDCG@20"] for name, s in demo.systems.items()}
     assert ndcg["aspect"] == max(ndcg.values())  # type: ignore[type-var]
 
@@ -255,3 +274,187 @@ def test_a_collection_of_pasted_questions_is_evaluated_too(small: Explorer, tmp_
         assert scores.by_aspect == {}
     # One of twenty is judged: what is not listed was not judged.
     assert found.unjudged_in_top_k["dense"] == pytest.approx(0.95)
+
+
+# What an evaluation costs, and parts of one
+
+
+@dataclass(frozen=True)
+class CountingSearcher(Searcher):
+    """Remembers the queries that were ranked."""
+
+    ranked: list[Query] = field(default_factory=list)
+
+    def rank(
+        self, query: Query, seed: Seed, pool: Sequence[str] | None = None
+    ) -> list[ScoredDocument]:
+        self.ranked.append(query)
+        return super().rank(query, seed, pool)
+
+
+def test_a_system_that_ignores_the_aspect_ranks_once_per_seed(explorer: Explorer) -> None:
+    collection = read_collection(DEMO)
+    few = replace(collection, topics=collection.topics[:12])
+    plain = explorer.searcher("demo")
+    searcher = CountingSearcher(plain.corpus, plain.encoder, plain.lens_words)
+    evaluate(searcher, few, ["dense", "aspect"])
+    asked = Counter(query.system for query in searcher.ranked)
+    assert asked == {"dense": 4, "aspect": 12}
+
+
+def test_a_sample_is_the_same_every_time_and_grows_without_losing_anything() -> None:
+    topics = read_collection(DEMO).topics
+    five = sampled(topics, 5)
+    assert len({t.seed for t in five}) == 5
+    assert len(five) == 15, "all aspects of a seed stay together"
+    assert set(five) == set(sampled(topics[::-1], 5)) < set(sampled(topics, 8))
+    assert sampled(topics, 10_000) == topics
+    with pytest.raises(BadInputError, match="at least 1"):
+        sampled(topics, 0)
+
+
+def test_a_sample_is_reported(explorer: Explorer) -> None:
+    found = evaluate(explorer.searcher("demo"), read_collection(DEMO), ["dense"], sample=2)
+    assert evaluation_report(found)["sample"] == {"seeds": 2, "of": 360}
+    assert found.queries == found.judged.queries == 6
+
+
+def test_a_report_can_be_read_back(demo: Evaluation) -> None:
+    report = evaluation_report(demo)
+    assert evaluation_report(evaluation_from_report(json.loads(json.dumps(report)))) == report
+
+
+# People
+
+
+def test_annotators_own_grades_are_read_beside_the_adjudicated_ones(reduced: Path) -> None:
+    collection = read_collection(reduced)
+    assert set(collection.annotators) >= {"ann1", "ann2"}
+    graded = collection.annotators["ann2"]["6431039_result"]
+    assert set(graded) <= set(collection.qrels["6431039_result"])
+    assert set(graded.values()) <= {0, 1, 2, 3}, "where they gave none, there is none"
+
+
+def test_people_agree_with_the_adjudicated_grades_more_than_systems(
+    csfcube_home: Path, reduced: Path
+) -> None:
+    collection = read_collection(reduced)
+    searcher = make_explorer(csfcube_home).searcher("csfcube-reduced")
+    found = evaluate(searcher, collection, ["dense", "aspect"], human=True)
+    human = found.systems["human"]
+    assert human.kind == "human"
+    assert human.metrics.keys() == found.systems["dense"].metrics.keys()
+    relevance = {name: s.metrics["nDCG@20"] for name, s in found.systems.items()}
+    assert relevance["human"] == max(relevance.values())  # type: ignore[type-var]
+    assert human.metrics[P_MRR] is not None
+    assert len(human.annotators) >= 2
+    for topic in collection.topics:
+        own = [m for a, m in found.rankings.items() if a.startswith("human-")]
+        pools = [r.doc_ids for run in own for r in run if r.query_id == topic.query_id]
+        assert len(pools) == 2, "every query was graded by two people"
+        assert all(sorted(pool) == sorted(topic.pool or ()) for pool in pools)
+    pairs = {name for row in found.significance for name in row["systems"]}
+    assert pairs == {"dense", "aspect"}, "people are a ceiling, not a competitor"
+
+
+def test_people_cannot_be_measured_where_nobody_kept_their_grades(explorer: Explorer) -> None:
+    with pytest.raises(BadInputError, match=r"'demo' has no grades of single annotators.*--human"):
+        evaluate(explorer.searcher("demo"), read_collection(DEMO), ["dense"], human=True)
+
+
+# Judgments and runs as files
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("q 0 d 1\nq 0 d\n", r"line 2: 3 columns"),
+        ("q 0 d one\n", r"line 1: the grade 'one' is not a whole number"),
+        ("q 0 d 1.5\n", r"line 1: the grade '1.5' is not a whole number"),
+        ("\nq 0 d -1\n", r"line 2: the grade -1 is out of range.*0 to 3"),
+        ("q 0 d 4\n", r"line 1: the grade 4 is out of range"),
+        ("q 0 d 1\nq 0 e 1\nq 0 d 2\n", r"lines 1 and 3: document 'd' has grade 1 and grade 2"),
+        ("\n\n", "no judgments"),
+    ],
+)
+def test_judgments_that_cannot_be_used_are_refused_with_their_line(text: str, says: str) -> None:
+    with pytest.raises(BadInputError, match=f"my.qrels.*{says}"):
+        read_qrels(text, "my.qrels", most=3)
+
+
+def test_judgments_with_more_grades_or_repeats_are_read() -> None:
+    found = read_qrels("q 0 d 7\nq 0 d 7\nr 0 d 0", "my.qrels")
+    assert found.qrels == {"q": {"d": 7}, "r": {"d": 0}}
+    assert found.warnings == (
+        "my.qrels: 1 line repeats a judgment with the same grade (first: line 2).",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("q Q0 d 1 0.5 me\nq Q0 e 2 0.4\n", "line 2: 5 columns"),
+        ("q Q0 d 1 high me\n", "line 1: the score 'high' is not a number"),
+        ("q Q0 d 1 nan me\n", "line 1: the score 'nan' is not a number"),
+        ("q Q0 d first 1 me\n", "line 1: the rank 'first' is not a number"),
+        ("q Q0 d 1 2 me\n\nq Q0 d 2 1 me\n", "lines 1 and 3: document 'd' stands twice"),
+        ("", "has no lines"),
+    ],
+)
+def test_a_run_that_cannot_be_used_is_refused_with_its_line(text: str, says: str) -> None:
+    with pytest.raises(BadInputError, match=f"my.run.*{says}"):
+        read_run(text, "my.run")
+
+
+def test_a_run_is_ordered_by_its_scores_as_trec_eval_does() -> None:
+    run = read_run("q Q0 a 1 1 me\nq Q0 b 2 2 me\nq Q0 c 3 1 me", "my.run")
+    assert run.tag == "me"
+    assert run.rankings[0].doc_ids == ("b", "c", "a")
+
+
+def test_queries_that_a_run_lacks_count_as_zero_and_are_said(demo: Evaluation) -> None:
+    collection = read_collection(DEMO)
+    topics = collection.topics[:12]
+    given = {r.query_id: r for r in demo.rankings["aspect"][:3]}
+    run = fitted_run(given, "mine", topics)
+    assert run.notes == ("9 of 12 queries are missing and count as 0.",)
+    scores = system_scores(collection, topics, run.rankings, kind="run")
+    full = demo.systems["aspect"].per_query
+    assert [q["nDCG@20"] for q in scores.per_query] == [
+        *(q["nDCG@20"] for q in full[:3]),
+        *[0.0] * 9,
+    ]
+    with pytest.raises(BadInputError, match="none of the 12 queries"):
+        fitted_run({"other": given[topics[0].query_id]}, "mine", topics)
+
+
+def test_one_aspect_leaves_obedience_undefined_and_says_so(explorer: Explorer) -> None:
+    collection = read_collection(DEMO)
+    method = tuple(t for t in collection.topics[:12] if t.aspect == "method")
+    found = evaluate(explorer.searcher("demo"), replace(collection, topics=method), ["aspect"])
+    assert found.systems["aspect"].metrics[P_MRR] is None
+    assert found.systems["aspect"].confidence[P_MRR] is None
+    assert found.notes == ("p-MRR is undefined here, not 0: no seed is judged for two aspects.",)
+
+
+def test_an_aspect_that_the_corpus_lacks_is_refused(explorer: Explorer) -> None:
+    collection = read_collection(DEMO)
+    strange = (replace(collection.topics[0], aspect="plot"),)
+    with pytest.raises(BadInputError, match=r"aspect 'plot'.*'demo'.*background, method, result"):
+        evaluate(explorer.searcher("demo"), replace(collection, topics=strange), ["dense"])
+
+
+@pytest.mark.parametrize("value", [4, -1, "x"])
+def test_a_grade_that_csfcube_does_not_have_is_refused_with_its_place(
+    reduced: Path, tmp_path: Path, value: object
+) -> None:
+    folder = tmp_path / "broken"
+    shutil.copytree(reduced, folder)
+    file = folder / "test-pid2anns-csfcube-result.json"
+    judged = json.loads(file.read_text("utf-8"))
+    seed = next(iter(judged))
+    judged[seed]["relevance_adju"][2] = value
+    file.write_text(json.dumps(judged), "utf-8")
+    with pytest.raises(BadInputError, match=f"{file.name}, seed {seed}, candidate 3.*'{value}'|"
+                       f"{file.name}, seed {seed}, candidate 3.* {value} "):  # fmt: skip
+        read_collection(folder)

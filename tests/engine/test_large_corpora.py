@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import engine.corpus
-from engine.columns import facet, vector_columns
+import engine.retrieve.aspect
+import engine.retrieve.late_interaction
+from engine.columns import aspect_column, facet, vector_columns
 from engine.corpus import OpenCorpus
 from engine.encode.protocols import EncoderSpec
 from engine.index import table_schema
@@ -18,7 +22,8 @@ from engine.lenses import RESEARCH
 from engine.numeric import FloatArray, unit
 from engine.queries import parse_filter
 from engine.retrieve import find_system
-from engine.retrieve.base import Request, ScoredDocument
+from engine.retrieve.aspect import CANDIDATES, AspectSystem, focus_vector
+from engine.retrieve.base import Request, ScoredDocument, VectorPart, ordered
 from engine.searching import Searcher
 from engine.types import Query
 from storage.vectors import DocumentTable
@@ -95,25 +100,28 @@ def streamed(table: DocumentTable) -> OpenCorpus:
     return OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=0)
 
 
-def no_encoder() -> None:
+def no_model(*_: object) -> NoReturn:
     pytest.fail("a stored seed needs no model")
+
+
+def resolved(corpus: OpenCorpus, asked: Query) -> Request:
+    """The query as systems take it, to the depth that a page of a large corpus has."""
+    searcher = Searcher(corpus, no_model, no_model)
+    seed = searcher.seed(asked)
+    focus, _ = searcher.focus(asked, seed)
+    return replace(searcher.request(asked, seed, focus), depth=CANDIDATES)
 
 
 def rank(corpus: OpenCorpus, **query: object) -> list[ScoredDocument]:
     """The top twenty."""
     asked = Query("large", aspect="method", **query)  # type: ignore[arg-type]
-    searcher = Searcher(corpus, no_encoder)  # type: ignore[arg-type]
-    seed = searcher.seed(asked)
-    focus, _ = searcher.focus(asked, seed)
-    request = searcher.request(asked, seed, focus)
-    shallow = Request(seed, focus, request.scope, request.steer, depth=20)
-    return find_system(asked.system).rank(corpus, shallow)
+    return find_system(asked.system).rank(corpus, resolved(corpus, asked))[:20]
 
 
 def assert_alike(found: list[ScoredDocument], expected: list[ScoredDocument]) -> None:
     assert [s.doc_id for s in found] == [s.doc_id for s in expected]
     scores = [s.score for s in expected]
-    assert [s.score for s in found] == pytest.approx(scores, abs=1e-6)
+    assert [s.score for s in found] == pytest.approx(scores, abs=1e-5)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -144,15 +152,54 @@ def test_above_it_the_index_finds_nine_in_ten_of_the_top_twenty(
         expected, found = rank(resident, **query), rank(streamed, **query)
         assert seed not in [s.doc_id for s in found]
         assert len({s.doc_id for s in found} & {s.doc_id for s in expected}) >= 18
-        # What is found has its exact score: the index only chooses candidates.
-        exact = dict(rank_all(resident, **query))
-        assert [s.score for s in found] == pytest.approx([exact[s.doc_id] for s in found], abs=1e-6)
 
 
-def rank_all(corpus: OpenCorpus, **query: object) -> list[ScoredDocument]:
-    asked = Query("large", aspect="method", **query)  # type: ignore[arg-type]
-    searcher = Searcher(corpus, no_encoder)  # type: ignore[arg-type]
-    return searcher.rank(asked, searcher.seed(asked))
+def test_what_the_index_finds_has_its_exact_score(
+    resident: OpenCorpus, streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.corpus, "EXACT_BELOW", 100)
+    request = resolved(streamed, Query("large", seed="d0017", aspect="method"))
+    vector = request.seed.vector
+    parts = [VectorPart("vector", vector, 0.5), VectorPart(aspect_column("method"), vector, 0.5)]
+    found = streamed.by_vectors(parts, request)
+    exact = dict(resident.by_vectors(parts, replace(request, depth=COUNT)))
+    assert len(found) == CANDIDATES
+    assert [s.score for s in found] == pytest.approx([exact[s.doc_id] for s in found], abs=1e-6)
+    assert found == ordered(found)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_documents_that_are_no_candidates_follow_in_the_order_of_their_vectors(
+    resident: OpenCorpus, monkeypatch: pytest.MonkeyPatch, seed: str
+) -> None:
+    asked = Query("large", seed=seed, aspect="method")
+    request = replace(resolved(resident, asked), depth=200)
+    whole = {s.doc_id for s in AspectSystem().rank(resident, request)}
+    monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 50)
+    found = AspectSystem().rank(resident, request)
+    assert {s.doc_id for s in found} == whole
+    assert found == ordered(found)
+    by_vectors = [s.doc_id for s in resident.by_vectors(first_stage(resident, request), request)]
+    assert [s.doc_id for s in found[50:]] == by_vectors[50:]
+    assert found[50].score < found[49].score
+
+
+def first_stage(corpus: OpenCorpus, request: Request) -> list[VectorPart]:
+    """Half the document, half its aspect: what steer 0.5 asks of the vectors."""
+    assert request.focus is not None
+    aspect = focus_vector(request.seed, request.focus)
+    return [
+        VectorPart("vector", request.seed.vector, 0.5),
+        VectorPart(aspect_column("method"), aspect, 0.5),
+    ]
+
+
+def test_the_ranking_does_not_depend_on_how_candidates_are_cut_into_products(
+    resident: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = rank(resident, seed="d1234")
+    monkeypatch.setattr(engine.retrieve.late_interaction, "SIMILARITIES", 7)
+    assert_alike(rank(resident, seed="d1234"), expected)
 
 
 def test_a_small_scope_is_exact_even_there(
@@ -181,7 +228,7 @@ def test_a_judged_pool_is_ranked_whole_and_alone(
 ) -> None:
     pool = ["d0003", "d2000", "d0000", "not there"]
     for corpus in (resident, streamed):
-        searcher = Searcher(corpus, no_encoder)  # type: ignore[arg-type]
+        searcher = Searcher(corpus, no_model, no_model)
         for system in ("bm25", *SYSTEMS):
             query = Query("large", seed="d0000", aspect="method", system=system)
             found = searcher.rank(query, searcher.seed(query), pool)

@@ -5,12 +5,25 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Callable
 
+import ir_measures
 import numpy as np
 import pytest
 from scipy import stats
 
-from engine.metrics import csfcube_ndcg, holm, mean, measure_runs, p_mrr, significance
+from engine.metrics import (
+    confidence_interval,
+    csfcube_ndcg,
+    holm,
+    judged_at,
+    mean,
+    measure_runs,
+    p_mrr,
+    p_mrr_by_document,
+    ranking_by_grades,
+    significance,
+)
 from engine.types import Ranking
 
 # The measures of ir_measures
@@ -59,6 +72,36 @@ def test_a_query_without_judgments_scores_zero_rather_than_going_missing() -> No
         assert set(row.values()) == {0.0}
 
 
+def test_judged_at_is_that_of_ir_measures() -> None:
+    doc_ids, grades = ["a", "x", "b", "y", "z"], {"a": 0, "b": 2, "elsewhere": 1}
+    for k in (1, 2, 3, 4, 5, 20):
+        run = {"q": {d: -float(i) for i, d in enumerate(doc_ids)}}
+        theirs = ir_measures.calc_aggregate([ir_measures.Judged @ k], {"q": grades}, run)
+        assert judged_at(doc_ids, grades, k) == pytest.approx(theirs[ir_measures.Judged @ k])
+    assert judged_at([], grades, 20) == 0.0
+    with pytest.raises(ValueError, match="k is at least 1; it is 0"):
+        judged_at(doc_ids, grades, 0)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda ids: measured(ids, {"a": 1}),
+        lambda ids: csfcube_ndcg(ids, {"a": 1}),
+        lambda ids: judged_at(ids, {"a": 1}, 20),
+        lambda ids: p_mrr(ids, {"a": 1}, ["a", "b"], {"a": 0}),
+        lambda ids: p_mrr(["a", "b"], {"a": 1}, ids, {"a": 0}),
+        lambda ids: ranking_by_grades({"a": 1}, ids),
+    ],
+    ids=["ir_measures", "csfcube", "judged", "p-MRR here", "p-MRR there", "human"],
+)
+def test_a_document_ranked_twice_is_refused_rather_than_counted(
+    measure: Callable[[list[str]], object],
+) -> None:
+    with pytest.raises(ValueError, match="'a' is there 2 times"):
+        measure(["b", "a", "a"])
+
+
 # nDCG as CSFCube has it
 
 
@@ -92,10 +135,58 @@ def test_csfcubes_ndcg_is_that_of_the_release() -> None:
 
 
 def test_p_mrr_by_hand() -> None:
-    # a rose from 4 to 1: 1 - 1/4. b fell from 1 to 2: 1/2 - 1. Both tell; c and d do not.
-    here, there = ["a", "b", "c", "d"], ["b", "c", "d", "a"]
-    grades, other = {"a": 2, "b": 1, "c": 0, "d": 3}, {"a": 0, "b": 0, "c": 0, "d": 1}
-    assert p_mrr(here, grades, there, other) == pytest.approx((0.75 - 0.5) / 2)
+    # a: 4 there, 1 here: 1 - 1/4. b: 1 there, 2 here: 1/2 - 1. e: 5 and 5.
+    # c is not relevant here, and d is relevant for the other aspect too.
+    here, there = ["a", "b", "c", "d", "e"], ["b", "c", "d", "a", "e"]
+    grades = {"e": 1, "a": 2, "b": 1, "c": 0, "d": 3}
+    other = {"a": 0, "b": 0, "c": 0, "d": 1, "e": 0}
+    by_document = p_mrr_by_document(here, grades, there, other)
+    assert by_document == {"a": 0.75, "b": -0.5, "e": 0.0}
+    assert list(by_document) == ["a", "b", "e"], "as ranked here"
+    assert p_mrr(here, grades, there, other) == pytest.approx((0.75 - 0.5 + 0) / 3)
+
+
+def slow_p_mrr(
+    ranking: list[str], grades: dict[str, int], other_ranking: list[str], other: dict[str, int]
+) -> float | None:
+    """The definition, word by word, one document after another."""
+    total, count = 0.0, 0
+    for document in sorted(set(ranking) | set(other_ranking)):
+        if document not in ranking or document not in other_ranking:
+            continue
+        if document not in grades or grades[document] < 1:
+            continue
+        if document not in other or other[document] != 0:
+            continue
+        rank = 1 + sum(d in other_ranking for d in ranking[: ranking.index(document)])
+        other_rank = 1 + sum(d in ranking for d in other_ranking[: other_ranking.index(document)])
+        # Reciprocal ranks, as FollowIR writes it: the ratio of what the two ranks are worth.
+        worth, other_worth = 1 / rank, 1 / other_rank
+        total += worth / other_worth - 1 if worth < other_worth else 1 - other_worth / worth
+        count += 1
+    return total / count if count else None
+
+
+def test_p_mrr_is_its_definition_over_unequal_pools_and_missing_grades() -> None:
+    chance = random.Random(7)  # noqa: S311 - not for secrets
+    ids = [f"d{i}" for i in range(60)]
+    defined = 0
+    for _ in range(200):
+        here = chance.sample(ids, chance.randint(0, 60))
+        there = chance.sample(ids, chance.randint(0, 60))
+        grades = {d: chance.randint(0, 3) for d in chance.sample(ids, 40)}
+        other = {d: chance.randint(0, 1) for d in chance.sample(ids, 40)}
+        expected, found = slow_p_mrr(here, grades, there, other), p_mrr(here, grades, there, other)
+        assert found == (None if expected is None else pytest.approx(expected))
+        defined += found is not None
+    assert defined > 100
+
+
+def test_a_ranking_that_ignores_the_aspect_obeys_exactly_zero() -> None:
+    ids = [f"d{i}" for i in range(1000)]
+    grades, other = dict.fromkeys(ids, 2), dict.fromkeys(ids, 0)
+    assert p_mrr(ids, grades, ids, other) == 0.0
+    assert set(p_mrr_by_document(ids, grades, ids, other).values()) == {0.0}
 
 
 def test_p_mrr_is_positive_when_obeying_and_negative_the_other_way() -> None:
@@ -116,7 +207,7 @@ def test_exchanging_the_rankings_changes_only_the_sign() -> None:
         value = p_mrr(one, grades, two, other)
         assert value is not None
         assert -1 <= value <= 1
-        assert p_mrr(two, grades, one, other) == pytest.approx(-value)
+        assert p_mrr(two, grades, one, other) == -value
 
 
 def test_p_mrr_counts_ranks_among_what_both_pools_hold() -> None:
@@ -133,7 +224,8 @@ def test_p_mrr_counts_ranks_among_what_both_pools_hold() -> None:
         ({}, {"a": 0}),
         ({"a": 0}, {"a": 0}),
         ({"a": 3}, {"a": 1}),  # relevant for both
-        ({"gone": 3}, {"gone": 0}),
+        ({"gone": 3}, {"gone": 0}),  # in neither ranking
+        ({"a": -1}, {"a": 0}),
     ],
     ids=str,
 )
@@ -141,6 +233,32 @@ def test_p_mrr_is_undefined_when_no_document_tells(
     grades: dict[str, int], other: dict[str, int]
 ) -> None:
     assert p_mrr(["a", "b"], grades, ["b", "a"], other) is None
+    assert p_mrr_by_document(["a", "b"], grades, ["b", "a"], other) == {}
+
+
+def test_p_mrr_is_undefined_when_the_pools_share_nothing() -> None:
+    grades, other = {"a": 1, "b": 1}, {"a": 0, "b": 0}
+    for here, there in ((["a"], ["b"]), ([], ["a"]), (["a"], []), ([], [])):
+        assert p_mrr(here, grades, there, other) is None
+
+
+# The human ceiling
+
+
+def test_an_annotators_ranking_is_by_grade_and_ties_are_the_tie_breakers() -> None:
+    pool = ["e", "d", "c", "b", "a", "unjudged"]
+    grades = {"a": 3, "b": 1, "c": 3, "d": 0, "e": 0, "outside": 3}
+    assert ranking_by_grades(grades, pool) == ["c", "a", "b", "e", "d", "unjudged"]
+    assert ranking_by_grades({}, pool) == pool
+    assert ranking_by_grades(grades, []) == []
+
+
+def test_an_annotator_reaches_the_ideal_by_their_own_grades() -> None:
+    chance = random.Random(8)  # noqa: S311 - not for secrets
+    grades = {f"d{i}": chance.randint(0, 3) for i in range(50)}
+    ranking = ranking_by_grades(grades, chance.sample(sorted(grades), 50))
+    assert csfcube_ndcg(ranking, grades) == 1.0
+    assert measured(ranking, grades)["nDCG@20"] == pytest.approx(1.0)
 
 
 def test_a_mean_is_over_what_is_defined() -> None:
@@ -148,6 +266,43 @@ def test_a_mean_is_over_what_is_defined() -> None:
     assert mean([0.0]) == 0.0
     assert mean([None]) is None
     assert mean([]) is None
+
+
+# Confidence intervals
+
+
+def test_an_interval_holds_the_mean_and_is_about_as_wide_as_the_t_interval() -> None:
+    values = np.random.default_rng(3).normal(0.6, 0.2, size=200)
+    low, high = confidence_interval(list(values)) or (math.nan, math.nan)
+    assert low < values.mean() < high
+    t = stats.t.interval(0.95, df=199, loc=values.mean(), scale=stats.sem(values))
+    assert (low, high) == (pytest.approx(t[0], abs=0.004), pytest.approx(t[1], abs=0.004))
+
+
+def test_an_interval_is_the_same_every_time_and_wider_when_it_is_to_be_surer() -> None:
+    values = [0.1, 0.9, 0.4, None, 0.35, 0.8, 0.2, 0.75, None, 0.6]
+    assert confidence_interval(values) == confidence_interval(values)
+    assert confidence_interval(values) == confidence_interval([v for v in values if v is not None])
+    narrow, wide = confidence_interval(values, 0.5), confidence_interval(values, 0.99)
+    assert narrow is not None
+    assert wide is not None
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+def test_an_interval_of_skewed_values_leans_to_the_longer_tail() -> None:
+    """What the correction is for: most queries at 0, few high."""
+    values = [0.0] * 17 + [0.5, 0.9, 1.0]
+    low, high = confidence_interval(values) or (math.nan, math.nan)
+    assert high - 0.12 > 0.12 - low > 0
+
+
+def test_an_interval_of_equal_values_is_that_value_and_of_less_than_two_none() -> None:
+    assert confidence_interval([0.25] * 5) == (0.25, 0.25)
+    assert confidence_interval([0.0, None, 0.0]) == (0.0, 0.0)
+    for values in ([], [None], [0.5], [0.5, None]):
+        assert confidence_interval(values) is None
+    with pytest.raises(ValueError, match="it is 95"):
+        confidence_interval([0.1, 0.2], level=95)
 
 
 # Significance
@@ -185,6 +340,44 @@ def test_significance_is_that_of_the_textbook() -> None:
         assert row["randomisation_p"] == pytest.approx(extreme / 256)
     for name in ("t_test_p", "randomisation_p"):
         assert [r[f"{name}_holm"] for r in rows] == holm([float(r[name]) for r in rows])  # type: ignore[arg-type]
+
+
+def test_significance_by_hand() -> None:
+    # Differences .1, .2, .3: mean .2, deviation .1, t = .2 / (.1 / sqrt(3)) = 3.4641 with two
+    # degrees of freedom, of which the two-sided p is 1 - t / sqrt(t * t + 2) = .0742.
+    # Of the 8 signs, +++ and --- reach a mean of .2: p = 2/8.
+    (row,) = significance({"a": [0.4, 0.6, 0.8], "b": [0.3, 0.4, 0.5]}, "p-MRR")
+    assert row["queries"] == 3
+    assert row["difference"] == pytest.approx(0.2)
+    assert row["t_test_p"] == pytest.approx(1 - math.sqrt(12) / math.sqrt(14))
+    assert row["randomisation_p"] == pytest.approx(0.25)
+
+
+def test_undefined_values_leave_their_query_out_of_the_pair() -> None:
+    a, b = [0.4, None, 0.6, 0.8, 0.1], [0.3, 0.9, 0.4, 0.5, None]
+    (row,) = significance({"a": a, "b": b}, "p-MRR")
+    (expected,) = significance({"a": [0.4, 0.6, 0.8], "b": [0.3, 0.4, 0.5]}, "p-MRR")
+    assert row == expected
+    assert row["queries"] == 3
+
+
+def test_a_pair_without_two_common_queries_is_left_out_of_the_correction_too() -> None:
+    scores = {"a": [0.1, 0.5, 0.4], "b": [0.2, 0.9, 0.6], "undefined": [None, None, 0.5]}
+    (row,) = significance(scores, "p-MRR")
+    assert row["systems"] == ["a", "b"]
+    assert row["t_test_p_holm"] == row["t_test_p"]
+
+
+def test_systems_on_different_queries_are_not_compared() -> None:
+    with pytest.raises(ValueError, match="one has 2 values, the other 3"):
+        significance({"a": [0.1, 0.2], "b": [0.1, 0.2, 0.3]}, "RR")
+
+
+def test_rounding_is_no_difference() -> None:
+    """The same p-MRR summed in another order must not become significant."""
+    (row,) = significance({"a": [0.3] * 9, "b": [0.1 + 0.2] * 9}, "p-MRR")
+    assert 0.1 + 0.2 != 0.3
+    assert (row["t_test_p"], row["randomisation_p"]) == (1.0, 1.0)
 
 
 def test_many_queries_are_sampled_the_same_way_every_time() -> None:

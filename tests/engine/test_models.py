@@ -77,8 +77,72 @@ def test_a_pooling_that_we_cannot_do_is_refused_by_name(tiny_model: Path, tmp_pa
 
     modules = [models.Transformer(str(tiny_model)), models.Pooling(32, "max")]
     SentenceTransformer(modules=modules, device="cpu").save(str(tmp_path / "max"))
-    with pytest.raises(ModelMissingError, match=r"'max' is not one of mean, cls, lasttoken"):
+    with pytest.raises(ModelMissingError, match=r"'max' is not one of mean, weightedmean, cls, "):
         load_encoder(str(tmp_path / "max"))
+
+
+def test_a_models_own_prompts_stand_before_documents_and_queries(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    prompts = {"query": "Instruct: Answer.\nQuery: ", "document": "passage: "}
+    SentenceTransformer(str(tiny_model), device="cpu", prompts=prompts).save(str(tmp_path))
+    text = "Honey bee colonies collapse in winter."
+    theirs = SentenceTransformer(str(tiny_model), device="cpu")
+    encoder = load_encoder(str(tmp_path))
+    found = [
+        encoder.encode([Passage("", text, ())])[0].vector,
+        encoder.encode_query(Passage("", text, ()), ""),
+        encoder.encode_query(Passage("", text, ()), "Find bees."),
+    ]
+    before = ["passage: ", prompts["query"], "Instruct: Find bees.\nQuery: "]
+    for vector, prompt in zip(found, before, strict=True):
+        assert float(vector @ theirs.encode([prompt + text])[0]) >= 0.999
+
+
+def test_a_prompt_that_the_model_leaves_out_of_its_mean_is_left_out(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    from sentence_transformers import SentenceTransformer, models
+
+    transformer = models.Transformer(str(tiny_model), max_seq_length=64)
+    modules = [transformer, models.Pooling(32, "weightedmean", include_prompt=False)]
+    prompts = {"document": "passage: "}
+    model = SentenceTransformer(modules=modules, device="cpu", prompts=prompts)
+    model.save(str(tmp_path))
+    text = "Honey bee colonies collapse in winter."
+    theirs = model.encode_document([text], normalize_embeddings=True)[0]
+    ours = load_encoder(str(tmp_path)).encode([Passage("", text, ())])[0]
+    assert float(ours.vector @ theirs) >= 0.999
+
+
+def test_everything_that_shapes_a_vector_is_in_the_fingerprint(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    from sentence_transformers import SentenceTransformer, models
+
+    def saved(name: str, pooling: str, bias: float, prompt: str, length: int = 64) -> str:
+        transformer = models.Transformer(str(tiny_model), max_seq_length=length)
+        dense = models.Dense(32, 8)
+        dense.linear.weight.data.fill_(0.1)
+        dense.linear.bias.data.fill_(bias)
+        modules = [transformer, models.Pooling(32, pooling), dense]
+        prompts = {"document": prompt}
+        SentenceTransformer(modules=modules, device="cpu", prompts=prompts).save(
+            str(tmp_path / name)
+        )
+        return load_encoder(str(tmp_path / name)).spec.fingerprint
+
+    same = [saved("a", "mean", 0.0, "text: "), saved("b", "mean", 0.0, "text: ")]
+    others = [
+        saved("pooling", "cls", 0.0, "text: "),
+        saved("head", "mean", 0.1, "text: "),
+        saved("prompt", "mean", 0.0, "words: "),
+        saved("window", "mean", 0.0, "text: ", length=32),
+    ]
+    assert same[0] == same[1]
+    assert len({*same, *others}) == 5
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.columns import aspect_column
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.numeric import unit
 from engine.queries import parse_filter
 from engine.retrieve import SYSTEMS, find_system
+from engine.retrieve.aspect import find_signals
 from engine.retrieve.base import Corpus, Request, ScoredDocument
 from engine.retrieve.bm25 import MOST_WORDS, query_words
 from engine.retrieve.hybrid import HybridSystem
@@ -117,6 +117,19 @@ def test_a_value_is_compared_as_a_whole_and_is_never_code(
     assert sorted(found) == sorted(wanted)
 
 
+@every_system
+def test_a_scope_of_one_document_is_ranked(small: Explorer, system: str) -> None:
+    (found,) = ranked(
+        small,
+        seed="bees-network",
+        aspect="method",
+        system=system,
+        filters=(parse_filter("year=2021"),),
+    )
+    assert found.doc_id == "bees-network-again"
+    assert np.isfinite(found.score)
+
+
 def test_filters_are_met_all_at_once(small: Explorer) -> None:
     filters = (parse_filter("venue=Parva"), parse_filter("author=Ada Quill"))
     found = ids(small, seed="plain", system="dense", filters=filters)
@@ -217,23 +230,22 @@ def test_hybrid_fuses_bm25_and_dense(small: Explorer) -> None:
     assert dict(found) == pytest.approx(expected)
 
 
-def test_at_steer_0_and_without_an_aspect_aspect_is_dense(small: Explorer) -> None:
-    dense = ranked(small, seed="bees-network", system="dense")
-    assert ranked(small, seed="bees-network", aspect="method", steer=0.0) == dense
-    assert ranked(small, seed="bees-network", steer=1.0) == dense
+def test_at_steer_0_the_aspect_makes_no_difference(small: Explorer) -> None:
+    whole = ranked(small, seed="bees-network", steer=1.0)
+    for aspect in ("background", "method", "result"):
+        assert ranked(small, seed="bees-network", aspect=aspect, steer=0.0) == whole
 
 
-def test_at_steer_1_the_score_is_the_cosine_of_the_aspects_alone(small: Explorer) -> None:
-    corpus = small.library.open("small")
-    stored = corpus.table.rows(corpus.doc_ids, [aspect_column("method")])
-    vectors = np.array(stored[aspect_column("method")].to_pylist(), dtype=np.float32)
-    seed = corpus.seed("bees-network")
-    expected = vectors @ seed.sentences[1] / np.linalg.norm(seed.sentences[1])
-    found = dict(ranked(small, seed="bees-network", aspect="method", steer=1.0))
-    for doc_id, value in zip(stored["doc_id"].to_pylist(), expected, strict=True):
-        if doc_id != "bees-network":
-            assert found[doc_id] == pytest.approx(value, abs=1e-3)
-    assert found["no-method"] == 0.0, "what says nothing of the aspect earns nothing"
+def test_at_steer_1_what_says_nothing_of_the_aspect_earns_nothing(small: Explorer) -> None:
+    searcher = small.searcher("small")
+    query = Query("small", seed="bees-network", aspect="method", steer=1.0)
+    seed = searcher.seed(query)
+    request = searcher.request(query, seed, searcher.focus(query, seed)[0])
+    signals = find_signals(searcher.corpus, request, ["no-method", "bees-survey", "maps-network"])
+    for name in ("aspect", "tokens", "words"):
+        nothing, other, same = signals.aspect[name].tolist()
+        assert nothing == pytest.approx(0.0, abs=1e-3)
+        assert same > max(nothing, other), "another topic, the same method"
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -252,7 +264,7 @@ def test_in_between_the_score_is_weighed_by_steer(small: Explorer) -> None:
         assert score == pytest.approx(0.7 * whole[doc_id] + 0.3 * part[doc_id], abs=1e-5)
 
 
-@pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "aspect"])
+@pytest.mark.parametrize("system", ["bm25", "dense", "late-interaction", "hybrid"])
 def test_a_system_that_does_not_read_the_aspect_says_so_and_ignores_it(
     small: Explorer, system: str
 ) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import fit_roles
-from engine.text.roles import WEIGHTS, RoleClassifier, position_features, role_classifier
+from engine.text.roles import (
+    WEIGHTS,
+    RoleClassifier,
+    chain_marginals,
+    position_features,
+    role_classifier,
+)
 
 ABSTRACT = [
     "Little is known about how bees survive the winter.",
@@ -50,10 +57,32 @@ def test_positions_are_counted_from_both_ends() -> None:
     assert last == pytest.approx([5 / 6, 25 / 36, 125 / 216, 0, 0, 1, 2 / 6, 0.3])
 
 
-def test_seven_in_ten_of_csfcubes_labels_are_found(csfcube: Path) -> None:
+def test_a_sentence_is_read_in_the_light_of_its_neighbours() -> None:
+    vague = "Three cases are considered."
+    classifier, result = role_classifier(), role_classifier().roles.index("result")
+    after = ["We outperform the baseline by 12%.", "Results show significant gains."]
+    before = ["Little is known about this problem.", "Existing methods ignore it."]
+    among_results = classifier.predict([after[0], vague, after[1]])[1, result]
+    among_background = classifier.predict([before[0], vague, before[1]])[1, result]
+    assert among_results > 2 * among_background
+
+
+def test_the_chain_gives_the_marginals_of_all_sequences_of_roles() -> None:
+    rng = np.random.default_rng(7)
+    logits, transitions = rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
+    expected = np.zeros((4, 3))
+    for sequence in product(range(3), repeat=4):
+        score = logits[range(4), sequence].sum()
+        score += sum(transitions[a, b] for a, b in pairwise(sequence))
+        expected[range(4), sequence] += np.exp(score)
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert chain_marginals(logits, transitions) == pytest.approx(expected)
+
+
+def test_three_in_four_of_csfcubes_labels_are_found(csfcube: Path) -> None:
     accuracy = fit_roles.accuracy()
     assert accuracy is not None
-    assert accuracy >= 0.70
+    assert accuracy >= 0.75
 
 
 def test_the_shipped_weights_are_what_the_shipped_abstracts_give(tmp_path: Path) -> None:
@@ -62,7 +91,10 @@ def test_the_shipped_weights_are_what_the_shipped_abstracts_give(tmp_path: Path)
     again = json.loads((tmp_path / "again.json").read_text("utf-8"))
     assert again["roles"] == shipped["roles"]
     assert again["terms"] == shipped["terms"]
-    for name in ("intercept", "position_weights", "idf", "term_weights"):
-        assert np.array(again[name]) == pytest.approx(np.array(shipped[name]), abs=1e-3)
+    for name in (
+        *("intercept", "position_weights", "transitions", "idf"),
+        *("own", "from_next", "from_previous"),
+    ):
+        assert np.array(again[name]) == pytest.approx(np.array(shipped[name]), abs=2e-3)
     refitted = RoleClassifier(tmp_path / "again.json").predict(ABSTRACT)
     assert refitted == pytest.approx(role_classifier().predict(ABSTRACT), abs=1e-3)

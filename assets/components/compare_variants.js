@@ -1,0 +1,156 @@
+// The variants as rows to edit. A field tells Python when it is left, a button at once; what
+// comes back unchanged is not redrawn, so nothing is taken from somebody who types.
+const shown = new WeakMap()
+
+const field = (label, node, cls) => {
+  const wrap = make("label", `field ${cls ?? ""}`)
+  wrap.append(make("span", "name", label), node)
+  return wrap
+}
+
+const grow = (area) => {
+  area.style.height = "auto"
+  area.style.height = `${Math.min(area.scrollHeight + 2, 220)}px`
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const root = parentElement.querySelector(".root")
+  root.classList.toggle("dark", Boolean(data.dark))
+  const before = shown.get(parentElement)
+  const same = before && before.text === JSON.stringify(data.rows)
+  if (same) {
+    before.read(data.read)
+    return
+  }
+  const rows = data.rows.map((row) => ({ ...row }))
+  const state = { text: JSON.stringify(data.rows), read: () => {} }
+  shown.set(parentElement, state)
+
+  const send = (next) => {
+    state.text = JSON.stringify(next)
+    setTriggerValue("rows", { rows: next, at: Date.now() })
+  }
+  const changed = () => send(rows)
+  // Rows that come or go are drawn when Python has named and checked them.
+  const ask = (next) => setTriggerValue("rows", { rows: next, at: Date.now() })
+
+  const readings = []
+  const list = make("div", "variants")
+  rows.forEach((row, index) => {
+    const label = `Variant ${index + 1}`
+    const node = make("fieldset", "variant")
+    node.append(make("legend", "", label))
+
+    const name = make("input", "called text")
+    name.type = "text"
+    name.value = row.name
+    name.maxLength = 80
+    name.setAttribute("aria-label", `Name of variant ${index + 1}`)
+    name.dataset.key = `name-${index}`
+    name.onchange = () => {
+      if (!name.value.trim()) {
+        name.value = row.name
+        return
+      }
+      row.name = name.value
+      changed()
+    }
+
+    const system = make("select")
+    system.setAttribute("aria-label", `System of variant ${index + 1}`)
+    system.dataset.key = `system-${index}`
+    const known = data.systems.includes(row.system) ? data.systems : [...data.systems, row.system]
+    for (const choice of known) {
+      const option = make("option", "", choice)
+      option.value = choice
+      option.selected = choice === row.system
+      system.append(option)
+    }
+
+    const copy = button("icon", "⧉", `Duplicate variant ${index + 1}`, () =>
+      ask([...rows.slice(0, index + 1), row, ...rows.slice(index + 1)]))
+    copy.disabled = rows.length >= data.most
+    copy.dataset.key = `copy-${index}`
+    const remove = button("icon", "✕", `Remove variant ${index + 1}`, () =>
+      ask(rows.filter((_, i) => i !== index)))
+    remove.disabled = rows.length < 2
+    remove.dataset.key = `remove-${index}`
+    const top = make("div", "first")
+    top.append(make("span", "number", String(index + 1)), name, system, copy, remove)
+
+    const wording = make("textarea", "wording text")
+    wording.value = row.wording
+    wording.rows = 1
+    wording.placeholder = "no instruction"
+    wording.setAttribute("aria-label", `Wording of variant ${index + 1}`)
+    wording.dataset.key = `wording-${index}`
+    wording.oninput = () => grow(wording)
+    wording.onchange = () => {
+      row.wording = wording.value
+      changed()
+    }
+    wording.onkeydown = (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) wording.blur()
+    }
+
+    const steer = make("input", "steer")
+    steer.type = "range"
+    steer.min = 0
+    steer.max = 100
+    steer.step = 5
+    steer.value = Math.round(row.steer * 100)
+    steer.dataset.key = `steer-${index}`
+    const value = make("span", "value", `${steer.value} %`)
+    steer.oninput = () => (value.textContent = `${steer.value} %`)
+    steer.onchange = () => {
+      row.steer = Number(steer.value) / 100
+      changed()
+    }
+    const steering = field("steer", steer)
+    steering.title = "How far the aspect outweighs the whole document: 0 % the whole document, 100 % the aspect only."
+    steering.append(value)
+    const showSteer = () => (steering.hidden = !data.steered.includes(row.system))
+    showSteer()
+
+    const subset = make("input")
+    subset.type = "checkbox"
+    subset.checked = row.subset
+    subset.dataset.key = `subset-${index}`
+    subset.onchange = () => {
+      row.subset = subset.checked
+      changed()
+    }
+    const cutting = make("label", "field cut")
+    cutting.title = "Leave out the seed's other sentences."
+    cutting.append(subset, make("span", "", "only the aspect's sentences"))
+
+    system.onchange = () => {
+      row.system = system.value
+      showSteer()
+      changed()
+    }
+    const last = make("div", "last")
+    last.append(steering, cutting)
+    const reading = make("div", "reading text")
+    readings.push(reading)
+    node.append(top, wording, last, reading)
+    list.append(node)
+  })
+
+  const add = button("add", "Add a wording", null, () => ask([...rows, { ...rows.at(-1), wording: "", name: "mine", subset: false }]))
+  add.dataset.key = "add"
+  add.disabled = rows.length >= data.most
+  const end = make("div", "end")
+  end.append(add, make("span", "count", `${rows.length} of at most ${data.most}`))
+  list.append(end)
+
+  state.read = (lines) => readings.forEach((node, i) => {
+    const line = lines[i] ?? ""
+    if (node.textContent !== line) node.textContent = line
+  })
+  state.read(data.read)
+  redrawn(root, focusKey(root), [list])
+  // Once it is laid out: before, a text has no height.
+  requestAnimationFrame(() => list.querySelectorAll("textarea").forEach(grow))
+}

@@ -1,0 +1,38 @@
+"""What the commands share: options, the engine opened late, names that are checked early."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.config import Settings
+from engine.errors import BadInputError
+
+if TYPE_CHECKING:
+    from engine.explorer import Explorer
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def open_explorer() -> Explorer:
+    """The engine, loaded late: ``--help`` and bad options should not wait for databases."""
+    from engine.explorer import Explorer
+
+    return Explorer(Settings())
+
+
+def system_names(text: str) -> list[str]:
+    """The systems of a comma-separated list, checked before anything is indexed."""
+    from engine.retrieve import find_system
+
+    names = list(dict.fromkeys(s.strip() for s in text.split(",") if s.strip()))
+    if not names:
+        raise BadInputError("--systems names no system.", "Write --systems bm25,dense.")
+    return [find_system(name).name for name in names]
+
+
+def check_steer(steer: float | None) -> None:
+    """Raise BadInputError for a steer that is none."""
+    if steer is not None and not 0.0 <= steer <= 1.0:
+        raise BadInputError(f"steer is {steer}.", "Give a number from 0 to 1.")

@@ -1,0 +1,172 @@
+"""Comparing wordings, as pages and the command line ask for it."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Event, Lock, Thread
+
+from engine.collections import Collection
+from engine.comparing import Comparer
+from engine.errors import BadInputError, SeedLensError
+from engine.frontier import find_frontier
+from engine.judgments import collection_of, judgments_of
+from engine.library import Library
+from engine.notebook import Notebook
+from engine.retrieve import find_system
+from engine.runs import run_lines
+from engine.searching import Searcher
+from engine.sensitivity import sensitivity
+from engine.types import (
+    Comparison,
+    Frontier,
+    MoverEvidence,
+    Query,
+    Sensitivity,
+    SensitivityJob,
+    Variant,
+)
+from engine.variants import SETS, built_in_variants
+
+log = logging.getLogger("seedlens")
+
+
+class _StoppedError(Exception):
+    """Raised inside a computation that nobody waits for any more."""
+
+
+class Comparisons:
+    """Variants of an instruction side by side. Safe to share between threads.
+
+    Args:
+        searcher: gives the search engine of a corpus by name.
+    """
+
+    def __init__(
+        self, library: Library, notebook: Notebook, searcher: Callable[[str], Searcher]
+    ) -> None:
+        self._library, self._notebook, self._searcher = library, notebook, searcher
+        self._jobs: dict[str, SensitivityJob] = {}
+        self._stop: dict[str, Event] = {}
+        self._lock = Lock()
+
+    # -- one seed --------------------------------------------------------------------------
+
+    def presets(
+        self, corpus: str, aspect: str, system: str = "aspect", steer: float = 0.5
+    ) -> tuple[Variant, ...]:
+        """The built-in wordings of an aspect: base, generic, definition, paraphrases, subset."""
+        return built_in_variants(self._library.lens(corpus), aspect, system, steer)
+
+    def compare(
+        self, corpus: str, seed: str | None, text: str | None, aspect: str,
+        variants: Sequence[Variant],
+    ) -> Comparison:  # fmt: skip
+        """Rank every variant for one seed (stored or pasted), with what differs and verdicts."""
+        return self._comparer(corpus, seed, text, aspect).compare(variants)
+
+    def evidence(
+        self, corpus: str, seed: str | None, text: str | None, aspect: str,
+        variants: Sequence[Variant], doc_id: str,
+    ) -> MoverEvidence:  # fmt: skip
+        """Why one document stands where it does under each variant."""
+        return self._comparer(corpus, seed, text, aspect).evidence(variants, doc_id)
+
+    def frontier(
+        self, corpus: str, seed: str | None, text: str | None, aspect: str, variant: Variant
+    ) -> Frontier:
+        """Relevance and obedience of one wording from steer 0 to 1."""
+        return find_frontier(self._comparer(corpus, seed, text, aspect), variant)
+
+    def runs(self, comparison: Comparison) -> str:
+        """All variants as one TREC run; the variant's name is the run's tag."""
+        query_id = f"{comparison.seed.doc_id or 'pasted-text'}_{comparison.aspect}"
+        return "".join(
+            line
+            for v in comparison.variants
+            for line in run_lines([replace(v.ranking, query_id=query_id)], v.variant.name)
+        )
+
+    def _comparer(self, corpus: str, seed: str | None, text: str | None, aspect: str) -> Comparer:
+        searcher = self._searcher(corpus)
+        judgments = {}
+        if seed is not None:
+            info = self._library.corpus(corpus)
+            judgments = judgments_of(searcher.corpus, info, self._notebook, seed)
+        return Comparer(searcher, Query(corpus, seed=seed, text=text), aspect, judgments)
+
+    # -- a whole collection ------------------------------------------------------------------
+
+    def collection(self, corpus: str) -> Collection:
+        """The test collection that a corpus came from.
+
+        Raises:
+            BadInputError: there is none.
+        """
+        found = collection_of(self._library.corpus(corpus))
+        if found is None:
+            raise BadInputError(
+                f"The corpus '{corpus}' did not come from a test collection, or that is gone.",
+                "Import a collection with judgments (CSFCube, or topics and qrels).",
+            )
+        return found
+
+    def start_sensitivity(
+        self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
+    ) -> str:
+        """Compute the table of a whole collection in the background.
+
+        Returns:
+            the id to ask :meth:`sensitivity_state` for.
+        """
+        for name in systems:
+            find_system(name)
+        collection = self.collection(corpus)
+        topics = [t for t in collection.topics if t.aspect and t.seed]
+        job = SensitivityJob(secrets.token_hex(8), corpus, 0, len(topics) * len(systems))
+        with self._lock:
+            self._jobs[job.id], self._stop[job.id] = job, Event()
+        work = (job.id, collection, tuple(systems), tuple(variants))
+        Thread(target=self._run, args=work, daemon=True, name="sensitivity").start()
+        return job.id
+
+    def sensitivity_state(self, job_id: str) -> SensitivityJob | None:
+        """How far a table is, with its result once done; None for an id that is unknown."""
+        with self._lock:
+            return self._jobs.get(job_id)
+
+    def stop_sensitivity(self, job_id: str) -> None:
+        """Give up a table that is being computed."""
+        if job_id in self._stop:
+            self._stop[job_id].set()
+
+    def _run(
+        self, job_id: str, collection: Collection, systems: Sequence[str], sets: Sequence[str]
+    ) -> None:
+        def step() -> None:
+            if self._stop[job_id].is_set():
+                raise _StoppedError
+            self._update(job_id, steps=1)
+
+        try:
+            searcher = self._searcher(self._jobs[job_id].corpus)
+            result = sensitivity(searcher, collection, systems, sets, on_query=step)
+            self._update(job_id, result=result)
+        except _StoppedError:
+            self._update(job_id, error="Stopped.")
+        except SeedLensError as error:
+            self._update(job_id, error=str(error))
+        except Exception:
+            log.exception("The sensitivity table failed")
+            self._update(job_id, error="It failed; the log in the terminal has the details.")
+
+    def _update(
+        self, job_id: str, *, steps: int = 0, result: Sensitivity | None = None, error: str = ""
+    ) -> None:
+        with self._lock:
+            job = self._jobs[job_id]
+            self._jobs[job_id] = replace(
+                job, done=job.done + steps, result=result or job.result, error=error or job.error
+            )

@@ -1,0 +1,312 @@
+"""Models of the literature by name: where they are, and how their authors use them.
+
+A key works wherever an encoder's name does: ``--encoder scincl`` loads the published model
+from the Hugging Face hub, ``--encoder scincl=/folder`` one that is on disk, both with the
+preset's prompts and pooling. A preset's hub name stands for its key.
+
+SeedLens scores by cosine. Models that were trained for the dot product or the Euclidean
+distance (``similarity``) therefore lose what the lengths of their vectors say.
+Code that a published model brings along (``remote_code``) is never run: its architecture is
+one of transformers' own, with attention in both directions where the authors have it so.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from engine.encode.prompts import NO_PROMPTS, Prompts
+from engine.errors import ModelMissingError
+
+Kind = Literal["encoder", "decoder", "pylate"]
+Pooling = Literal["mean", "weightedmean", "cls", "lasttoken"]
+Similarity = Literal["cosine", "dot", "euclidean", "maxsim"]
+
+INSTRUCT = "Instruct: {instruction}\nQuery: "
+BGE_QUERY = "Represent this sentence for searching relevant passages: "
+GRIT = Prompts(
+    document="<|embed|>\n",
+    query="<|user|>\n{instruction}\n<|embed|>\n",
+    plain_query="<|embed|>\n",
+    pooled=False,
+)
+PAPER = Prompts(separator="[SEP]")
+OWN_WINDOW = 0
+"""The window that the model's own configuration names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """How one published model is used.
+
+    Attributes:
+        model: its name on the Hugging Face hub.
+        kind: a transformer that reads both ways, one made to write (decoder), or a
+            late-interaction model of PyLate.
+        pooling: what makes a document vector of token states. A PyLate model has none of
+            its own: its document and sentence vectors are means of the token states before
+            the projection.
+        window: tokens read at once, marks included: the authors' length, at most 8192.
+        similarity: what the authors score with.
+        bidirectional: True for a decoder whose attention reads both ways.
+        end_mark: the token that ends every text, whether or not the tokenizer adds it.
+        query_model: the hub name of a second model for instructed queries, or "".
+        remote_code: the published files bring code, which SeedLens does not run.
+        licence: as published; "" where the files state none.
+        note: what differs from the publication.
+        source: where these facts stand.
+    """
+
+    key: str
+    model: str
+    kind: Kind
+    pooling: Pooling
+    window: int
+    source: str
+    prompts: Prompts = NO_PROMPTS
+    similarity: Similarity = "cosine"
+    bidirectional: bool = False
+    end_mark: str = ""
+    query_model: str = ""
+    remote_code: bool = False
+    licence: str = ""
+    note: str = ""
+
+
+_CARD = "https://huggingface.co/"
+_MTEB = "https://github.com/embeddings-benchmark/mteb, mteb/models"
+
+
+def _qwen3(size: str) -> Preset:
+    name = f"Qwen/Qwen3-Embedding-{size.upper()}"
+    return Preset(
+        key=f"qwen3-embedding-{size}",
+        model=name,
+        kind="decoder",
+        pooling="lasttoken",
+        window=8192,
+        # No space after the colon: the authors write none.
+        prompts=Prompts(query="Instruct: {instruction}\nQuery:"),
+        end_mark="<|endoftext|>",
+        licence="apache-2.0",
+        source=f"{_CARD}{name}",
+    )
+
+
+def _bge(size: str) -> Preset:
+    name = f"BAAI/bge-{size}-en-v1.5"
+    return Preset(
+        key=f"bge-{size}-en-v1.5",
+        model=name,
+        kind="encoder",
+        pooling="cls",
+        window=512,
+        # Its prefix has no slot: an instruction follows it, before the text.
+        prompts=Prompts(query=BGE_QUERY + "{instruction} ", plain_query=BGE_QUERY),
+        licence="mit",
+        source=f"{_CARD}{name}",
+    )
+
+
+_ALL = (
+    Preset(
+        key="scincl",
+        model="malteos/scincl",
+        kind="encoder",
+        pooling="cls",
+        window=512,
+        prompts=PAPER,
+        similarity="euclidean",
+        source="https://github.com/malteos/scincl (Ostendorff et al., EMNLP 2022)",
+    ),
+    Preset(
+        key="specter2",
+        model="allenai/specter2_base",
+        kind="encoder",
+        pooling="cls",
+        window=512,
+        prompts=PAPER,
+        similarity="euclidean",
+        licence="apache-2.0",
+        note="The base model, without the proximity adapter, which needs the adapters library.",
+        source=f"{_CARD}allenai/specter2_base (Singh et al., EMNLP 2023)",
+    ),
+    Preset(
+        key="otaspire",
+        model="allenai/aspire-contextualsentence-multim-compsci",
+        kind="encoder",
+        pooling="cls",
+        window=512,
+        prompts=PAPER,
+        similarity="euclidean",
+        licence="apache-2.0",
+        note="Meant for the system 'transport', which compares its sentence vectors.",
+        source="https://github.com/allenai/aspire (Mysore et al., NAACL 2022)",
+    ),
+    Preset(
+        key="gritlm-7b",
+        model="GritLM/GritLM-7B",
+        kind="decoder",
+        pooling="mean",
+        window=4096,
+        prompts=GRIT,
+        bidirectional=True,
+        remote_code=True,
+        licence="apache-2.0",
+        source="https://github.com/ContextualAI/gritlm, gritlm/gritlm.py",
+    ),
+    _qwen3("0.6b"),
+    _qwen3("4b"),
+    _qwen3("8b"),
+    _bge("base"),
+    _bge("large"),
+    Preset(
+        key="bge-m3",
+        model="BAAI/bge-m3",
+        kind="encoder",
+        pooling="cls",
+        window=8192,
+        licence="mit",
+        note="Its dense vectors only.",
+        source=f"{_CARD}BAAI/bge-m3",
+    ),
+    Preset(
+        key="e5-mistral-7b-instruct",
+        model="intfloat/e5-mistral-7b-instruct",
+        kind="decoder",
+        pooling="lasttoken",
+        window=4096,
+        prompts=Prompts(query=INSTRUCT),
+        end_mark="</s>",
+        licence="mit",
+        source=f"{_CARD}intfloat/e5-mistral-7b-instruct",
+    ),
+    Preset(
+        key="sfr-embedding-mistral",
+        model="Salesforce/SFR-Embedding-Mistral",
+        kind="decoder",
+        pooling="lasttoken",
+        window=4096,
+        prompts=Prompts(query=INSTRUCT),
+        end_mark="</s>",
+        licence="cc-by-nc-4.0",
+        source=f"{_CARD}Salesforce/SFR-Embedding-Mistral",
+    ),
+    Preset(
+        key="gte-qwen2-7b-instruct",
+        model="Alibaba-NLP/gte-Qwen2-7B-instruct",
+        kind="decoder",
+        pooling="lasttoken",
+        window=8192,
+        prompts=Prompts(query=INSTRUCT),
+        bidirectional=True,
+        end_mark="<|endoftext|>",
+        remote_code=True,
+        licence="apache-2.0",
+        source=f"{_MTEB}/gte_models.py",
+    ),
+    Preset(
+        key="contriever",
+        model="facebook/contriever",
+        kind="encoder",
+        pooling="mean",
+        window=512,
+        similarity="dot",
+        source="https://github.com/facebookresearch/contriever",
+    ),
+    Preset(
+        key="dragon-plus",
+        model="facebook/dragon-plus-context-encoder",
+        kind="encoder",
+        pooling="cls",
+        window=512,
+        similarity="dot",
+        query_model="facebook/dragon-plus-query-encoder",
+        note="Documents, and seeds without an instruction, go through the context encoder.",
+        source="https://github.com/facebookresearch/dpr-scale, dragon",
+    ),
+    Preset(
+        key="colbertv2",
+        model="colbert-ir/colbertv2.0",
+        kind="pylate",
+        pooling="mean",
+        window=OWN_WINDOW,
+        similarity="maxsim",
+        licence="mit",
+        source=f"{_CARD}colbert-ir/colbertv2.0",
+    ),
+    Preset(
+        key="lateon",
+        model="lightonai/LateOn",
+        kind="pylate",
+        pooling="mean",
+        window=OWN_WINDOW,
+        similarity="maxsim",
+        licence="apache-2.0",
+        source=f"{_CARD}lightonai/LateOn",
+    ),
+    Preset(
+        key="reasonir-8b",
+        model="reasonir/ReasonIR-8B",
+        kind="decoder",
+        pooling="mean",
+        window=8192,
+        prompts=GRIT,
+        bidirectional=True,
+        remote_code=True,
+        licence="cc-by-nc-4.0",
+        source="https://github.com/facebookresearch/ReasonIR (Shao et al., 2025)",
+    ),
+)
+
+PRESETS: dict[str, Preset] = {preset.key: preset for preset in _ALL}
+_BY_MODEL = {preset.model.casefold(): preset for preset in _ALL}
+
+
+class Resolved(NamedTuple):
+    """What an encoder's name stands for: a preset or none, and a folder or a hub name."""
+
+    preset: Preset | None
+    location: str
+
+
+def resolve(source: str) -> Resolved:
+    """Read an encoder's name: a preset's key, ``key=folder``, a folder, or a hub name.
+
+    Raises:
+        ModelMissingError: ``key=folder`` with a key that is no preset, or without a folder.
+
+    >>> resolve("scincl").location
+    'malteos/scincl'
+    >>> resolve("all-MiniLM-L6-v2").preset is None
+    True
+    """
+    if source in PRESETS:
+        return Resolved(PRESETS[source], PRESETS[source].model)
+    key, equals, folder = source.partition("=")
+    if not equals or os.sep in key or Path(source).is_dir():
+        return Resolved(_BY_MODEL.get(source.casefold()), source)
+    if key not in PRESETS:
+        raise ModelMissingError(
+            f"There is no preset '{key}' for '{source}'.", f"Use one of {', '.join(PRESETS)}."
+        )
+    if not folder or not Path(folder).expanduser().is_dir():
+        raise ModelMissingError(
+            f"The model folder '{folder}' of '{source}' does not exist.",
+            f"Put it back, or use --encoder {key} to load {PRESETS[key].model}.",
+        )
+    return Resolved(PRESETS[key], str(Path(folder).expanduser()))
+
+
+def absolute(source: str) -> str:
+    """``source`` with its folder, if it names one, made independent of where one stands."""
+    if source in PRESETS:
+        return source
+    key, equals, folder = source.partition("=")
+    if Path(source).expanduser().is_dir():
+        return str(Path(source).expanduser().resolve())
+    if equals and key in PRESETS and folder:
+        return f"{key}={Path(folder).expanduser().resolve()}"
+    return source

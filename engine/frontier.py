@@ -1,0 +1,71 @@
+"""What steer trades for what: obedience against relevance from steer 0 to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.comparing import Comparer
+from engine.metrics import csfcube_ndcg, mean, p_mrr
+from engine.retrieve.aspect import standardised
+from engine.types import PAGE_SIZE, Frontier, FrontierPoint, Variant
+
+STEERS = tuple(i / 10 for i in range(11))
+
+
+def find_frontier(
+    comparer: Comparer, variant: Variant, steers: Sequence[float] = STEERS
+) -> Frontier:
+    """The frontier of one wording for one seed.
+
+    With two judged aspects: nDCG@20 (CSFCube's) of the judged documents against p-MRR to
+    the ranking of steer 0. Else an estimate: how alike the top 20 are to the whole seed
+    (standardised cosine) against the share of the top 20 that steer 0 has not.
+    """
+    rankings = [
+        comparer.rank(replace(variant, steer=steer, name=str(steer))).doc_ids for steer in steers
+    ]
+    origin = rankings[0] if steers[0] == 0 else comparer.without_wording(variant.system)
+    judged = sum(bool(grades) for grades in comparer.judgments.values()) > 1
+    judged = judged and bool(comparer.judgments.get(comparer.aspect))
+    measure = _judged if judged else _estimated
+    points = measure(comparer, rankings, origin)
+    return Frontier(
+        tuple(FrontierPoint(s, r, o) for s, (r, o) in zip(steers, points, strict=True)), judged, 1
+    )
+
+
+def _judged(
+    comparer: Comparer, rankings: Sequence[Sequence[str]], origin: Sequence[str]
+) -> list[tuple[float, float]]:
+    grades = comparer.judgments[comparer.aspect]
+    points = []
+    for ranking in rankings:
+        values = []
+        for aspect, other in comparer.judgments.items():
+            if aspect != comparer.aspect:
+                shared = grades.keys() & other.keys()
+                here, there = ([d for d in r if d in shared] for r in (ranking, origin))
+                values.append(p_mrr(here, grades, there, other))
+        relevance = csfcube_ndcg([d for d in ranking if d in grades], grades)
+        points.append((relevance, mean(values) or 0.0))
+    return points
+
+
+def _estimated(
+    comparer: Comparer, rankings: Sequence[Sequence[str]], origin: Sequence[str]
+) -> list[tuple[float, float]]:
+    corpus = comparer.searcher.corpus
+    pool = sorted({d for ranking in (*rankings, origin) for d in ranking[:PAGE_SIZE]})
+    vector = comparer.searcher.seed(comparer.query).vector
+    whole = standardised(corpus.cosines(pool, [("vector", vector)])[:, 0])
+    alike = dict(zip(pool, whole.tolist(), strict=True))
+    before = set(origin[:PAGE_SIZE])
+    points = []
+    for ranking in rankings:
+        top = ranking[:PAGE_SIZE]
+        relevance = float(np.mean([alike[d] for d in top])) if top else 0.0
+        points.append((relevance, len(set(top) - before) / len(top) if top else 0.0))
+    return points

@@ -1,0 +1,55 @@
+"""The judgments there are for a seed: those of its corpus's test collection, or one's own."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from engine.collections import Collection, read_collection
+from engine.corpus import OpenCorpus
+from engine.errors import BadInputError
+from engine.notebook import Notebook
+from engine.types import CorpusInfo, Query
+
+
+@functools.lru_cache(maxsize=8)
+def _read(path: Path, _modified: int) -> Collection | None:
+    try:
+        return read_collection(path)
+    except (BadInputError, OSError, ValueError):
+        return None  # documents without judgments: most corpora
+
+
+def collection_of(info: CorpusInfo) -> Collection | None:
+    """The test collection that a corpus was imported from, or None.
+
+    It is read where it was imported from, and again when that has changed.
+    """
+    path = Path(info.source)
+    try:
+        return _read(path, path.stat().st_mtime_ns) if info.source else None
+    except OSError:
+        return None
+
+
+def judgments_of(
+    corpus: OpenCorpus, info: CorpusInfo, notebook: Notebook, seed: str
+) -> dict[str, dict[str, int]]:
+    """aspect key -> doc_id -> grade, for one seed; aspects without a grade are left out.
+
+    What one's own grades say of a document goes before the collection's.
+    """
+    collection = collection_of(info)
+    found: dict[str, dict[str, int]] = {}
+    if collection is not None:
+        listed = {t.aspect: t.query_id for t in collection.topics if t.seed == seed and t.aspect}
+        for aspect, query_id in listed.items():
+            unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
+            found[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
+    for aspect in corpus.aspects:
+        own = notebook.grades(Query(corpus.name, seed=seed, aspect=aspect))
+        if own:
+            found[aspect] = {**found.get(aspect, {}), **own}
+    for grades in found.values():
+        grades.pop(seed, None)
+    return {aspect: grades for aspect, grades in found.items() if grades}

@@ -1,0 +1,269 @@
+"""Evaluations as pages ask for them: which collections there are, runs, results that stay."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Event, Lock, Thread
+
+from engine.bench import Bench, StoppedError, Watch
+from engine.callbacks import Ask, Tell, never, tell_nobody
+from engine.config import Settings
+from engine.errors import BadInputError, CorpusBusyError, SeedLensError
+from engine.human import check_annotators
+from engine.library import Library
+from engine.reports import evaluation_report
+from engine.retrieve import SYSTEMS, find_system
+from engine.runs import run_lines
+from engine.searching import Searcher
+from engine.shelf import Shelf
+from engine.types import (
+    CollectionInfo,
+    Evaluation,
+    EvaluationJob,
+    EvaluationRecord,
+    EvaluationRequest,
+    Progress,
+    UploadedRun,
+)
+from engine.unlabelled import Unlabelled
+from storage.home import Home
+from storage.ledger import Ledger
+
+log = logging.getLogger("seedlens")
+
+
+class Laboratory:
+    """Evaluations of one home. Safe to share between threads.
+
+    Results and rankings are kept in the ledger: an equal request is answered from there, and a
+    system that was ranked before is not ranked again.
+
+    Args:
+        searcher: gives the search engine of a corpus by name.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        ledger: Ledger,
+        settings: Settings,
+        library: Library,
+        searcher: Callable[[str], Searcher],
+    ) -> None:
+        self._experiments, self._library = ledger.experiments, library
+        self._searcher = searcher
+        self._unlabelled = Unlabelled(home, ledger, settings, library)
+        self._shelf = Shelf(ledger, library)
+        self._lock = Lock()
+        self._job: EvaluationJob | None = None
+        self._stop = Event()
+
+    # -- collections -----------------------------------------------------------------------
+
+    def collections(self) -> tuple[CollectionInfo, ...]:
+        """The test collections of this home: those that corpora came from, and uploaded qrels.
+
+        One whose files are broken is among them, with its ``problem``.
+        """
+        return self._shelf.collections()
+
+    def collection(self, key: str) -> CollectionInfo:
+        """One of them, or UnknownNameError."""
+        return self._shelf.info(key)
+
+    def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
+        """Keep uploaded TREC judgments; see :meth:`engine.shelf.Shelf.add_qrels`."""
+        return self._shelf.add_qrels(corpus, name, content)
+
+    def remove_qrels(self, key: str) -> None:
+        """Take out a collection of uploaded judgments."""
+        self._shelf.remove_qrels(key)
+
+    def query_titles(self, key: str) -> dict[str, str]:
+        """query_id -> the seed's title, or the beginning of its text."""
+        return self._shelf.query_titles(key)
+
+    def without_labels(self, corpus: str, tell: Tell = tell_nobody) -> str:
+        """The corpus derived from another one whose sentence roles are all estimated.
+
+        See :meth:`engine.unlabelled.Unlabelled.derive`.
+        """
+        return self._unlabelled.derive(corpus, tell)
+
+    # -- runs that people bring --------------------------------------------------------------
+
+    def runs(self, key: str) -> tuple[UploadedRun, ...]:
+        """The runs that were uploaded for a collection, in order of arrival."""
+        return self._shelf.runs(key)
+
+    def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
+        """Keep an uploaded run; see :meth:`engine.shelf.Shelf.add_run`."""
+        return self._shelf.add_run(key, name, content)
+
+    def remove_run(self, run_id: int) -> None:
+        """Take out an uploaded run."""
+        self._experiments.remove_run(run_id)
+
+    # -- evaluations -----------------------------------------------------------------------
+
+    def evaluation(self, request: EvaluationRequest) -> Evaluation | None:
+        """The stored result of an equal request, without rankings; None when there is none."""
+        bench = self._bench(self._checked(request))
+        return None if bench is None else bench.stored()
+
+    def missing(self, request: EvaluationRequest) -> tuple[str, ...]:
+        """Systems that would have to be ranked first; the others are known already."""
+        bench = self._bench(self._checked(request))
+        return request.systems if bench is None else bench.missing()
+
+    def evaluate(
+        self,
+        request: EvaluationRequest,
+        watch: Watch = tell_nobody,
+        cancelled: Ask = never,
+    ) -> Evaluation:
+        """Answer a request now, from what is stored as far as possible.
+
+        Raises:
+            UnknownNameError: no such collection or system.
+            BadInputError: it cannot be evaluated; says why.
+        """
+        request = self._checked(request)
+        bench = self._bench(request)
+        if bench is None:
+            searcher = self._searcher(self._derive(request, watch))
+            bench = Bench(self._experiments, self._shelf, searcher, request)
+        return bench.stored() or bench.compute(watch, cancelled)
+
+    def start(self, request: EvaluationRequest) -> EvaluationJob:
+        """Evaluate in the background; rankings are stored system by system as they are done.
+
+        Raises:
+            CorpusBusyError: another evaluation is running.
+        """
+        request = self._checked(request)
+        with self._lock:
+            running = self._job if self._job and self._job.state == "running" else None
+            if running is not None and running.request == request:
+                return running
+            if running is not None:
+                raise CorpusBusyError(
+                    "Another evaluation is running.", "Wait until it is done, or cancel it."
+                )
+            self._job = EvaluationJob(secrets.token_hex(8), request, "running")
+            self._stop = Event()
+            work = Thread(
+                target=self._work, args=(self._job, self._stop), daemon=True, name="evaluation"
+            )
+            work.start()
+            return self._job
+
+    def job(self) -> EvaluationJob | None:
+        """The evaluation that runs, or the last one that ran in this process."""
+        return self._job
+
+    def cancel(self, job_id: str) -> None:
+        """Stop an evaluation after the query at hand; systems that are done stay ranked."""
+        with self._lock:
+            if self._job is not None and self._job.id == job_id:
+                self._stop.set()
+
+    def history(self, key: str) -> tuple[EvaluationRecord, ...]:
+        """Former evaluations of a collection, the newest first."""
+        found = []
+        for row in self._experiments.evaluations(key):
+            summary, asked = json.loads(row.summary), json.loads(row.settings)["request"]
+            found.append(
+                EvaluationRecord(
+                    request=EvaluationRequest(**{**asked, "systems": tuple(asked["systems"])}),
+                    corpus=row.corpus,
+                    queries=summary["queries"],
+                    headline=summary["headline"],
+                    time=row.time.isoformat(timespec="seconds"),
+                )
+            )
+        return tuple(found)
+
+    def report(self, found: Evaluation) -> str:
+        """All of an evaluation as the JSON of ``seedlens evaluate --json``."""
+        return json.dumps(evaluation_report(found), ensure_ascii=False, indent=2)
+
+    def run_file(self, request: EvaluationRequest, system: str) -> str:
+        """The rankings of one system (of ours, or brought) as a TREC run.
+
+        Raises:
+            BadInputError: it was not ranked with these settings.
+        """
+        request = self._checked(request)
+        bench = self._bench(request)
+        runs = self._shelf.brought(request.collection, request.sample)
+        if bench is not None and system in SYSTEMS:
+            known = bench.known(system)
+            runs += [] if known is None else [known]
+        run = next((run for run in runs if run.system == system), None)
+        if run is None:
+            raise BadInputError(f"'{system}' was not ranked with these settings.", "Run it first.")
+        return "".join(run_lines(run.rankings, "-".join(system.split())))
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _checked(self, request: EvaluationRequest) -> EvaluationRequest:
+        """The request with its systems in one order, so that equal ones are equal."""
+        for name in request.systems:
+            find_system(name)
+        if not request.systems:
+            raise BadInputError("No system is chosen.", "Choose at least one.")
+        if not 0.0 <= request.steer <= 1.0:
+            raise BadInputError(f"steer is {request.steer}.", "Give a number from 0 to 1.")
+        info = self.collection(request.collection)
+        if info.problem:
+            raise BadInputError(info.problem)
+        if request.human:
+            check_annotators(self._shelf.read(request.collection))
+        sample = request.sample if request.sample and request.sample < info.seeds else None
+        systems = tuple(name for name in SYSTEMS if name in request.systems)
+        return replace(request, systems=systems, sample=sample)
+
+    def _bench(self, request: EvaluationRequest) -> Bench | None:
+        """What answers a request; None when its corpus has to be derived first."""
+        corpus: str | None = self.collection(request.collection).corpus
+        if corpus is not None and request.ignore_labels:
+            corpus = self._unlabelled.current(corpus)
+        if corpus is None:
+            return None
+        return Bench(self._experiments, self._shelf, self._searcher(corpus), request)
+
+    def _derive(self, request: EvaluationRequest, watch: Watch) -> str:
+        def tell(told: Progress) -> None:
+            watch("Estimating sentence roles", told.done, told.total)
+
+        return self._unlabelled.derive(self.collection(request.collection).corpus, tell)
+
+    def _work(self, job: EvaluationJob, stop: Event) -> None:
+        started = time.monotonic()
+
+        def watch(step: str, done: int, total: int) -> None:
+            seconds = time.monotonic() - started
+            self._job = replace(job, step=step, done=done, total=total, seconds=seconds)
+
+        try:
+            self.evaluate(job.request, watch, stop.is_set)
+            ended = replace(self._job or job, state="done")
+        except StoppedError:
+            ended = replace(self._job or job, state="cancelled")
+        except SeedLensError as error:
+            ended = replace(job, state="failed", error=error.message, remedy=error.remedy)
+        except Exception:
+            log.exception("An evaluation failed in a way that SeedLens does not know")
+            ended = replace(
+                job,
+                state="failed",
+                error="Something went wrong in SeedLens itself.",
+                remedy="The log in the terminal has the details.",
+            )
+        self._job = ended

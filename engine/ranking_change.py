@@ -1,0 +1,198 @@
+"""How far two rankings differ, without any judgment: the label-free half of sensitivity."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+PERSISTENCE = 0.9
+"""Of rank-biased overlap: the first 10 ranks then carry 86 % of the weight."""
+TOP = 20
+"""Depth of :func:`overlap`: a page of results."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingChange:
+    """Two rankings compared; 1 throughout means that nothing changed.
+
+    Attributes:
+        rbo: :func:`rank_biased_overlap`, 0 to 1; None when both are empty.
+        tau: :func:`kendall_tau`, -1 to 1; None where undefined.
+        overlap: :func:`overlap` of the first 20, 0 to 1; None when both are empty.
+    """
+
+    rbo: float | None
+    tau: float | None
+    overlap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A document that stands elsewhere in the second of two rankings.
+
+    Attributes:
+        before: rank in the first ranking, from 1; None where it is missing.
+        after: rank in the second; None where it is missing.
+        change: from -1 to 1, positive when it rose; see :func:`movers`.
+    """
+
+    doc_id: str
+    before: int | None
+    after: int | None
+    change: float
+
+
+def ranks(doc_ids: Sequence[str]) -> dict[str, int]:
+    """doc_id -> rank, from 1, in the order given.
+
+    Raises:
+        ValueError: a document stands in the ranking more than once.
+
+    >>> ranks(["b", "a"])
+    {'b': 1, 'a': 2}
+    """
+    found = dict(zip(doc_ids, range(1, len(doc_ids) + 1), strict=True))
+    if len(found) < len(doc_ids):
+        doc_id, times = Counter(doc_ids).most_common(1)[0]
+        raise ValueError(f"A ranking holds each document once; '{doc_id}' is there {times} times.")
+    return found
+
+
+def compare_rankings(a: Sequence[str], b: Sequence[str]) -> RankingChange:
+    """All three measures, each at its usual parameter. Exchanging a and b changes nothing.
+
+    Raises:
+        ValueError: a document stands in one of the rankings more than once.
+
+    >>> compare_rankings(["a", "b", "c"], ["a", "b", "c"])
+    RankingChange(rbo=1.0, tau=1.0, overlap=1.0)
+    """
+    return RankingChange(rank_biased_overlap(a, b), kendall_tau(a, b), overlap(a, b))
+
+
+def rank_biased_overlap(a: Sequence[str], b: Sequence[str], p: float = PERSISTENCE) -> float | None:
+    """Rank-biased overlap, extrapolated: how alike two rankings are, the top counting most.
+
+    A reader goes from each rank to the next with probability ``p``; the value is the expected
+    share of documents that both rankings have down to where the reader stops. What lies beyond
+    the rankings' ends is taken to agree as what was seen: RBO_ext of Webber, Moffat & Zobel
+    (2010), equation 32, for rankings of any two lengths. A ranking and its own beginning thus
+    agree fully; against an empty ranking nothing agrees.
+
+    Returns:
+        0 (disjoint) to 1; exactly 1 for equal rankings; None when both are empty.
+
+    Raises:
+        ValueError: ``p`` is not between 0 and 1, or a ranking holds a document twice.
+
+    >>> round(rank_biased_overlap(["a", "b", "c"], ["b", "a", "c"]), 6)
+    0.9
+    """
+    if not 0 < p < 1:
+        raise ValueError(f"p lies between 0 and 1, both excluded; it is {p}.")
+    first, second = ranks(a), ranks(b)
+    shorter, longer = sorted((len(first), len(second)))
+    if not longer:
+        return None
+    if list(first) == list(second):
+        return 1.0  # the sum below misses it by rounding
+    if not shorter:
+        return 0.0
+    meet = [max(rank, second[doc_id]) for doc_id, rank in first.items() if doc_id in second]
+    # common[d - 1]: how many documents both have within their first d.
+    common = np.bincount(np.array(meet, dtype=np.intp), minlength=longer + 1)[1:].cumsum()
+    depth = np.arange(1, longer + 1)
+    # Past the end of the shorter ranking, its share of common documents is taken to go on.
+    unseen = np.maximum(depth - shorter, 0) * (common[shorter - 1] / shorter)
+    agreement = (common + unseen) / depth
+    seen = (1 - p) / p * float(agreement @ p**depth)
+    return min(1.0, seen + float(agreement[-1]) * p**longer)
+
+
+def kendall_tau(a: Sequence[str], b: Sequence[str]) -> float | None:
+    """Kendall's tau-b over all documents of either ranking, every rank counting alike.
+
+    A document that one ranking lacks stands behind its last rank there, tied with the others
+    that it lacks. Computed by scipy.
+
+    Returns:
+        -1 (reversed) to 1 (exactly 1 for equal rankings); None with fewer than two documents
+        or when one ranking is empty, where all are tied.
+
+    Raises:
+        ValueError: a ranking holds a document twice.
+
+    >>> kendall_tau(["a", "b"], ["b", "a"])
+    -1.0
+    """
+    from scipy.stats import kendalltau
+
+    first, second = ranks(a), ranks(b)
+    union = list(first | second)
+    if len(union) < 2 or not first or not second:
+        return None
+    if list(first) == list(second):
+        return 1.0  # scipy misses it by rounding
+    found = kendalltau(
+        [first.get(doc_id, len(first) + 1) for doc_id in union],
+        [second.get(doc_id, len(second) + 1) for doc_id in union],
+    )
+    tau = float(found.statistic)
+    return None if math.isnan(tau) else tau
+
+
+def overlap(a: Sequence[str], b: Sequence[str], k: int = TOP) -> float | None:
+    """Which share of the first ``k`` both rankings have, in whatever order.
+
+    Where both are shorter than ``k``, out of as many as the longer one holds.
+
+    Returns:
+        0 (disjoint) to 1; None when both are empty.
+
+    Raises:
+        ValueError: ``k`` is below 1, or a ranking holds a document twice.
+
+    >>> overlap(["a", "b", "c"], ["b", "x", "y"])
+    0.3333333333333333
+    """
+    if k < 1:
+        raise ValueError(f"k is at least 1; it is {k}.")
+    first, second = list(ranks(a))[:k], list(ranks(b))[:k]
+    most = max(len(first), len(second))
+    return len(set(first) & set(second)) / most if most else None
+
+
+def movers(a: Sequence[str], b: Sequence[str], limit: int) -> tuple[Move, ...]:
+    """The documents that moved most from ``a`` to ``b``, the largest move first.
+
+    A rank r is worth ``1 / log2(r + 1)``, nDCG's discount, and a move the difference: from 2
+    to 1 is 0.37, from 20 to 10 is 0.06, from 1000 to 500 is 0.01. A document that one ranking
+    lacks stands behind its last rank there, which is the least it can have moved. Equal moves
+    are ordered by the better of their two ranks, then by doc_id.
+
+    Returns:
+        at most ``limit`` moves; documents that stayed are none.
+
+    Raises:
+        ValueError: ``limit`` is negative, or a ranking holds a document twice.
+    """
+    if limit < 0:
+        raise ValueError(f"limit is 0 or more; it is {limit}.")
+    first, second = ranks(a), ranks(b)
+    behind_first, behind_second = len(first) + 1, len(second) + 1
+    worth = [0.0, *(1 / math.log2(r + 1) for r in range(1, max(behind_first, behind_second) + 1))]
+    ordered = []
+    for doc_id in first | second:
+        before, after = first.get(doc_id, behind_first), second.get(doc_id, behind_second)
+        if before != after:
+            change = worth[after] - worth[before]
+            ordered.append((-abs(change), min(before, after), doc_id, change))
+    ordered.sort()
+    return tuple(
+        Move(doc_id, first.get(doc_id), second.get(doc_id), change)
+        for _, _, doc_id, change in ordered[:limit]
+    )

@@ -1,0 +1,232 @@
+"""Wordings side by side, and what the differences between their rankings mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.types.documents import Document
+from engine.types.searches import Evidence, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One wording of an instruction, and what ranks by it.
+
+    Attributes:
+        name: base, generic, definition, paraphrase-1 ..., subset, or a name of one's own;
+            unique within a comparison.
+        instruction: the words, read without any other hint of the aspect; empty for none.
+        subset: only the seed's sentences of the aspect are used, the rest is left out.
+    """
+
+    name: str
+    instruction: str
+    system: str = "aspect"
+    steer: float = 0.5
+    subset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRanking:
+    """How one variant ranks.
+
+    Attributes:
+        understood: (aspect name, weight) of what the wording asks for, weights sum to 1;
+            empty when it asks for no aspect or the system does not read it.
+        avoided: names of the aspects that it rules out.
+        weights: one per sentence of the seed, sum to 1; empty without an aspect.
+        notes: plain sentences about anything a reader should know.
+        measures: CSFCube's nDCG@20 and Judged@20; empty where nothing is judged. p-MRR
+            compares two rankings: see :class:`VariantPair`.
+        likeness: (aspect name, how much more alike the top 20 are to the seed in it than
+            those of the same system without a wording), in standard deviations; an
+            estimate from sentence vectors.
+    """
+
+    variant: Variant
+    ranking: Ranking
+    understood: tuple[tuple[str, float], ...]
+    avoided: tuple[str, ...]
+    weights: tuple[float, ...]
+    notes: tuple[str, ...]
+    measures: Mapping[str, float | None]
+    likeness: tuple[tuple[str, float], ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class VariantPair:
+    """How far two variants rank differently.
+
+    Attributes:
+        first, second: names of the variants.
+        rbo, tau, overlap: rank-biased overlap (p = 0.9), Kendall's tau-b over the union, and
+            the share of common documents in the top 20; None where undefined.
+        p_mrr: how far documents relevant only to the aspect stand higher under ``first``
+            than under ``second``, -1 to 1; None where two aspects are not judged.
+    """
+
+    first: str
+    second: str
+    rbo: float | None
+    tau: float | None
+    overlap: float | None
+    p_mrr: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A document that the wording moves.
+
+    Attributes:
+        ranks: one per variant, None where the ranking does not reach it.
+        change: the weighted move between its best and worst rank, 0 to 1; a move near the
+            top counts more than the same number of places further down.
+    """
+
+    doc_id: str
+    title: str
+    ranks: tuple[int | None, ...]
+    change: float
+
+
+VerdictKind = Literal["follows", "nothing", "wrong way", "little", "different"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One plain sentence about a variant, and the numbers behind it."""
+
+    variant: str
+    kind: VerdictKind
+    text: str
+    numbers: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Variants of one (seed, aspect) side by side.
+
+    Attributes:
+        titles: of the documents in anybody's top 20.
+        judged: whether there are judgments for this seed and aspect.
+        unjudged_reason: why there is no p-MRR, in a plain sentence; empty when there is.
+    """
+
+    corpus: str
+    seed: Document
+    aspect: str
+    variants: tuple[VariantRanking, ...]
+    pairs: tuple[VariantPair, ...]
+    movers: tuple[Mover, ...]
+    verdicts: tuple[Verdict, ...]
+    titles: Mapping[str, str]
+    judged: bool
+    unjudged_reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MoverEvidence:
+    """Why one document stands where it does under each variant.
+
+    Attributes:
+        evidence: one tuple of pairs per variant, strongest first.
+        gained: per variant, evidence that the first variant does not show.
+    """
+
+    document: Document
+    ranks: tuple[int | None, ...]
+    evidence: tuple[tuple[Evidence, ...], ...]
+    gained: tuple[tuple[Evidence, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierPoint:
+    """Relevance and obedience at one steer.
+
+    Attributes:
+        relevance: nDCG@20 where judged, else the mean standardised likeness of the top 20
+            to the whole seed.
+        obedience: p-MRR where judged, else the share of the top 20 that steer 0 has not.
+    """
+
+    steer: float
+    relevance: float
+    obedience: float
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """What steer trades for what; ``judged`` says which of the two meanings the axes have."""
+
+    points: tuple[FrontierPoint, ...]
+    judged: bool
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityRow:
+    """One variant of one system over a collection.
+
+    Attributes:
+        metrics: measure -> mean, None where undefined. ``rbo``, ``tau`` and ``overlap@20``
+            are against base.
+        intervals: measure -> 95 % confidence interval of the mean, None where undefined.
+        read_as_asked: share of queries whose aspect was read off the wording; None for
+            wordings that ask for none, and systems that do not read them.
+    """
+
+    variant: str
+    metrics: Mapping[str, float | None]
+    by_aspect: Mapping[str, Mapping[str, float | None]]
+    intervals: Mapping[str, tuple[float, float] | None]
+    read_as_asked: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSensitivity:
+    """One system under all variants.
+
+    Attributes:
+        matrix: measure -> first variant -> second variant -> mean over queries.
+    """
+
+    system: str
+    rows: tuple[SensitivityRow, ...]
+    matrix: Mapping[str, Mapping[str, Mapping[str, float | None]]]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far systems obey the wording, over a collection.
+
+    Attributes:
+        single_aspect: no seed is judged for two aspects, so there is no p-MRR.
+    """
+
+    collection: str
+    corpus: str
+    queries: int
+    systems: tuple[SystemSensitivity, ...]
+    single_aspect: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityJob:
+    """A table of a whole collection that is being computed.
+
+    Attributes:
+        done, total: queries, counted once per system.
+        result: when it is there.  error: why it never will be.
+    """
+
+    id: str
+    corpus: str
+    done: int
+    total: int
+    result: Sensitivity | None = None
+    error: str = ""

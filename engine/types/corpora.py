@@ -1,0 +1,132 @@
+"""Corpora, and the jobs that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.types.documents import SourceDocument
+from engine.types.lenses import Aspect, Lens
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusInfo:
+    """A corpus as ``seedlens corpora`` and the Library page list it."""
+
+    name: str
+    documents: int
+    expected: int
+    state: str
+    systems: tuple[str, ...]
+    lens: Lens
+    encoder: str
+    bytes: int
+    source: str
+    source_format: str
+    updated_at: str
+
+
+Phase = Literal["checking", "indexing", "finishing", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long job is: ``done`` of ``total`` documents in ``phase`` after ``seconds``."""
+
+    phase: Phase
+    done: int
+    total: int
+    seconds: float
+    rate: float = 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to go, None while there is no rate yet."""
+        return (self.total - self.done) / self.rate if self.rate > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did. ``warnings`` are plain sentences; ``cancelled`` means: resume later."""
+
+    corpus: str
+    read: int
+    added: int
+    updated: int
+    unchanged: int
+    documents: int
+    seconds: float
+    warnings: tuple[str, ...] = ()
+    cancelled: bool = False
+
+
+JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An import that runs, or ran, in a process of its own.
+
+    Attributes:
+        state: ``interrupted`` means that its process is gone without having finished.
+        report: what it did, when it is done or was cancelled.
+        error, remedy: why it failed or was interrupted, and what to do.
+        started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life.
+        pid, pid_started: its process; 0 and None until that has come up.
+        stopping: somebody asked it to stop; it ends after the batch at hand.
+    """
+
+    id: str
+    corpus: str
+    path: str
+    source_format: str
+    mapping: Mapping[str, str]
+    encoder: str | None
+    lens: Lens
+    state: JobState
+    progress: Progress
+    started_at: str
+    updated_at: str
+    report: ImportReport | None = None
+    error: str = ""
+    remedy: str = ""
+    pid: int = 0
+    pid_started: str | None = None
+    stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusContents:
+    """What is in a corpus, at a glance.
+
+    Attributes:
+        titles: of its first documents.
+        years: first and last year, None when no document has one.
+        undated: documents without a year.
+        shares: (aspect, share of the sentences that serve it, 0 to 1), in the lens's order;
+            what is missing to 1 serves none.
+        sampled: how many documents, spread over the corpus, the shares were counted in.
+    """
+
+    titles: tuple[str, ...]
+    years: tuple[int, int] | None
+    undated: int
+    shares: tuple[tuple[Aspect, float], ...]
+    sampled: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The first rows of a source as they are, and how its fields would be read."""
+
+    source_format: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    mapping: Mapping[str, str]
+    documents: tuple[SourceDocument, ...]
+    problems: tuple[str, ...] = ()
+
+
+Mapped = Mapping[str, str]
+"""Document field -> column of the source: ``{"doc_id": "PMID", "text": "Abstract"}``."""

@@ -1,0 +1,49 @@
+"""Lenses and their aspects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """A named facet of a lens.
+
+    Attributes:
+        key: what people type (``method``); lower case, no spaces.
+        letter: the mark that goes with the colour (``M``); one of its own in a lens.
+        definition: one sentence that says which sentences serve this aspect.
+        instruction: the built-in wording that asks for documents alike in it.
+        examples: sentences that serve it.
+        phrases: short noun phrases that people use for it ("evaluation set-up").
+        paraphrases: further wordings of the instruction, in other words each.
+    """
+
+    key: str
+    name: str
+    letter: str
+    definition: str
+    instruction: str
+    examples: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    paraphrases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """A set of aspects for one kind of corpus.
+
+    Attributes:
+        things: what its documents are called, in the plural (``papers``).
+        generic: a wording that asks for likeness and names no aspect.
+    """
+
+    key: str
+    name: str
+    aspects: tuple[Aspect, ...]
+    things: str = "documents"
+    generic: str = "Find similar documents."
+
+    def index(self, key: str) -> int:
+        """Position of the aspect ``key``; ValueError when the lens has no such aspect."""
+        return [aspect.key for aspect in self.aspects].index(key)

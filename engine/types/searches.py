@@ -1,0 +1,131 @@
+"""Queries and what they find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.types.documents import Document, Span
+
+PAGE_SIZE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on a field: ``year >= 2010``, ``venue = ACL``.
+
+    For ``=`` on a field other than ``year`` the value is compared as text.
+    """
+
+    field: str
+    op: Literal["=", ">=", "<="]
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.field}{self.op}{self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search: a seed (``seed`` or ``text``, exactly one), an aspect, and how to rank.
+
+    Attributes:
+        focus: indices of single seed sentences to ask for "more like exactly this";
+            when given they take the place of the aspect's sentences.
+        steer: 0 (whole document) to 1 (aspect only).
+        symmetric: late interaction scores both directions.
+    """
+
+    corpus: str
+    seed: str | None = None
+    text: str | None = None
+    aspect: str | None = None
+    instruction: str | None = None
+    focus: tuple[int, ...] = ()
+    system: str = "aspect"
+    steer: float = 0.5
+    k: int = PAGE_SIZE
+    offset: int = 0
+    symmetric: bool = False
+    filters: tuple[Filter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A pair of passages that explains a rank.
+
+    Attributes:
+        score: cosine similarity of the two passages in context, -1 to 1.
+        seed_marks, doc_marks: spans of the words that carried the match (token alignment).
+        role: index of the aspect that the document's passage serves, or None.
+    """
+
+    seed_span: Span
+    doc_span: Span
+    seed_text: str
+    doc_text: str
+    score: float
+    seed_marks: tuple[Span, ...] = ()
+    doc_marks: tuple[Span, ...] = ()
+    seed_role: int | None = None
+    role: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One document of a ranking, with its evidence.
+
+    Attributes:
+        rank: 1 is best.
+        rank_change: places gained (positive) or lost against the same search without
+            an aspect; None when it was not within the depth of that search.
+    """
+
+    rank: int
+    document: Document
+    score: float
+    rank_change: int | None
+    evidence: tuple[Evidence, ...]
+    explanation: str | None = None
+
+    @property
+    def doc_id(self) -> str:
+        return self.document.doc_id
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """A page of a ranking, and what it lacks.
+
+    Attributes:
+        total: documents that the ranking holds (within its depth).
+        truncated: True when more documents exist than the ranking holds.
+        obedience: share of the top 20 that differs from the same search without an
+            aspect, 0 to 1; None when the search has no aspect.
+        weights: how the aspect was read, one weight per seed sentence.
+        understood: (aspect name, weight) that the query was read to ask for, sum to 1.
+        avoided: names of the aspects that its wording rules out.
+        notes: plain sentences about anything a reader should know of this ranking.
+    """
+
+    query: Query
+    seed: Document
+    results: tuple[Result, ...]
+    total: int
+    corpus_size: int
+    truncated: bool
+    seconds: float
+    obedience: float | None
+    weights: tuple[float, ...]
+    notes: tuple[str, ...] = ()
+    understood: tuple[tuple[str, float], ...] = ()
+    avoided: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The ordered documents of one query on one system, without evidence (for runs)."""
+
+    query_id: str
+    doc_ids: tuple[str, ...]
+    scores: tuple[float, ...]

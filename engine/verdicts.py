@@ -1,0 +1,129 @@
+"""Plain sentences about what a wording did to a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.metrics import mean, p_mrr
+from engine.ranking_change import RankingChange, compare_rankings
+from engine.types import Variant, VariantRanking, Verdict, VerdictKind
+
+NOTHING = 0.98
+"""Rank-biased overlap from which two rankings are the same to a reader's eye."""
+LITTLE = 0.85
+"""From which they differ only in places."""
+NOTICEABLE = 0.25
+"""Standard deviations by which the top 20 must become more alike in an aspect to say so."""
+MOVED = 0.02
+"""p-MRR beyond which documents went the right or the wrong way."""
+
+Grades = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What verdicts are made of.
+
+    Attributes:
+        blind: the ranking of the same system without a wording.
+        gain: (aspect name, gain in likeness of the top 20, standard deviations).
+    """
+
+    ranking: VariantRanking
+    blind: Sequence[str]
+    gain: tuple[tuple[str, float], ...]
+    reads_aspect: bool
+
+
+def find_verdicts(
+    profiles: Sequence[Profile], aspect: str, judgments: Grades, key: str
+) -> tuple[Verdict, ...]:
+    """One verdict per variant.
+
+    Args:
+        aspect: name of the aspect that is meant.  key: its key in ``judgments``.
+    """
+    return tuple(_verdict(profile, aspect, judgments, key) for profile in profiles)
+
+
+def _verdict(profile: Profile, aspect: str, judgments: Grades, key: str) -> Verdict:
+    variant = profile.ranking.variant
+    change = compare_rankings(profile.ranking.ranking.doc_ids, profile.blind)
+    numbers = _numbers(change)
+    name = f"“{variant.name}” on {variant.system}"
+    if not profile.reads_aspect and not variant.subset:
+        text = f"{name} does not read wordings: the ranking is the same whatever is asked for."
+        return Verdict(variant.name, "nothing", text, numbers)
+    if change.rbo is not None and change.rbo >= NOTHING:
+        text = f"{name} changes nothing: the same documents lead without any wording."
+        return Verdict(variant.name, "nothing", text, numbers)
+    judged = _obedience(profile, judgments, key)
+    if judged is not None:
+        return _judged_verdict(variant, name, aspect, judged, numbers)
+    return _estimated_verdict(profile, name, aspect, change, numbers)
+
+
+def _judged_verdict(
+    variant: Variant, name: str, aspect: str, p_mrr_value: float, numbers: str
+) -> Verdict:
+    kind: VerdictKind
+    if p_mrr_value > MOVED:
+        kind = "follows"
+        text = f"{name} follows: documents judged alike only in {aspect} rose."
+    elif p_mrr_value < -MOVED:
+        kind = "wrong way"
+        text = f"{name} moves the wrong way: documents judged alike only in {aspect} fell."
+    else:
+        kind = "little"
+        text = f"{name} moves documents, but not the ones judged alike only in {aspect}."
+    return Verdict(variant.name, kind, text, f"p-MRR {p_mrr_value:+.2f} here; {numbers}")
+
+
+def _estimated_verdict(
+    profile: Profile, name: str, aspect: str, change: RankingChange, numbers: str
+) -> Verdict:
+    """Without judgments: in which aspect did the top 20 become more alike?"""
+    variant = profile.ranking.variant
+    gains = dict(profile.gain)
+    best = max(gains, key=lambda a: gains[a], default="")
+    words = "; ".join(f"{a} {g:+.2f}" for a, g in gains.items())
+    numbers = f"likeness of the top 20, in standard deviations: {words}; {numbers}"
+    kind: VerdictKind
+    if best == aspect and gains[best] >= NOTICEABLE:
+        kind = "follows"
+        text = f"{name} follows: the top 20 became more alike in {aspect} (estimate)."
+    elif best and best != aspect and gains[best] >= NOTICEABLE:
+        kind = "wrong way"
+        text = f"{name} moves the wrong way: the top 20 became more alike in {best} (estimate)."
+    elif change.rbo is not None and change.rbo >= LITTLE:
+        kind = "little"
+        text = f"{name} changes little: a few documents swap places."
+    else:
+        kind = "different"
+        text = f"{name} ranks differently, without becoming more alike in {aspect} (estimate)."
+    return Verdict(variant.name, kind, text, numbers)
+
+
+def _obedience(profile: Profile, judgments: Grades, key: str) -> float | None:
+    """p-MRR of the variant against its system without a wording, on documents judged for two."""
+    grades = judgments.get(key, {})
+    ranking = profile.ranking.ranking.doc_ids
+    values = []
+    for other_key, other in judgments.items():
+        if other_key != key:
+            shared = grades.keys() & other.keys()
+            here = [d for d in ranking if d in shared]
+            there = [d for d in profile.blind if d in shared]
+            values.append(p_mrr(here, grades, there, other))
+    return mean(values)
+
+
+def _numbers(change: RankingChange) -> str:
+    def shown(value: float | None) -> str:
+        return "undefined" if value is None else f"{value:.2f}"
+
+    return (
+        f"against the same system without a wording: RBO {shown(change.rbo)}, "
+        f"tau {shown(change.tau)}, {shown(change.overlap)} of the top 20 in common"
+    )

@@ -1,0 +1,31 @@
+"""Evaluate: how systems do on a test collection, and how sure that is."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages import _evaluate, _evaluate_files, _evaluate_results
+from pages._first_visit import wait_for_demo
+from pages._shared import ASSETS, engine, error_boundary, show_problem
+
+with error_boundary():
+    st.html(ASSETS / "components" / "evaluate_page.css")
+    explorer = engine()
+    wait_for_demo(explorer, explorer.library.names())
+    show_problem()
+    collections = explorer.laboratory.collections()
+    if not collections:
+        _evaluate.nothing_to_evaluate()
+    else:
+        view, info = _evaluate.open_view(explorer, collections)
+        with st.container(key="evaluate_controls"):
+            _evaluate.controls(explorer, view, info, collections)
+        _evaluate.about(info)
+        if info.problem:
+            _evaluate.broken(info)
+        else:
+            found = _evaluate.answered(explorer, view, info)
+            if found is not None:
+                _evaluate_results.results(explorer, view, info, found)
+            _evaluate.history(explorer, view, info)
+    _evaluate_files.own_files(explorer, collections)

@@ -1,0 +1,226 @@
+"""The Compare page in a real browser: edit a wording, follow a paper, take it home, share it."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Server, Visit, visit_with
+
+SEED = {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}
+THREE = [
+    {"name": "base", "wording": "Papers that use a similar method or procedure."},
+    {"name": "mine", "wording": "The same kind of model, whatever the topic."},
+    {"name": "none", "wording": ""},
+]
+
+
+def link(variants: list[dict[str, object]] | list[dict[str, str]] = THREE, **more: str) -> str:
+    return "/compare?" + urlencode({**SEED, "variants": json.dumps(variants), **more})
+
+
+def ranked(page: Page, variant: str) -> list[str]:
+    """The documents in the flow by their rank under a variant, as the lines' labels tell it."""
+    labels = page.locator(".lines > g").evaluate_all("all => all.map(g => g.ariaLabel)")
+    found = {}
+    for text in labels:
+        title, ranks = text.rsplit(". Ranks: ", 1)
+        rank = re.search(rf"(?:^| · ){re.escape(variant)} (\d+)", ranks)
+        if rank:
+            found[int(rank[1])] = title
+    return [found[rank] for rank in sorted(found) if rank <= 20]
+
+
+def compared(page: Page, verdicts: int = 3) -> Page:
+    expect(page.locator(".cmp-verdict")).to_have_count(verdicts, timeout=60_000)
+    expect(page.locator(".lines > g").first).to_be_attached()
+    return page
+
+
+@pytest.fixture(autouse=True, scope="module")
+def demo_indexed(browser: Browser, server: Server) -> None:
+    """Alone, this module is the first visitor of the server, who waits for the demo."""
+    visit = visit_with(browser, server)
+    visit.open("/compare")
+    expect(visit.page.locator(".cmp-verdict").first).to_be_visible(timeout=180_000)
+    visit.page.context.close()
+
+
+def test_the_page_makes_its_point_without_a_click(visit: Visit) -> None:
+    page = compared(visit.open("/compare"))
+    verdicts = page.locator(".cmp-verdict")
+    expect(verdicts.nth(0)).to_contain_text("follows")
+    expect(verdicts.nth(1)).not_to_contain_text("follows:")
+    expect(verdicts.nth(2)).to_contain_text("does not read wordings")
+    verdicts.nth(0).locator("summary").click()
+    expect(verdicts.nth(0)).to_contain_text("RBO")
+    for name in ("How far the wordings rank apart", "What steer trades"):
+        expect(page.get_by_role("heading", name=name)).to_be_visible()
+    expect(page.locator(".st-key-compare_frontier_chart .main-svg").first).to_be_visible()
+    visit.shoot("compare-light")
+
+
+def test_it_is_readable_in_the_dark_and_in_a_narrow_window(
+    browser: Browser, server: Server
+) -> None:
+    for name, context in (
+        ("compare-dark", {"color_scheme": "dark"}),
+        ("compare-narrow", {"viewport": {"width": 800, "height": 900}}),
+    ):
+        visit = visit_with(browser, server, **context)
+        page = compared(visit.open(link()))
+        overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert overflow <= 0, "the page scrolls sideways"
+        visit.shoot(name)
+        assert visit.errors == []
+        page.context.close()
+
+
+def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> None:
+    page = compared(visit.open(link()))
+    before = {name: ranked(page, name) for name in ("base", "mine", "none")}
+    assert len(before["mine"]) == 20
+    box = page.get_by_label("Wording of variant 2")
+    box.fill("Papers that report a similar finding or conclusion.")
+    box.press("Control+Enter")
+    expect(page.locator(".variant").nth(1).locator(".reading")).to_contain_text("Read as Result")
+    assert ranked(page, "mine") != before["mine"]
+    assert ranked(page, "base") == before["base"]
+    assert ranked(page, "none") == before["none"]
+    expect(page).to_have_url(re.compile("similar\\+finding"))
+    page.go_back()
+    expect(page.get_by_label("Wording of variant 2")).to_have_value(THREE[1]["wording"])
+
+
+def test_variants_are_added_duplicated_renamed_and_removed(visit: Visit) -> None:
+    page = compared(visit.open(link()))
+    page.get_by_role("button", name="Duplicate variant 1").click()
+    compared(page, 4)
+    expect(page.get_by_label("Name of variant 2")).to_have_value("base-2")
+    page.get_by_label("Name of variant 2").fill("<i>odd</i> & **name**")
+    page.get_by_label("Name of variant 2").press("Enter")
+    expect(page.locator(".cmp-verdict").nth(1)).to_contain_text("<i>odd</i> & **name**")
+    page.get_by_role("button", name="Remove variant 2").click()
+    compared(page, 3)
+    page.get_by_role("button", name="Add a wording").click()
+    compared(page, 4)
+    expect(page.get_by_label("Wording of variant 4")).to_have_value("")
+    expect(page.locator(".variant").nth(3)).to_contain_text("No instruction")
+
+
+def test_a_paper_is_followed_through_the_rankings_and_opened_from_the_chart(visit: Visit) -> None:
+    page = compared(visit.open(link()))
+    line = page.locator(".lines > g").nth(2)
+    title = line.get_attribute("aria-label").rsplit(". Ranks: ", 1)[0]  # type: ignore[union-attr]
+    line.focus()
+    expect(page.locator(".status .title")).to_have_text(title)
+    page.keyboard.press("Enter")
+    opened = page.locator(".paper.on")
+    expect(opened).to_contain_text(title)
+    expect(opened.locator(".block")).to_have_count(3)
+    expect(opened.locator(".pair").first).to_contain_text("seed")
+    expect(page).to_have_url(re.compile("document="))
+    expect(page.locator(".lines > g[aria-pressed='true']")).to_have_count(1)
+
+
+def test_a_mover_opens_its_evidence_with_what_changed_marked(visit: Visit) -> None:
+    page = compared(visit.open(link()))
+    movers = page.locator("article.paper .row")
+    movers.first.click()
+    opened = page.locator(".paper.on")
+    expect(opened.locator(".block").first).to_contain_text("base")
+    expect(opened.locator("mark").first).to_be_visible()
+    expect(opened.locator(".tag, .same").first).to_be_visible()
+    visit.shoot("compare-mover")
+    movers.first.click()
+    expect(opened).to_have_count(0)
+
+
+def test_charts_ranks_and_runs_can_be_taken_home(visit: Visit) -> None:
+    page = compared(visit.open(link()))
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the rank flow as SVG").click()
+    svg = download.value.path().read_text("utf-8")
+    assert svg.startswith("<svg")
+    assert "beyond rank 20" in svg
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the rank flow as PNG").click()
+    assert png_size(download.value.path().read_bytes())[0] > 600
+    for chart in ("matrix rbo", "likeness", "frontier"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Download {chart} as PNG").click()
+        assert download.value.suggested_filename == f"{chart.replace(' ', '-')}.png"
+        assert png_size(download.value.path().read_bytes())[0] > 600
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Download {chart} as SVG").click()
+        assert download.value.path().read_text("utf-8").startswith("<svg")
+    page.get_by_role("button", name="Take home").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Ranks (CSV)").click()
+    assert download.value.path().read_text("utf-8").startswith("doc_id,title,base,mine,none\n")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Rankings (TREC runs)").click()
+    first = download.value.path().read_text("utf-8").splitlines()[0].split(" ")
+    assert first[:2] + first[3:4] + first[5:] == ["demo-0275_method", "Q0", "1", "base"]
+
+
+def png_size(content: bytes) -> tuple[int, int]:
+    assert content.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", content[16:24])
+    return width, height
+
+
+def test_a_link_brings_variants_depth_measure_and_the_open_paper_to_somebody_else(
+    visit: Visit, browser: Browser, server: Server
+) -> None:
+    page = compared(visit.open(link()))
+    steer = page.locator(".variant").first.locator("input[type=range]")
+    steer.focus()
+    steer.press("End")
+    expect(page).to_have_url(re.compile("steer"))
+    page.get_by_role("radio", name="Top 10").click()
+    expect(page).to_have_url(re.compile("depth=10"))
+    page.get_by_role("radio", name="Overlap").click()
+    expect(page).to_have_url(re.compile("matrix=overlap"))
+    page.locator("article.paper .row").nth(1).click()
+    expect(page.locator(".paper.on")).to_have_count(1)
+    opened = page.locator(".paper.on .title").inner_text()
+    shown = ranked(page, "base")
+
+    other = visit_with(browser, server)
+    there = compared(other.open(urlsplit(page.url)._replace(scheme="", netloc="").geturl()))
+    expect(there.get_by_label("Wording of variant 2")).to_have_value(THREE[1]["wording"])
+    expect(there.locator(".variant").first.locator(".value")).to_have_text("100 %")
+    expect(there.locator(".paper.on .title")).to_have_text(opened)
+    assert ranked(there, "base") == shown
+    assert parse_qs(urlsplit(there.url).query) == parse_qs(urlsplit(page.url).query)
+    there.context.close()
+
+
+def test_an_error_is_said_and_mended_in_place(visit: Visit) -> None:
+    page = compared(visit.open(link()))
+    name = page.get_by_label("Name of variant 2")
+    name.fill("base")
+    name.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Two variants are called 'base'")
+    visit.shoot("compare-error")
+    name = page.get_by_label("Name of variant 2")
+    name.fill("mine again")
+    name.press("Enter")
+    compared(page)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_the_table_of_a_whole_collection_is_computed_beside_the_papers(visit: Visit) -> None:
+    page = visit.open("/compare?" + urlencode({**SEED, "show": "collection"}))
+    expect(page.get_by_text("GritLM-7B")).to_be_visible()
+    page.get_by_role("button", name="Compute the table").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"of 3,240 queries"))).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("alert")).to_contain_text("Stopped", timeout=60_000)

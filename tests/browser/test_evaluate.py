@@ -1,0 +1,35 @@
+"""Evaluate in a real browser: two systems on the demo, then a run of one's own beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+
+
+def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = visit.open("/evaluate?collection=demo&systems=bm25,dense&seeds=20")
+    page.get_by_role("button", name="Run", exact=True).click(timeout=180_000)
+    expect(page.get_by_text("How sure the differences are")).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-evaluate_strip .scatterlayer .point").first).to_be_visible()
+    board = page.locator(".st-key-evaluate_leaderboard")
+    expect(board.get_by_role("gridcell", name="bm25")).to_be_attached()
+    visit.shoot("evaluate")
+
+    page.get_by_role("button", name="Take home").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Run of dense (TREC)").click()
+    run = tmp_path / "mine.run"
+    lines = Path(download.value.path()).read_text("utf-8")
+    run.write_text(lines.replace(" dense\n", " mine\n"), "utf-8")
+    page.keyboard.press("Escape")
+
+    page.locator("input[type=file]").first.set_input_files(run)
+    expect(board.get_by_role("gridcell", name="mine")).to_be_attached(timeout=60_000)
+    visit.shoot("evaluate-uploaded")
+    page.reload()
+    expect(board.get_by_role("gridcell", name="mine")).to_be_attached(timeout=60_000)

@@ -1,0 +1,156 @@
+"""``seedlens evaluate``: samples, people, labels left aside, and files that cannot be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import Outcome, run_inside
+from tests.small_collection import write_collection
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:  # type: ignore[override]
+    """A home in which the small collection is indexed as ``tiny``."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    collection = write_collection(folder / "tiny")
+    made = run_inside(folder / "home", "evaluate", collection, "--systems", "dense", "--json")
+    assert (made.code, made.stderr) == (0, "")
+    return folder / "home"
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """The same collection, for a test to break."""
+    return write_collection(tmp_path / "tiny")
+
+
+def evaluated(home: Path, collection: Path, *options: object) -> Outcome:
+    return run_inside(home, "evaluate", collection, "--systems", "dense", *options)
+
+
+def refused(home: Path, collection: Path, *options: object, says: tuple[str, ...]) -> None:
+    run = evaluated(home, collection, *options)
+    assert (run.code, run.stdout) == (2, "")
+    assert run.stderr.count("\n") == 1, "one line"
+    for words in says:
+        assert words in run.stderr
+
+
+def test_a_sample_asks_fewer_seeds_and_says_so(home: Path, collection: Path) -> None:
+    found = evaluated(home, collection, "--sample", 2, "--json").json
+    assert found["sample"] == {"seeds": 2, "of": 4}
+    assert found["queries"] == len(found["systems"]["dense"]["per_query"]) == 6
+    assert found == {**evaluated(home, collection, "--sample", 2, "--json").json,
+                     "systems": found["systems"]}  # fmt: skip
+    assert "a sample of 2 seeds" in evaluated(home, collection, "--sample", 2).stdout
+    assert evaluated(home, collection, "--sample", 0).code == 2
+
+
+def test_intervals_and_what_is_judged_are_part_of_the_report(home: Path, collection: Path) -> None:
+    found = evaluated(home, collection, "--json").json
+    low, high = found["systems"]["dense"]["confidence"]["nDCG@20"]
+    assert low <= found["systems"]["dense"]["metrics"]["nDCG@20"] <= high
+    assert found["judged"]["queries"] == 12
+    assert found["judged"]["complete"] is True
+    assert found["notes"] == []
+
+
+def test_labels_can_be_left_aside_on_a_derived_corpus(home: Path, collection: Path) -> None:
+    labelled = evaluated(home, collection, "--systems", "aspect", "--json").json
+    options = ("--systems", "aspect", "--ignore-labels", "--json")
+    estimated = evaluated(home, collection, *options).json
+    assert (labelled["corpus"], estimated["corpus"]) == ("tiny", "tiny-without-labels")
+    both = [r["systems"]["aspect"]["metrics"]["nDCG@20"] for r in (labelled, estimated)]
+    assert both[0] != both[1]
+    corpora = {c["name"]: c for c in run_inside(home, "corpora", "--json").json}
+    assert "derived from corpus 'tiny'" in corpora["tiny-without-labels"]["source"]
+
+
+def test_people_need_their_own_grades(home: Path, collection: Path) -> None:
+    refused(home, collection, "--human", says=("'tiny'", "single annotators", "--human"))
+
+
+def test_people_are_a_row_with_one_line_per_annotator(csfcube: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cube"
+    folder.mkdir()
+    kept: set[str] = set()
+    for aspect in ("method", "result"):
+        name = f"test-pid2anns-csfcube-{aspect}.json"
+        judged = json.loads((csfcube / name).read_text("utf-8"))
+        few = {"1198964": {k: v[:25] for k, v in judged["1198964"].items()}}
+        kept |= {"1198964", *few["1198964"]["cands"]}
+        (folder / name).write_text(json.dumps(few), "utf-8")
+    with (csfcube / "abstracts-csfcube-preds.jsonl").open(encoding="utf-8") as lines:
+        (folder / "abstracts-csfcube-preds.jsonl").write_text(
+            "".join(line for line in lines if json.loads(line)["paper_id"] in kept), "utf-8"
+        )
+    runs = tmp_path / "runs"
+    options = ("--human", "--run-out", runs, "--json")
+    human = evaluated(tmp_path / "home", folder, *options).json["systems"]["human"]
+    assert set(human) >= {"metrics", "by_aspect", "per_query", "annotators", "seconds", "llm"}
+    assert human["llm"] is None
+    assert set(human["annotators"]) == {"ann1", "ann2"}
+    assert 0.5 < human["metrics"]["nDCG@20"] <= 1
+    assert {f.name for f in runs.iterdir()} == {"dense.run", "human-ann1.run", "human-ann2.run"}
+
+
+# Judgments that cannot be used
+
+
+def with_qrels(collection: Path, *lines: str) -> Path:
+    file = collection / "qrels.txt"
+    file.write_text(file.read_text("utf-8") + "".join(f"{line}\n" for line in lines), "utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("demo-0001_method 0 demo-0002 4", ("line {n}", "grade 4", "0 to 3")),
+        ("demo-0001_method 0 demo-0002 -1", ("line {n}", "grade -1", "out of range")),
+        ("demo-0001_method 0 demo-0002 high", ("line {n}", "'high'", "whole number")),
+        ("demo-0001_method 0 demo-0002", ("line {n}", "3 columns")),
+    ],
+    ids=["too high", "negative", "no number", "a column short"],
+)
+def test_a_line_of_judgments_that_cannot_be_used_is_named(
+    home: Path, collection: Path, line: str, says: tuple[str, ...]
+) -> None:
+    number = len(with_qrels(collection, line).read_text("utf-8").splitlines())
+    refused(home, collection, says=("qrels.txt", *(words.format(n=number) for words in says)))
+
+
+def test_two_grades_for_one_pair_are_refused_with_both_lines(home: Path, collection: Path) -> None:
+    first = (collection / "qrels.txt").read_text("utf-8").splitlines()
+    query, _, document, grade = first[2].split()
+    with_qrels(collection, f"{query} 0 {document} {(int(grade) + 1) % 4}")
+    refused(home, collection, says=(f"lines 3 and {len(first) + 1}", f"'{document}'", "Keep one"))
+
+
+def test_oddities_are_warnings_with_their_count(home: Path, collection: Path) -> None:
+    first = (collection / "qrels.txt").read_text("utf-8").splitlines()[0]
+    with_qrels(collection, first, "demo-0001_method 0 nowhere 2", "stranger_method 0 demo-0002 1")
+    run = evaluated(home, collection, "--json")
+    assert run.code == 0
+    assert "1 line repeats a judgment with the same grade" in run.stderr
+    assert "1 query has judgments but is not among those asked (first: 'stranger" in run.stderr
+    assert "lacks 1 judged document; it counts" in run.stderr
+    assert run.json["missing_documents"] == 1
+
+
+def test_judgments_of_unknown_documents_only_are_refused(home: Path, collection: Path) -> None:
+    (collection / "qrels.txt").write_text("demo-0001_method 0 nowhere 2\n", "utf-8")
+    refused(home, collection, "--corpus", "tiny", says=("'tiny'", "none of the 1 documents"))
+
+
+def test_a_single_aspect_leaves_obedience_undefined_in_words(home: Path, collection: Path) -> None:
+    topics = (collection / "topics.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (collection / "topics.jsonl").write_text("".join(t for t in topics if "method" in t), "utf-8")
+    found = evaluated(home, collection, "--json").json
+    assert found["systems"]["dense"]["metrics"]["p-MRR"] is None
+    assert "no seed is judged for two aspects" in found["notes"][0]
+    shown = evaluated(home, collection)
+    assert "p-MRR is undefined here, not 0" in shown.stderr

@@ -1,0 +1,80 @@
+"""``seedlens lens`` and the lens of an import."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.command_line import run_inside, write_lines
+
+POST = "The pump leaks. I replaced the seal twice. You should buy a new one. It is a bad design."
+
+
+def test_the_shipped_lenses_are_listed(home: Path) -> None:
+    listed = run_inside(home, "lens", "list", "--json")
+    assert [entry["key"] for entry in listed.json] == ["research", "conversations", "posts"]
+    assert "situation, request, plan, feeling" in run_inside(home, "lens", "list").stdout
+
+
+def test_a_printed_lens_is_a_file_to_start_from(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(run_inside(home, "lens", "show", "posts").stdout.replace("Stance", "View"))
+    shown = run_inside(home, "lens", "show", path, "--json").json
+    assert [a["name"] for a in shown["aspects"]] == ["Problem", "Experience", "Advice", "View"]
+    as_json = tmp_path / "mine.json"
+    as_json.write_text(json.dumps(shown))
+    assert run_inside(home, "lens", "show", as_json, "--json").json == shown
+
+
+def test_a_corpus_is_imported_with_a_lens_searched_and_given_another(
+    home: Path, tmp_path: Path
+) -> None:
+    source = write_lines(
+        tmp_path / "posts.jsonl", [{"doc_id": f"p{n}", "text": f"{POST} {n}."} for n in range(3)]
+    )
+    imported = run_inside(home, "import", source, "--name", "pumps", "--lens", "posts")
+    assert imported.code == 0, imported.stderr
+    found = run_inside(home, "search", "pumps", "--seed", "p0", "--aspect", "advice", "--json")
+    assert found.code == 0, found.stderr
+    assert len(found.json["results"]) == 2
+
+    again = run_inside(home, "import", source, "--name", "pumps", "--json")
+    assert again.json["unchanged"] == 3, "without --lens the corpus keeps its own"
+
+    changed = run_inside(home, "lens", "set", "pumps", "conversations", "--json")
+    assert changed.json["changed"] is True
+    assert run_inside(home, "corpora", "--json").json[0]["aspects"] == changed.json["aspects"]
+    plan = run_inside(home, "search", "pumps", "--seed", "p0", "--aspect", "plan")
+    assert plan.code == 0, plan.stderr
+    same = run_inside(home, "lens", "set", "pumps", "conversations")
+    assert "has already" in same.stdout
+
+
+def test_labels_are_ignored_on_request(home: Path, tmp_path: Path) -> None:
+    row = {"doc_id": "1", "sentences": ["Frogs sing.", "We listened."], "roles": ["R", "R"]}
+    source = write_lines(tmp_path / "frogs.jsonl", [row])
+    for name, options in (("with", []), ("without", ["--ignore-labels"])):
+        assert run_inside(home, "import", source, "--name", name, *options).code == 0
+    from engine.config import Settings
+    from engine.explorer import Explorer
+
+    explorer = Explorer(Settings(home=home))
+    labelled, estimated = (explorer.document(name, "1").sentences for name in ("with", "without"))
+    assert [s.roles for s in labelled] == [(0, 0, 1), (0, 0, 1)]
+    assert all(0 < p < 1 for s in estimated for p in s.roles)
+
+
+def test_a_bad_lens_is_one_line_and_changes_nothing(home: Path, tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "a.jsonl", [{"doc_id": "1", "text": POST}])
+    bad = tmp_path / "bad.toml"
+    bad.write_text('name = "Bad"\n[[aspects]]\nname = "One"\ndefinition = "Two."\n')
+    for given, words in (
+        (bad, "bad.toml, aspect 1 (One): no example is given"),
+        ("x", "no lens 'x'"),
+    ):
+        outcome = run_inside(home, "import", source, "--name", "a", "--lens", given)
+        assert outcome.code == 2
+        assert outcome.stderr.count("\n") == 1
+        assert words in outcome.stderr
+    assert run_inside(home, "corpora", "--json").json == []
+    assert run_inside(home, "lens", "set", "gone", "posts").code == 2

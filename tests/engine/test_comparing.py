@@ -1,0 +1,263 @@
+"""Wordings side by side: what each is read as, how far their rankings differ, and why."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+import ir_measures
+import pytest
+
+from engine.comparing import Comparer
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.lenses import RESEARCH
+from engine.types import Comparison, Query, Variant, VariantPair, VariantRanking
+
+SEED, ASPECT = "demo-0275", "method"
+BASE = Variant("base", RESEARCH.aspects[1].instruction)
+GENERIC = Variant("generic", RESEARCH.generic)
+SUBSET = replace(BASE, name="subset", subset=True)
+DENSE = replace(BASE, name="dense", system="dense")
+NEGATED = Variant("negated", "similar evaluation set-up, ignore the topic")
+OTHER = Variant("other", RESEARCH.aspects[2].instruction)
+VARIANTS = (BASE, GENERIC, SUBSET, DENSE, NEGATED, OTHER)
+
+
+@pytest.fixture(scope="module")
+def compared(explorer: Explorer) -> Comparison:
+    """One judged seed of the demo under six variants."""
+    return explorer.comparing.compare("demo", SEED, None, ASPECT, VARIANTS)
+
+
+def named(found: Comparison, name: str) -> VariantRanking:
+    return next(v for v in found.variants if v.variant.name == name)
+
+
+def pairs(found: Comparison) -> dict[tuple[str, str], VariantPair]:
+    return {(p.first, p.second): p for p in found.pairs}
+
+
+def test_each_variant_is_read_from_its_words_alone(compared: Comparison) -> None:
+    assert [v.variant for v in compared.variants] == list(VARIANTS)
+    assert named(compared, "base").understood == (("Method", 1.0),)
+    assert named(compared, "other").understood == (("Result", 1.0),)
+    assert named(compared, "negated").avoided == ("Background",)
+    for name in ("generic", "dense"):
+        assert (named(compared, name).understood, named(compared, name).weights) == ((), ())
+    (note,) = named(compared, "generic").notes
+    assert "none of the aspects" in note
+    for variant in compared.variants:
+        assert len(variant.ranking.doc_ids) == 359
+        assert SEED not in variant.ranking.doc_ids
+        assert math.isclose(sum(variant.weights), 1.0 if variant.weights else 0.0, abs_tol=1e-5)
+
+
+def test_a_generic_wording_ranks_like_the_same_system_without_one(
+    compared: Comparison, explorer: Explorer
+) -> None:
+    plain = explorer.search(Query("demo", seed=SEED, k=20))
+    generic = named(compared, "generic").ranking
+    assert [r.doc_id for r in plain.results] == list(generic.doc_ids[:20])
+    (verdict,) = (v for v in compared.verdicts if v.variant == "generic")
+    assert verdict.kind == "nothing"
+    assert "RBO 1.00" in verdict.numbers
+
+
+def test_a_pair_is_compared_both_ways(compared: Comparison) -> None:
+    found = pairs(compared)
+    names = [v.name for v in VARIANTS]
+    assert list(found) == [(a, b) for a in names for b in names]
+    for (first, second), pair in found.items():
+        back = found[second, first]
+        assert (pair.rbo, pair.tau, pair.overlap) == (back.rbo, back.tau, back.overlap)
+        assert pair.p_mrr == pytest.approx(-back.p_mrr, abs=1e-12)
+        if first == second:
+            assert (pair.rbo, pair.tau, pair.overlap, pair.p_mrr) == (1.0, 1.0, 1.0, 0.0)
+    assert found["base", "generic"].p_mrr > 0
+    assert found["base", "generic"].rbo < 1
+
+
+def test_verdicts_say_in_a_sentence_what_a_wording_did(compared: Comparison) -> None:
+    kinds = {v.variant: v.kind for v in compared.verdicts}
+    assert kinds == {
+        "base": "follows",
+        "generic": "nothing",
+        "subset": "follows",
+        "dense": "nothing",
+        "negated": "follows",
+        "other": kinds["other"],
+    }
+    assert kinds["other"] != "follows", "it asks for results, and methods are meant"
+    texts = {v.variant: v.text for v in compared.verdicts}
+    assert "documents judged alike only in Method rose" in texts["base"]
+    assert "does not read wordings" in texts["dense"]
+
+
+def test_a_judged_seed_has_measures(compared: Comparison) -> None:
+    assert (compared.judged, compared.unjudged_reason) == (True, "")
+    for variant in compared.variants:
+        assert variant.measures["Judged@20"] == 1.0, "the demo is judged throughout"
+    ndcg = {v.variant.name: v.measures["nDCG@20 (CSFCube)"] for v in compared.variants}
+    assert ndcg["base"] > ndcg["generic"]
+
+
+def test_likeness_grows_in_the_aspect_that_is_asked_for(compared: Comparison) -> None:
+    base, other = (dict(named(compared, name).likeness) for name in ("base", "other"))
+    assert list(base) == ["Background", "Method", "Result"]
+    assert base["Method"] > 0
+    assert other["Result"] > base["Result"]
+    assert set(dict(named(compared, "generic").likeness).values()) == {0.0}
+
+
+def test_movers_stand_where_the_rankings_say(compared: Comparison) -> None:
+    assert compared.movers
+    for mover in compared.movers:
+        places = [v.ranking.doc_ids.index(mover.doc_id) + 1 for v in compared.variants]
+        assert list(mover.ranks) == places
+        worth = [1 / math.log2(rank + 1) for rank in places]
+        assert mover.change == pytest.approx(max(abs(w - worth[0]) for w in worth))
+    changes = [mover.change for mover in compared.movers]
+    assert changes == sorted(changes, reverse=True)
+
+
+def test_a_movers_evidence_is_that_of_each_variant(
+    compared: Comparison, explorer: Explorer
+) -> None:
+    variants = (GENERIC, BASE, SUBSET)
+    doc_id = compared.movers[0].doc_id
+    found = explorer.comparing.evidence("demo", SEED, None, ASPECT, variants, doc_id)
+    ranks = tuple(named(compared, v.name).ranking.doc_ids.index(doc_id) + 1 for v in variants)
+    assert found.ranks == ranks
+    generic, base, subset = found.evidence
+    assert generic
+    assert base[0].seed_role == 1, "the method sentences count"
+    assert {e.seed_role for e in subset} == {1}, "the rest of the seed is left out"
+    shown = {(e.seed_text, e.doc_text) for e in generic}
+    assert found.gained[0] == ()
+    assert found.gained[1] == tuple(e for e in base if (e.seed_text, e.doc_text) not in shown)
+    text = found.document.text
+    assert all(text[slice(*e.doc_span)] == e.doc_text for pairs in found.evidence for e in pairs)
+
+
+def test_subset_uses_the_sentences_of_the_aspect_and_nothing_else(explorer: Explorer) -> None:
+    searcher = explorer.searcher("demo")
+    seed = searcher.seed(Query("demo", seed=SEED))
+    cut = searcher.subset(seed, ASPECT)
+    assert cut is not None
+    expected = [s.text for s in seed.document.sentences if s.role == 1]
+    assert [s.text for s in cut.document.sentences] == expected
+    assert (cut.document.title, cut.document.text) == ("", " ".join(expected))
+    assert [cut.document.text[slice(*s.span)] for s in cut.document.sentences] == expected
+    assert len(cut.sentences) == len(expected)
+
+
+def test_one_variant_is_enough(explorer: Explorer) -> None:
+    found = explorer.comparing.compare("demo", SEED, None, ASPECT, [SUBSET])
+    assert (len(found.variants), len(found.pairs), found.movers) == (1, 1, ())
+    assert found.seed == explorer.document("demo", SEED), "the whole seed is shown"
+
+
+@pytest.mark.parametrize(
+    ("variants", "aspect", "error", "says"),
+    [
+        ([BASE, BASE], ASPECT, BadInputError, "Two variants are called 'base'"),
+        ([], ASPECT, BadInputError, "no variant"),
+        ([replace(BASE, instruction="x" * 2001)], ASPECT, BadInputError, "2001 characters"),
+        ([replace(BASE, steer=1.5)], ASPECT, BadInputError, "steer is 1.5"),
+        ([replace(BASE, system="magic")], ASPECT, UnknownNameError, "no system 'magic'"),
+        ([BASE], "taste", UnknownNameError, "no aspect 'taste'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    variants: list[Variant], aspect: str, error: type[Exception], says: str, small: Explorer
+) -> None:
+    with pytest.raises(error, match=says):
+        small.comparing.compare("small", "bees-network", None, aspect, variants)
+
+
+def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer: Explorer) -> None:
+    query = Query("demo", seed=SEED)
+    comparer = Comparer(explorer.searcher("demo"), query, ASPECT, judgments={})
+    unjudged = comparer.compare((BASE, GENERIC, OTHER))
+    assert not unjudged.judged
+    assert "Nobody judged Method for this seed" in unjudged.unjudged_reason
+    base, generic, other = unjudged.verdicts
+    assert (base.kind, generic.kind, other.kind) == ("follows", "nothing", "wrong way")
+    assert base.text.endswith("(estimate).")
+    assert "more alike in Result (estimate)" in other.text
+    assert {p.p_mrr for p in unjudged.pairs} == {None}
+    assert all(v.measures == {} for v in unjudged.variants)
+
+
+def test_ones_own_grades_are_judgments(small_copy: Explorer) -> None:
+    def compare() -> Comparison:
+        return small_copy.comparing.compare("small", "bees-network", None, ASPECT, [BASE, GENERIC])
+
+    asked = Query("small", seed="bees-network", aspect=ASPECT)
+    for doc_id, grade in (("tides-network", 3), ("bees-survey", 0)):
+        small_copy.notebook.judge(asked, doc_id, grade)
+    one = compare()
+    assert one.judged
+    assert "Only one aspect of this seed is judged" in one.unjudged_reason
+    for doc_id, grade in (("tides-network", 0), ("bees-survey", 3)):
+        small_copy.notebook.judge(replace(asked, aspect="background"), doc_id, grade)
+    two = compare()
+    assert (two.judged, two.unjudged_reason) == (True, "")
+    assert pairs(two)["base", "generic"].p_mrr > 0
+    assert two.verdicts[0].kind == "follows"
+
+
+def test_a_pasted_text_without_words_is_compared_all_the_same(small: Explorer) -> None:
+    lexical = Variant("words", "similar method", system="bm25")
+    found = small.comparing.compare("small", None, "🐝", ASPECT, [lexical, BASE])
+    assert named(found, "words").ranking.doc_ids == ()
+    for variant in found.variants:
+        assert all(math.isfinite(gain) for _, gain in variant.likeness)
+
+
+def test_runs_are_read_by_other_tools(
+    compared: Comparison, explorer: Explorer, tmp_path: Path
+) -> None:
+    (tmp_path / "all.run").write_text(explorer.comparing.runs(compared), encoding="utf-8")
+    by_tag: defaultdict[str, list[str]] = defaultdict(list)
+    for line in (tmp_path / "all.run").read_text("utf-8").splitlines():
+        by_tag[line.split()[5]].append(line)
+    assert list(by_tag) == [v.name for v in VARIANTS]
+    for name, lines in by_tag.items():
+        read = list(ir_measures.read_trec_run("\n".join(lines)))
+        assert {r.query_id for r in read} == {f"{SEED}_{ASPECT}"}
+        read.sort(key=lambda r: -r.score)
+        assert tuple(r.doc_id for r in read) == named(compared, name).ranking.doc_ids
+
+
+def test_the_frontier_begins_at_no_obedience(explorer: Explorer, small: Explorer) -> None:
+    judged = explorer.comparing.frontier("demo", SEED, None, ASPECT, BASE)
+    estimated = small.comparing.frontier("small", "bees-network", None, ASPECT, BASE)
+    assert (judged.judged, estimated.judged) == (True, False)
+    for found in (judged, estimated):
+        assert [p.steer for p in found.points] == pytest.approx([i / 10 for i in range(11)])
+        assert found.points[0].obedience == 0.0
+        assert found.points[-1].obedience > 0.0
+    assert judged.points[5].relevance > judged.points[0].relevance
+    assert estimated.points[0].relevance > estimated.points[-1].relevance
+    level = small.comparing.frontier("small", "bees-network", None, ASPECT, DENSE)
+    assert len({(p.relevance, p.obedience) for p in level.points}) == 1
+
+
+def test_presets_are_the_wordings_of_the_aspect(small: Explorer) -> None:
+    found = small.comparing.presets("small", ASPECT, steer=0.3)
+    aspect = RESEARCH.aspects[1]
+    names = [f"paraphrase-{i}" for i in range(1, len(aspect.paraphrases) + 1)]
+    assert [v.name for v in found] == ["base", "generic", "definition", *names, "subset"]
+    assert found[0] == replace(BASE, steer=0.3)
+    assert found[-1] == replace(SUBSET, steer=0.3)
+    words = (aspect.instruction, RESEARCH.generic, aspect.definition, *aspect.paraphrases)
+    assert tuple(v.instruction for v in found[:-1]) == words
+
+
+def test_a_corpus_without_a_collection_has_no_table_of_one(small: Explorer) -> None:
+    with pytest.raises(BadInputError, match="'small' did not come from a test collection"):
+        small.comparing.start_sensitivity("small", ["dense"])

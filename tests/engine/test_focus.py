@@ -1,0 +1,134 @@
+"""From what a person asks for to weights over the seed's sentences and the lens's aspects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.collections import read_collection
+from engine.config import DEMO
+from engine.explorer import Explorer
+from engine.focus import avoid, focus_on_aspect, focus_on_reading, reweigh_by_words
+from engine.instructions import Reading
+from engine.lenses import RESEARCH
+from engine.metrics import p_mrr
+from engine.numeric import FloatArray
+from engine.retrieve.base import Seed
+from engine.types import Document, Query, Sentence
+
+BACKGROUND, METHOD, RESULT = range(3)
+BEES = Query("small", seed="bees-network", k=100)
+
+
+def row(*values: float) -> FloatArray:
+    return np.array(values, dtype=np.float32)
+
+
+def make_seed(*roles: tuple[float, float, float]) -> Seed:
+    """A seed whose sentence i points along axis i, with these role probabilities."""
+    count = len(roles)
+    sentences = tuple(Sentence((i, i + 1), "x", role) for i, role in enumerate(roles))
+    document = Document("s", "", "x" * count, sentences)
+    axes = np.eye(count, 4, dtype=np.float32)
+    nothing = np.zeros((0, 4), dtype=np.float32)
+    return Seed(document, row(1, 0, 0, 0), axes, nothing, np.zeros((0, 2), dtype=np.int32))
+
+
+PURE = make_seed((1, 0, 0), (0, 1, 0), (0, 0, 1))
+MIXED = make_seed((0.6, 0.4, 0), (0, 0.9, 0.1))
+
+
+def test_sentences_weigh_by_how_far_they_serve_the_aspect() -> None:
+    focus = focus_on_aspect(MIXED, RESEARCH, RESEARCH.aspects[METHOD])
+    assert focus is not None
+    assert focus.sentence_weights == pytest.approx([0.4 / 1.3, 0.9 / 1.3])
+    assert focus.aspect_weights.tolist() == [0, 1, 0]
+    assert (focus.avoided.tolist(), focus.strength) == ([0, 0, 0], 1.0)
+
+
+def test_what_is_ruled_out_takes_weight_from_the_sentences_that_serve_it() -> None:
+    level = row(0, 0, 0, 1)  # as close to one sentence as to the other
+    wants, nothing = row(0, 1, 0), row(0, 0, 0)
+    plain = focus_on_reading(MIXED, RESEARCH, Reading(wants, nothing, 1.0, ""), level)
+    ruled = focus_on_reading(MIXED, RESEARCH, Reading(wants, row(1, 0, 0), 1.0, ""), level)
+    assert plain is not None
+    assert ruled is not None
+    assert ruled.sentence_weights[0] < plain.sentence_weights[0]
+    assert ruled.avoided.tolist() == [1, 0, 0]
+
+
+def test_what_the_aspect_asks_for_cannot_be_ruled_out_by_its_wording() -> None:
+    focus = focus_on_aspect(PURE, RESEARCH, RESEARCH.aspects[METHOD])
+    assert focus is not None
+    assert avoid(focus, row(1, 1, 0)).avoided.tolist() == [1, 0, 0]
+
+
+def test_words_weigh_the_sentences_in_focus_and_no_others() -> None:
+    focus = focus_on_aspect(MIXED, RESEARCH, RESEARCH.aspects[RESULT])
+    assert focus is not None
+    assert focus.sentence_weights.tolist() == [0, 1]
+    assert reweigh_by_words(focus, MIXED, row(1, 0, 0, 0)).sentence_weights.tolist() == [0, 1]
+
+
+def test_a_reading_that_the_seed_cannot_serve_gives_no_focus() -> None:
+    only_problem = make_seed((1, 0, 0), (1, 0, 0))
+    reading = Reading(row(0, 1, 0), row(0, 0, 0), 1.0, "same method")
+    assert focus_on_reading(only_problem, RESEARCH, reading, row(0, 0, 0, 1)) is None
+
+
+# The same through a search
+
+
+def test_documents_that_are_alike_only_in_what_is_ruled_out_fall(explorer: Explorer) -> None:
+    searcher = explorer.searcher("demo")
+    judged = read_collection(DEMO).qrels
+
+    def ranked(seed: str, words: str) -> list[str]:
+        query = Query("demo", seed=seed, instruction=words)
+        return [s.doc_id for s in searcher.rank(query, searcher.seed(query))]
+
+    moves = []
+    for seed in (f"demo-{n:04}" for n in range(5, 360, 30)):
+        grades = {
+            aspect: {**dict.fromkeys(searcher.corpus.doc_ids, 0), **judged[f"{seed}_{aspect}"]}
+            for aspect in ("background", "method")
+        }
+        plain = ranked(seed, "similar method")
+        ruled_out = ranked(seed, "similar method, ignore the topic")
+        moves.append(p_mrr(ruled_out, grades["background"], plain, grades["method"]))
+    assert sum(m for m in moves if m is not None) < 0.0, "alike only in background"
+
+
+@pytest.mark.parametrize("sentence", range(3))
+def test_a_wording_that_quotes_a_sentence_is_about_that_sentence(
+    small: Explorer, sentence: int
+) -> None:
+    text = small.document("small", "bees-network").sentences[sentence].text
+    found = small.search(replace(BEES, instruction=text))
+    assert int(np.argmax(found.weights)) == sentence
+    assert found.weights[sentence] > 0.5
+    assert found.notes == ()
+
+
+def test_aspect_and_wording_that_disagree_are_told_apart(small: Explorer) -> None:
+    asked = replace(BEES, aspect="method", instruction="Which papers came to the same result?")
+    found = small.search(asked)
+    (note,) = found.notes
+    assert "ask for Result" in note
+    assert "the aspect chosen is Method" in note
+    assert found.weights == small.search(replace(BEES, aspect="method")).weights
+    agreeing = small.search(replace(asked, instruction="Which papers use the same method?"))
+    assert agreeing.notes == ()
+
+
+def test_a_wording_whose_aspect_the_seed_lacks_is_told_and_changes_nothing(
+    small: Explorer,
+) -> None:
+    plain = Query("small", seed="no-method", k=100)
+    found = small.search(replace(plain, instruction="Papers with a similar method."))
+    assert found.notes == (
+        "The seed has no Method sentence, so the ranking follows the whole text.",
+    )
+    assert [r.doc_id for r in found.results] == [r.doc_id for r in small.search(plain).results]

@@ -1,0 +1,181 @@
+"""What was evaluated stays, and nothing is ranked twice."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.bench import StoppedError
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.importing import ImportRequest
+from engine.types import EvaluationJob, EvaluationRequest
+from tests.small_collection import QUERIES, write_collection
+from tests.support import make_explorer
+
+REQUEST = EvaluationRequest("lab", ("dense", "bm25"))
+
+
+@pytest.fixture(scope="module")
+def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the small collection as corpus ``lab``; every test adds to it."""
+    source = write_collection(tmp_path_factory.mktemp("source") / "lab")
+    home = tmp_path_factory.mktemp("lab-home")
+    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
+    return home
+
+
+@pytest.fixture
+def lab(lab_home: Path) -> Explorer:
+    return make_explorer(lab_home)
+
+
+def waited(lab: Explorer) -> EvaluationJob:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        job = lab.laboratory.job()
+        if job is not None and job.state != "running":
+            return job
+        time.sleep(0.02)
+    raise AssertionError("it never ended")
+
+
+def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(lab: Explorer) -> None:
+    (info,) = [c for c in lab.laboratory.collections() if not c.uploaded]
+    assert (info.key, info.corpus, info.queries, info.seeds) == ("lab", "lab", QUERIES, 4)
+    assert info.aspects == ("background", "method", "result")
+    assert info.complete
+    assert info.annotators == ()
+    with pytest.raises(UnknownNameError):
+        lab.laboratory.collection("nope")
+
+
+def test_documents_without_judgments_are_no_collection(small: Explorer) -> None:
+    assert small.laboratory.collections() == ()
+
+
+def test_an_evaluation_runs_in_the_background_and_outlives_the_app(
+    lab: Explorer, lab_home: Path
+) -> None:
+    assert lab.laboratory.evaluation(REQUEST) is None
+    assert lab.laboratory.missing(REQUEST) == ("bm25", "dense")
+    lab.laboratory.start(REQUEST)
+    job = waited(lab)
+    assert (job.state, job.error) == ("done", "")
+    restarted = make_explorer(lab_home).laboratory
+    found = restarted.evaluation(EvaluationRequest("lab", ("bm25", "dense")))
+    assert found is not None, "the order of the systems makes no difference"
+    assert set(found.systems) == {"bm25", "dense"}
+    assert restarted.missing(EvaluationRequest("lab", ("dense", "hybrid"))) == ("hybrid",)
+    assert (
+        restarted.history("lab")[0].headline["dense"] == found.systems["dense"].metrics["nDCG@20"]
+    )
+
+
+def test_a_stored_run_is_measured_like_the_one_that_was_just_ranked(lab: Explorer) -> None:
+    first = lab.laboratory.evaluate(EvaluationRequest("lab", ("aspect",), steer=0.25))
+    again = lab.laboratory.evaluate(EvaluationRequest("lab", ("dense", "aspect"), steer=0.25))
+    assert again.systems["aspect"] == first.systems["aspect"], "its seconds, too: not ranked again"
+
+
+def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
+    asked: list[int] = []
+
+    def after_the_first_system() -> bool:
+        asked.append(1)
+        return len(asked) > QUERIES
+
+    request = EvaluationRequest("lab", ("hybrid", "transport"))
+    with pytest.raises(StoppedError):
+        lab.laboratory.evaluate(request, cancelled=after_the_first_system)
+    assert lab.laboratory.evaluation(request) is None
+    assert lab.laboratory.missing(request) == ("transport",)
+
+
+def test_the_annotators_row_is_refused_where_nobody_kept_their_grades(lab: Explorer) -> None:
+    with pytest.raises(BadInputError, match="no grades of single annotators"):
+        lab.laboratory.start(EvaluationRequest("lab", ("dense",), human=True))
+
+
+# Runs and judgments that people bring
+
+
+def test_a_run_stands_beside_our_systems_under_its_tag(lab: Explorer) -> None:
+    laboratory = lab.laboratory
+    laboratory.evaluate(EvaluationRequest("lab", ("dense",)))
+    text = laboratory.run_file(EvaluationRequest("lab", ("dense",)), "dense")
+    run = laboratory.add_run("lab", "mine.run", text.encode())
+    assert run.name == "dense (uploaded)", "not taken for ours"
+    assert laboratory.add_run("lab", "again.run", text.encode()) == run, "once is enough"
+    found = laboratory.evaluate(EvaluationRequest("lab", ("dense",)))
+    assert found.systems[run.name].metrics == found.systems["dense"].metrics
+    assert found.systems[run.name].kind == "run"
+    laboratory.remove_run(run.id)
+    assert set(laboratory.evaluate(EvaluationRequest("lab", ("dense",))).systems) == {"dense"}
+
+
+def test_a_run_of_another_collection_is_refused(lab: Explorer) -> None:
+    with pytest.raises(BadInputError, match=r"'x.run' ranks none of the 12 queries.*'q1'"):
+        lab.laboratory.add_run("lab", "x.run", b"q1 Q0 d 1 1 me\n")
+    assert lab.laboratory.runs("lab") == ()
+
+
+def test_uploaded_judgments_become_a_collection_of_their_own(lab: Explorer) -> None:
+    seed, other = lab.library.open("lab").doc_ids[:2]
+    text = f"{seed}_method 0 {other} 7\nwhat_else 0 {other} 1\n"
+    info = lab.laboratory.add_qrels("lab", "mine.qrels", text.encode())
+    assert (info.corpus, info.queries, info.uploaded) == ("lab", 1, True)
+    assert info.warnings == (
+        "1 query is left out: no seed and aspect of this corpus (first: 'what_else').",
+    )
+    found = lab.laboratory.evaluate(EvaluationRequest(info.key, ("dense",)))
+    assert found.queries == 1
+    assert found.systems["dense"].metrics["p-MRR"] is None
+    assert found.unjudged_in_top_k["dense"] > 0.9
+    lab.laboratory.remove_qrels(info.key)
+    assert [c.key for c in lab.laboratory.collections()] == ["lab"]
+
+
+def test_judgments_with_ids_of_their_own_are_told_what_they_need(lab: Explorer) -> None:
+    with pytest.raises(BadInputError, match=r"'<seed>_background'.*'q1'.*topics.jsonl"):
+        lab.laboratory.add_qrels("lab", "mine.qrels", b"q1 0 d 1\n")
+
+
+# Labels left aside
+
+
+def test_a_corpus_without_labels_is_derived_once_and_again_when_its_source_changes(
+    lab_home: Path, home: Path
+) -> None:
+    shutil.copytree(lab_home, home)
+    lab = make_explorer(home)
+    name = lab.laboratory.without_labels("lab")
+    assert name == "lab-without-labels"
+    derived, source = lab.library.open(name), lab.library.open("lab")
+    assert derived.doc_ids == source.doc_ids
+    labelled, estimated = (
+        [s.roles for s in corpus.documents(corpus.doc_ids[:1])[0].sentences]
+        for corpus in (source, derived)
+    )
+    assert {p for roles in labelled for p in roles} <= {0.0, 1.0}
+    assert not {p for roles in estimated for p in roles} & {0.0, 1.0}, "all are estimates"
+    listed = lab.library.corpus(name)
+    assert listed.source.startswith("derived from corpus 'lab' (lab@")
+    version = derived.version
+    assert lab.laboratory.without_labels("lab") == name
+    assert lab.library.open(name).version == version, "kept while the source is unchanged"
+
+    more = home / "more.jsonl"
+    more.write_text('{"id": "extra", "text": "We count frogs. They sing."}\n', "utf-8")
+    lab.library.import_documents(ImportRequest(more, "lab"))
+    lab.laboratory.without_labels("lab")
+    assert "extra" in lab.library.open(name).row_of
+
+
+def test_a_name_that_is_taken_is_not_overwritten(small_copy: Explorer, small_source: Path) -> None:
+    small_copy.library.import_documents(ImportRequest(small_source, "small-without-labels"))
+    with pytest.raises(BadInputError, match="'small-without-labels' exists already"):
+        small_copy.laboratory.without_labels("small")

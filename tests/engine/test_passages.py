@@ -1,0 +1,89 @@
+"""Vectors of passages are kept in memory: the same ones, and never more than is allowed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import engine.passages
+from engine.corpus import OpenCorpus
+from engine.explorer import Explorer
+from engine.passages import Passages
+from engine.retrieve.base import TokenRows
+
+
+@pytest.fixture
+def corpus(small: Explorer) -> OpenCorpus:
+    return small.library.open("small")
+
+
+def passages(corpus: OpenCorpus) -> Passages:
+    spec = corpus.spec
+    aspects = len(corpus.lens.aspects)
+    return Passages(corpus.table, spec.dimension, spec.token_dimension, aspects)
+
+
+def size(rows: list[TokenRows]) -> int:
+    return sum(row.vectors.nbytes + row.roles.nbytes for row in rows)
+
+
+def same(one: list[TokenRows], other: list[TokenRows]) -> bool:
+    return all(
+        a.doc_id == b.doc_id
+        and np.array_equal(a.vectors, b.vectors)
+        and np.array_equal(a.roles, b.roles)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(
+    corpus: OpenCorpus,
+) -> None:
+    kept = passages(corpus)
+    stored = ["plain", "bees-network", "no-method"]
+    for asked in (["plain", "bees-network", "gone", "no-method"], stored):  # the second from memory
+        rows = kept.tokens(asked)
+        assert [row.doc_id for row in rows] == stored
+        for row in rows:
+            seed = corpus.seed(row.doc_id)
+            assert row.vectors == pytest.approx(seed.tokens, abs=1e-3)
+            assert row.roles.shape == (len(seed.tokens), 3)
+            for span, roles in zip(seed.token_spans, row.roles, strict=True):
+                inside = [s for s in seed.document.sentences if s.span[0] <= span[0] < s.span[1]]
+                expected = inside[0].roles if inside and span[0] >= 0 else (0.0, 0.0, 0.0)
+                assert tuple(roles) == pytest.approx(expected, abs=1e-3)
+
+
+def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
+    corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = corpus.doc_ids[:12]
+    each = [size(passages(corpus).tokens([i])) for i in ids]
+    monkeypatch.setattr(engine.passages, "KEPT_BYTES", sum(each[:1]) + 4 * max(each))
+    kept = passages(corpus)
+    for doc_id in ids:
+        kept.tokens([ids[0]])  # in use throughout
+        kept.tokens([doc_id])
+        assert kept._bytes == size(list(kept._kept.values())) <= engine.passages.KEPT_BYTES
+    assert ids[0] in kept._kept
+    assert ids[-1] in kept._kept
+    assert ids[1] not in kept._kept
+    # More than can be kept is read all the same.
+    assert same(kept.tokens(corpus.doc_ids), passages(corpus).tokens(corpus.doc_ids))
+    assert kept._bytes <= engine.passages.KEPT_BYTES
+
+
+def test_threads_that_share_it_get_what_they_asked_for(
+    corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = {row.doc_id: row for row in passages(corpus).tokens(corpus.doc_ids)}
+    monkeypatch.setattr(engine.passages, "KEPT_BYTES", size(list(expected.values())) // 3)
+    kept = passages(corpus)
+    orders = [np.random.default_rng(n).permutation(corpus.doc_ids).tolist() for n in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(kept.tokens, orders))
+    for order, rows in zip(orders, found, strict=True):
+        assert same(rows, [expected[i] for i in order])
+    assert kept._bytes == size(list(kept._kept.values())) <= engine.passages.KEPT_BYTES

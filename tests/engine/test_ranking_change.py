@@ -1,0 +1,188 @@
+"""What is said about two rankings is what the definitions say, worked by hand and the long way."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+import pytest
+from scipy import stats
+
+from engine.ranking_change import (
+    Move,
+    RankingChange,
+    compare_rankings,
+    kendall_tau,
+    movers,
+    overlap,
+    rank_biased_overlap,
+)
+
+
+def random_pairs(count: int) -> list[tuple[list[str], list[str]]]:
+    """Rankings of 1 to 30 documents each, of unequal lengths, some in common."""
+    chance = random.Random(3)  # noqa: S311 - not for secrets
+    ids = [f"d{i}" for i in range(40)]
+    return [
+        (chance.sample(ids, chance.randint(1, 30)), chance.sample(ids, chance.randint(1, 30)))
+        for _ in range(count)
+    ]
+
+
+# All of them together
+
+
+def test_equal_rankings_are_exactly_one_by_every_measure() -> None:
+    for count in (2, 20, 1000):
+        ids = [f"d{i}" for i in range(count)]
+        assert compare_rankings(ids, tuple(ids)) == RankingChange(1.0, 1.0, 1.0)
+
+
+def test_exchanging_the_rankings_changes_no_measure() -> None:
+    for a, b in random_pairs(50):
+        one, two = compare_rankings(a, b), compare_rankings(b, a)
+        assert (one.rbo, one.overlap) == (two.rbo, two.overlap)
+        assert one.tau == pytest.approx(two.tau)
+
+
+def test_nothing_against_nothing_is_undefined_and_against_something_disjoint() -> None:
+    assert compare_rankings([], []) == RankingChange(None, None, None)
+    assert compare_rankings(["a", "b"], []) == RankingChange(0.0, None, 0.0)
+    assert compare_rankings(["a"], ["a"]) == RankingChange(1.0, None, 1.0)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [rank_biased_overlap, kendall_tau, overlap, lambda a, b: movers(a, b, 3)],
+    ids=["rbo", "tau", "overlap", "movers"],
+)
+def test_a_document_ranked_twice_is_refused(
+    measure: Callable[[list[str], list[str]], object],
+) -> None:
+    for pair in ((["b", "a", "a"], ["b"]), (["b"], ["b", "a", "a"])):
+        with pytest.raises(ValueError, match="'a' is there 2 times"):
+            measure(*pair)
+
+
+# Rank-biased overlap
+
+
+def test_rbo_of_equally_long_rankings_by_hand() -> None:
+    # Shares in common at depth 1, 2, 3: 0, 1, 1; all beyond as at 3.
+    # (1 - p) x (0 + p + p^2) + p^3 = .1 x (.9 + .81) + .729
+    assert rank_biased_overlap(["x", "y", "z"], ["y", "x", "z"]) == pytest.approx(0.9)
+    # The same exchange one rank further down: shares 1, 1/2, 1.
+    # .1 x (1 + .45 + .81) + .729
+    assert rank_biased_overlap(["x", "y", "z"], ["x", "z", "y"]) == pytest.approx(0.955)
+
+
+def test_rbo_of_unequally_long_rankings_by_hand() -> None:
+    # In common at depth 1 to 4: 0, 1, 2, 2. The short one ends at 2, sharing one in two, which
+    # is taken to go on: 2 + 1/2 of 3 at depth 3, 2 + 2/2 of 4 at depth 4, 3/4 beyond.
+    # p = 1/2: 0/2 + 1/2/4 + 5/6/8 + 3/4/16 + 3/4/16
+    expected = 1 / 8 + 5 / 48 + 3 / 64 + 3 / 64
+    assert rank_biased_overlap(["x", "y"], ["y", "z", "x", "w"], p=0.5) == pytest.approx(expected)
+
+
+def test_rbo_is_the_sum_over_all_depths() -> None:
+    """Term by term until the weights vanish, without the closed form."""
+
+    def the_long_way(a: list[str], b: list[str], p: float) -> float:
+        short, long = sorted((a, b), key=len)
+        share_at_end = len(set(short) & set(long[: len(short)])) / len(short)
+        total, agreement = 0.0, 0.0
+        for depth in range(1, 3000):
+            if depth <= len(long):
+                common = float(len(set(short[:depth]) & set(long[:depth])))
+                common += max(0, depth - len(short)) * share_at_end
+                agreement = common / depth
+            total += (1 - p) * p ** (depth - 1) * agreement
+        return total
+
+    for a, b in random_pairs(30):
+        for p in (0.5, 0.9, 0.98):
+            assert rank_biased_overlap(a, b, p) == pytest.approx(the_long_way(a, b, p))
+
+
+def test_rbo_says_all_of_a_ranking_and_its_beginning_and_nothing_of_strangers() -> None:
+    ids = [f"d{i}" for i in range(100)]
+    assert rank_biased_overlap(ids, ids[:10]) == pytest.approx(1.0)
+    assert rank_biased_overlap(ids[:50], ids[50:]) == 0.0
+    assert all(0 <= (rank_biased_overlap(a, b) or 0) <= 1 for a, b in random_pairs(50))
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, -0.1, 90])
+def test_rbo_wants_a_probability(p: float) -> None:
+    with pytest.raises(ValueError, match=f"it is {p}"):
+        rank_biased_overlap(["a"], ["a"], p)
+
+
+# Kendall's tau
+
+
+def test_tau_by_hand() -> None:
+    # One of six pairs is the other way round: (5 - 1) / 6.
+    assert kendall_tau(["a", "b", "c", "d"], ["a", "c", "b", "d"]) == pytest.approx(4 / 6)
+    assert kendall_tau(["a", "b", "c"], ["c", "b", "a"]) == pytest.approx(-1.0)
+    # c is behind a and b in both.
+    assert kendall_tau(["a", "b", "c"], ["a", "b"]) == pytest.approx(1.0)
+    # Four of six pairs disagree, and each ranking leaves one pair tied.
+    assert kendall_tau(["a", "b"], ["x", "y"]) == pytest.approx(-4 / math.sqrt(5 * 5))
+
+
+def test_tau_of_permutations_is_scipys() -> None:
+    chance = random.Random(5)  # noqa: S311 - not for secrets
+    for count in (2, 3, 10, 50, 200):
+        ids = [f"d{i}" for i in range(count)]
+        shuffled = chance.sample(ids, count)
+        theirs = stats.kendalltau(range(count), [shuffled.index(d) for d in ids]).statistic
+        assert kendall_tau(ids, shuffled) == pytest.approx(theirs)
+
+
+# Overlap
+
+
+def test_overlap_is_of_the_first_k_whatever_their_order() -> None:
+    a, b = ["a", "b", "c", "d"], ["b", "a", "x", "c"]
+    assert overlap(a, b, k=1) == 0.0
+    assert overlap(a, b, k=2) == 1.0
+    assert overlap(a, b, k=3) == pytest.approx(2 / 3)
+    assert overlap(a, b) == pytest.approx(3 / 4)
+    assert overlap(a, b[:2]) == pytest.approx(2 / 4), "out of as many as the longer one holds"
+    with pytest.raises(ValueError, match="k is at least 1; it is 0"):
+        overlap(a, b, k=0)
+
+
+# Movers
+
+
+def test_movers_by_hand() -> None:
+    before, after = ["a", "b", "c", "d", "e"], ["b", "a", "c", "e", "d"]
+    # Between ranks 1 and 2: 1 - 1 / log2(3). Between 4 and 5: 1 / log2(5) - 1 / log2(6).
+    top, deep = 1 - 1 / math.log2(3), 1 / math.log2(5) - 1 / math.log2(6)
+    assert movers(before, after, 10) == (
+        Move("a", 1, 2, pytest.approx(-top)),
+        Move("b", 2, 1, pytest.approx(top)),
+        Move("d", 4, 5, pytest.approx(-deep)),
+        Move("e", 5, 4, pytest.approx(deep)),
+    )
+    assert [m.doc_id for m in movers(before, after, 1)] == ["a"]
+    assert movers(before, after, 0) == ()
+    assert movers(before, before, 10) == ()
+
+
+def test_a_short_way_at_the_top_counts_more_than_a_long_way_deep_down() -> None:
+    before = [f"d{i}" for i in range(1000)]
+    after = [before[1], before[0], *before[2:500], before[999], *before[500:999]]
+    assert {m.doc_id for m in movers(before, after, 2)} == {"d0", "d1"}
+    assert movers(before, after, 3)[2] == Move("d999", 1000, 501, pytest.approx(0.0112, abs=1e-4))
+
+
+def test_who_comes_and_goes_stands_behind_the_last_rank() -> None:
+    found = {m.doc_id: m for m in movers(["a", "gone"], ["new", "a"], 10)}
+    third = 1 / math.log2(4)
+    assert found["new"] == Move("new", None, 1, pytest.approx(1 - third))
+    assert found["gone"] == Move("gone", 2, None, pytest.approx(third - 1 / math.log2(3)))
+    with pytest.raises(ValueError, match="it is -1"):
+        movers([], [], -1)

@@ -1,0 +1,176 @@
+"""How far systems obey the wording, over a whole collection."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from engine.collections import Collection, read_collection
+from engine.config import DEMO
+from engine.errors import BadInputError, UnknownNameError
+from engine.evaluate import evaluate
+from engine.explorer import Explorer
+from engine.lenses import RESEARCH
+from engine.metrics import CSFCUBE_NDCG, P_MRR
+from engine.retrieve import SYSTEMS
+from engine.sensitivity import NDCG, sensitivity
+from engine.types import Sensitivity, SensitivityRow
+from engine.variants import SETS
+
+VARIANTS = {"base", "generic", "definition", "subset"} | {
+    f"paraphrase-{i}" for i in range(1, len(RESEARCH.aspects[0].paraphrases) + 1)
+}
+
+
+def sample(seeds: int, first: int = 0) -> Collection:
+    """The demo collection with these many of its seeds, from all over it, three aspects each."""
+    demo = read_collection(DEMO)
+    chosen = sorted({t.seed or "" for t in demo.topics})[first :: 360 // seeds][:seeds]
+    return replace(demo, topics=tuple(t for t in demo.topics if t.seed in chosen))
+
+
+def rows(found: Sensitivity, system: str) -> dict[str, SensitivityRow]:
+    (one,) = (s for s in found.systems if s.system == system)
+    return {row.variant: row for row in one.rows}
+
+
+@pytest.fixture(scope="module")
+def studied(explorer: Explorer) -> Sensitivity:
+    """Ten seeds under every wording, on a system that reads wordings and one that does not."""
+    return sensitivity(explorer.searcher("demo"), sample(10), ["dense", "aspect"])
+
+
+def test_every_system_has_a_row_for_every_variant(studied: Sensitivity) -> None:
+    assert (studied.collection, studied.corpus, studied.queries) == ("demo", "demo", 30)
+    assert not studied.single_aspect
+    for system in ("dense", "aspect"):
+        found = rows(studied, system)
+        assert set(found) == VARIANTS
+        for row in found.values():
+            assert set(row.by_aspect) == {"background", "method", "result"}
+            values = [row.by_aspect[a][NDCG] for a in row.by_aspect]
+            assert sum(values) / 3 == pytest.approx(row.metrics[NDCG])
+            low, high = row.intervals[NDCG]
+            assert low <= row.metrics[NDCG] <= high
+
+
+def test_the_matrix_has_ones_down_its_diagonal_and_two_equal_halves(studied: Sensitivity) -> None:
+    for system in studied.systems:
+        for values in system.matrix.values():
+            assert set(values) == VARIANTS
+            for first in values:
+                assert values[first][first] == 1.0
+                for second in values:
+                    assert values[first][second] == pytest.approx(values[second][first])
+        for row in system.rows:
+            assert row.metrics["rbo"] == system.matrix["rbo"]["base"][row.variant]
+
+
+def test_dense_obeys_no_wording_and_changes_only_when_the_seed_is_cut(
+    studied: Sensitivity,
+) -> None:
+    for name, row in rows(studied, "dense").items():
+        assert row.read_as_asked is None
+        if name != "subset":
+            assert row.metrics[P_MRR] == 0.0
+            assert row.metrics["rbo"] == 1.0
+        else:
+            assert row.metrics[P_MRR] > 0.0
+            assert row.metrics["rbo"] < 1.0
+
+
+def test_aspect_obeys_every_wording_of_an_aspect_and_gains_by_it(studied: Sensitivity) -> None:
+    found = rows(studied, "aspect")
+    generic = found.pop("generic")
+    assert generic.read_as_asked is None
+    for row in found.values():
+        assert row.metrics[P_MRR] > 0.05, row.variant
+        assert row.read_as_asked == 1.0, row.variant
+        assert row.metrics[CSFCUBE_NDCG] > generic.metrics[CSFCUBE_NDCG], row.variant
+    base = found["base"].metrics[P_MRR]
+    paraphrased = [r.metrics[P_MRR] for name, r in found.items() if name.startswith("para")]
+    assert sum(paraphrased) / len(paraphrased) >= 0.9 * base
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_wording_that_names_no_aspect_moves_nothing_from_aspect_to_aspect(
+    system: str, explorer: Explorer
+) -> None:
+    found = sensitivity(explorer.searcher("demo"), sample(2), [system], ["generic"])
+    (row,) = found.systems[0].rows
+    assert row.metrics[P_MRR] == 0.0
+    assert {values[P_MRR] for values in row.by_aspect.values()} == {0.0}
+    assert row.metrics["rbo"] is None, "there is no base to compare with"
+
+
+def test_the_aspect_system_obeys_the_aspect_and_dense_does_not(explorer: Explorer) -> None:
+    found = evaluate(explorer.searcher("demo"), sample(30, first=7), ["dense", "aspect"])
+    assert found.systems["dense"].metrics[P_MRR] == 0.0
+    assert found.systems["aspect"].metrics[P_MRR] > 0.10
+    assert found.systems["aspect"].metrics[NDCG] > found.systems["dense"].metrics[NDCG]
+
+
+def test_steer_0_silences_every_wording(explorer: Explorer) -> None:
+    searcher = explorer.searcher("demo")
+    sets = ("base", "definition")
+    found = sensitivity(searcher, sample(2), ["aspect", "transport"], sets, steer=0.0)
+    for system in ("aspect", "transport"):
+        for row in rows(found, system).values():
+            assert row.metrics[P_MRR] == 0.0
+            assert row.metrics["rbo"] == 1.0
+
+
+def test_seeds_judged_for_one_aspect_have_no_p_mrr(explorer: Explorer) -> None:
+    few = sample(3)
+    one = replace(few, topics=tuple(t for t in few.topics if t.aspect == "method"))
+    found = sensitivity(explorer.searcher("demo"), one, ["aspect"], ("base", "generic"))
+    assert found.single_aspect
+    assert found.queries == 3
+    for row in found.systems[0].rows:
+        assert (row.metrics[P_MRR], row.intervals[P_MRR]) == (None, None)
+        assert row.metrics["rbo"] is not None
+
+
+def test_judged_pools_are_ranked_whole_and_alone(explorer: Explorer) -> None:
+    few = sample(2)
+    pools = {t.query_id: tuple(sorted(few.qrels[t.query_id]))[:9] for t in few.topics}
+    pooled = replace(
+        few,
+        topics=tuple(replace(t, pool=pools[t.query_id]) for t in few.topics),
+        qrels={q: {d: few.qrels[q][d] for d in pool} for q, pool in pools.items()},
+    )
+    steps: list[int] = []
+    searcher = explorer.searcher("demo")
+    found = sensitivity(
+        searcher, pooled, ["bm25"], ("base", "subset"), on_query=lambda: steps.append(1)
+    )
+    assert len(steps) == found.queries == 6
+    assert rows(found, "bm25")["subset"].metrics["overlap@20"] == 1.0, "the same nine documents"
+
+
+def test_what_has_no_wording_to_vary_is_refused(explorer: Explorer) -> None:
+    few = sample(2)
+    plain = replace(few, topics=tuple(replace(t, aspect=None) for t in few.topics))
+    with pytest.raises(BadInputError, match="No query of demo has a seed and an aspect"):
+        sensitivity(explorer.searcher("demo"), plain, ["dense"])
+    with pytest.raises(UnknownNameError, match=r"no set of variants 'rhymes'.*base, generic"):
+        sensitivity(explorer.searcher("demo"), few, ["dense"], ["rhymes"])
+    with pytest.raises(UnknownNameError, match="no system 'magic'"):
+        sensitivity(explorer.searcher("demo"), few, ["magic"])
+
+
+def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
+    explorer: Explorer,
+) -> None:
+    comparing = explorer.comparing
+    job_id = comparing.start_sensitivity("demo", ["aspect"], SETS)
+    comparing.stop_sensitivity(job_id)
+    deadline = time.monotonic() + 60
+    while not (job := comparing.sensitivity_state(job_id)).error:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert (job.error, job.result, job.total) == ("Stopped.", None, 1080)
+    assert job.done < job.total
+    assert comparing.sensitivity_state("nobody's") is None

@@ -1,0 +1,177 @@
+"""Transport between sentences is the cheapest way to make one document of another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from engine.numeric import FloatArray, unit
+from engine.retrieve import transport
+from engine.retrieve.base import Focus, Request
+from engine.retrieve.transport import (
+    FARTHEST,
+    REGULARISATION,
+    TransportSystem,
+    transport_costs,
+    transport_plan,
+)
+
+if TYPE_CHECKING:
+    from engine.explorer import Explorer
+
+
+def rows(*values: list[float]) -> FloatArray:
+    return unit(np.array(values, dtype=np.float32))
+
+
+def sentences(generator: np.random.Generator, count: int, width: int = 24) -> FloatArray:
+    """Sentences of one document: unlike each other, but about one thing."""
+    about = generator.standard_normal(width)
+    return unit((generator.standard_normal((count, width)) + about).astype(np.float32))
+
+
+def softmax(values: np.ndarray) -> np.ndarray:
+    powers = np.exp(values - values.max())
+    return powers / powers.sum()
+
+
+def marginals(query: FloatArray, document: FloatArray) -> tuple[np.ndarray, ...]:
+    """Distances and both sides' shares, straight from the paper."""
+    distances = np.linalg.norm(query[:, None].astype(float) - document[None], axis=2)
+    return distances, softmax(-distances.min(axis=1)), softmax(-distances.min(axis=0))
+
+
+def test_two_sentences_move_to_two_by_hand() -> None:
+    """Right angles: each sentence stays where it is, or moves by sqrt(2).
+
+    With ends (0.5, 0.5) on both sides, P = [[p, 0.5 - p], [0.5 - p, p]], and the entropic
+    optimum has p / (0.5 - p) = exp(sqrt(2) / regularisation).
+    """
+    both = rows([1, 0], [0, 1])
+    plan, cost = transport_plan(both, both)
+    stays = 0.5 / (1 + np.exp(-np.sqrt(2) / REGULARISATION))
+    assert plan == pytest.approx(np.diag([stays, stays]), abs=1e-6)
+    assert cost == pytest.approx(0.0, abs=1e-6)
+    # One of the two is missing in the document: its share of 1 / (1 + exp(-sqrt(2))) moves.
+    plan, cost = transport_plan(both, both[:1])
+    near = 1 / (1 + np.exp(-np.sqrt(2)))
+    assert plan == pytest.approx(np.array([[near], [1 - near]]), abs=1e-6)
+    assert cost == pytest.approx((1 - near) * np.sqrt(2), abs=1e-5)
+
+
+def test_with_little_entropy_the_cost_is_that_of_the_exact_solver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import ot
+
+    monkeypatch.setattr(transport, "REGULARISATION", 0.004)
+    monkeypatch.setattr(transport, "ITERATIONS", 100_000)
+    generator = np.random.default_rng(3)
+    for _ in range(5):
+        query, document = sentences(generator, 5), sentences(generator, 8)
+        distances, ours, theirs = marginals(query, document)
+        exact = ot.emd2(ours, theirs, distances)
+        assert transport_costs(query, [document])[0] == pytest.approx(exact, abs=2e-3)
+
+
+def test_a_plan_moves_every_share_and_is_pots_own() -> None:
+    import ot
+
+    generator = np.random.default_rng(4)
+    query, document = sentences(generator, 6), sentences(generator, 9)
+    distances, ours, theirs = marginals(query, document)
+    plan, cost = transport_plan(query, document)
+    assert plan.sum(axis=1) == pytest.approx(ours, abs=1e-5)
+    assert plan.sum(axis=0) == pytest.approx(theirs, abs=1e-5)
+    single = ot.sinkhorn(ours, theirs, distances, REGULARISATION, stopThr=1e-8, numItermax=10_000)
+    assert plan == pytest.approx(single, abs=1e-5)
+    assert cost == pytest.approx(float((single * distances).sum()), abs=1e-5)
+
+
+def test_many_documents_cost_what_each_costs_alone() -> None:
+    generator = np.random.default_rng(5)
+    query = sentences(generator, 7)
+    documents = [sentences(generator, int(n)) for n in generator.integers(1, 40, 60)]
+    alone = [transport_costs(query, [document])[0] for document in documents]
+    assert transport_costs(query, documents) == pytest.approx(alone, abs=1e-5)
+    assert [transport_plan(query, d)[1] for d in documents] == pytest.approx(alone, abs=1e-5)
+
+
+def test_only_sentences_with_weight_take_part() -> None:
+    generator = np.random.default_rng(6)
+    query, document = sentences(generator, 5), sentences(generator, 6)
+    weights = np.array([0.0, 0.6, 0.0, 0.4, 0.0], dtype=np.float32)
+    plan, cost = transport_plan(query, document, weights)
+    assert not plan[[0, 2, 4]].any()
+    shares = softmax(-marginals(query[[1, 3]], document)[0].min(axis=1)) * [0.6, 0.4]
+    assert plan[[1, 3]].sum(axis=1) == pytest.approx(shares / shares.sum(), abs=1e-5)
+    one = np.eye(5, dtype=np.float32)[1]
+    assert transport_plan(query, document, one)[1] == pytest.approx(
+        transport_costs(query[1:2], [document])[0], abs=1e-5
+    )
+    assert cost == pytest.approx(transport_costs(query, [document], weights)[0], abs=1e-5)
+
+
+def test_what_has_no_sentences_is_farthest() -> None:
+    generator = np.random.default_rng(7)
+    query, document = sentences(generator, 3), sentences(generator, 4)
+    empty, wordless = document[:0], np.zeros_like(document)
+    costs = transport_costs(query, [document, empty, wordless])
+    assert costs[0] < costs[1] == costs[2] == FARTHEST
+    assert transport_costs(query, []).shape == (0,)
+    assert transport_costs(query[:0], [document]).tolist() == [FARTHEST]
+    assert transport_plan(query, empty) == (pytest.approx(np.zeros((3, 0))), FARTHEST)
+    # A sentence without tokens beside others changes nothing.
+    padded = np.concatenate([document, np.zeros_like(document[:2])])
+    assert transport_costs(query, [padded])[0] == pytest.approx(costs[0], abs=1e-6)
+
+
+def test_a_thousand_candidates_take_well_under_a_second() -> None:
+    generator = np.random.default_rng(8)
+    query = sentences(generator, 9, 384)
+    documents = [sentences(generator, int(n), 384) for n in generator.integers(4, 16, 1000)]
+    transport_costs(query, documents[:1])  # POT is imported once
+    started = time.process_time()
+    transport_costs(query, documents)
+    assert time.process_time() - started < 1.0
+
+
+def test_the_solver_loads_no_model_library() -> None:
+    code = """
+import sys
+import numpy as np
+import engine.retrieve.transport as transport
+assert "ot" not in sys.modules
+transport.transport_plan(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32))
+assert "ot" in sys.modules
+assert not {"torch", "jax", "tensorflow"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_the_system_ranks_by_the_sentences_in_focus(small: Explorer) -> None:
+    corpus = small.library.open("small")
+    seed = corpus.seed("bees-network")
+    request = Request(seed, None, corpus.scope(without="bees-network"))
+    whole = TransportSystem().rank(corpus, request)
+    assert len(whole) == len(corpus) - 1
+    assert [s.score for s in whole] == sorted((s.score for s in whole), reverse=True)
+    stored = dict(corpus.sentences([s.doc_id for s in whole]))
+    for doc_id, score in whole[:5]:
+        cost = transport_costs(seed.sentences, [stored[doc_id]])[0]
+        assert score == pytest.approx(-float(cost), abs=1e-5)
+    last = np.zeros(len(seed.sentences), dtype=np.float32)
+    last[-1] = 1.0
+    aspects = np.eye(len(corpus.aspects), dtype=np.float32)[-1]
+    focus = Focus(last, aspects, avoided=np.zeros_like(aspects))
+    asked = replace(request, focus=focus, steer=1.0)
+    for doc_id, score in TransportSystem().rank(corpus, asked)[:5]:
+        cost = transport_costs(seed.sentences[-1:], [stored[doc_id]])[0]
+        assert score == pytest.approx(-float(cost), abs=1e-5)
+    assert TransportSystem().rank(corpus, replace(asked, steer=0.0)) == whole

@@ -1,0 +1,180 @@
+"""The Evaluate page: from a click on Run to numbers, and everything that can be missing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from engine.config import ROOT
+from engine.explorer import Explorer
+from engine.importing import ImportRequest
+from engine.types import EvaluationRequest
+from tests.small_collection import write_collection
+from tests.support import make_explorer
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_outlives_a_test() -> Iterator[None]:
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="module")
+def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = write_collection(tmp_path_factory.mktemp("source") / "lab")
+    home = tmp_path_factory.mktemp("lab-home")
+    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
+    return home
+
+
+@pytest.fixture
+def lab(lab_home: Path, monkeypatch: pytest.MonkeyPatch) -> Explorer:
+    explorer = make_explorer(lab_home)
+    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    return explorer
+
+
+def visit(**params: str) -> AppTest:
+    page = AppTest.from_file(str(ROOT / "pages" / "evaluate.py"), default_timeout=60)
+    for name, value in params.items():
+        page.query_params[name] = value
+    return run(page)
+
+
+def run(page: AppTest) -> AppTest:
+    page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def shown(page: AppTest) -> str:
+    return "\n".join([e.value for e in page.get("html")] + [c.value for c in page.caption])
+
+
+def finished(page: AppTest, lab: Explorer) -> AppTest:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        job = lab.laboratory.job()
+        if job is not None and job.state != "running":
+            return run(page)
+        time.sleep(0.05)
+    raise AssertionError("it never ended")
+
+
+def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explorer) -> None:
+    page = visit()
+    assert "bm25, dense, aspect not ranked yet" in shown(page)
+    assert "12 queries over 4 seeds" in shown(page)
+    assert page.toggle(key="evaluate_human").disabled
+    page.button(key="evaluate_run").click()
+    page = finished(run(page), lab)
+    board = page.dataframe[0].value
+    assert sorted(board["System"]) == ["aspect", "bm25", "dense"]
+    assert list(board["nDCG@20"]) == sorted(board["nDCG@20"], reverse=True)
+    assert set(board["Queries"]) == {12}
+    assert "–" in board["95 % interval"][0]
+    assert "after Holm, n = 12" in shown(page)
+    assert len(page.get("plotly_chart")) == 3
+
+
+def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> None:
+    lab.laboratory.evaluate(EvaluationRequest("lab", ("dense",), steer=0.25))
+    page = visit(collection="lab", systems="dense", steer="0.25", measure="RR")
+    assert page.multiselect(key="evaluate_systems").value == ["dense"]
+    assert page.slider(key="evaluate_steer").value == 25
+    assert list(page.dataframe[0].value["System"]) == ["dense"]
+    assert MEASURE in shown(page)
+    assert "never moves" not in shown(page)
+
+
+MEASURE = "1 divided by the rank of the first relevant document"
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"systems": "magic"}, "there is no system &#x27;magic&#x27;"),
+        ({"steer": "7"}, "steer is 7"),
+        ({"seeds": "-3"}, "seeds is -3"),
+        ({"measure": "luck"}, "&#x27;luck&#x27; is none of"),
+        ({"collection": "nope"}, "no corpus &#x27;nope&#x27;"),
+    ],
+)
+def test_a_link_that_cannot_be_read_is_explained_and_the_page_stands(
+    lab: Explorer, params: dict[str, str], says: str
+) -> None:
+    page = visit(**params)
+    assert says in shown(page)
+    assert page.selectbox(key="evaluate_collection").value == "lab"
+
+
+def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
+    lab.laboratory.evaluate(EvaluationRequest("lab", ("aspect",)))
+    page = visit(systems="aspect")
+    assert page.dataframe
+    page.slider(key="evaluate_steer").set_value(75)
+    page = run(page)
+    assert page.query_params["steer"] in ("0.75", ["0.75"])
+    assert "aspect not ranked yet" in shown(page)
+    former = next(b for b in page.button if (b.key or "").startswith("evaluate_former_"))
+    former.click()
+    assert run(page).dataframe, "a former evaluation is a click away"
+
+
+def test_an_uploaded_run_is_a_row_and_can_be_removed(lab: Explorer) -> None:
+    request = EvaluationRequest("lab", ("dense",))
+    lab.laboratory.evaluate(request)
+    text = lab.laboratory.run_file(request, "dense").replace(" dense\n", " mine\n")
+    page = visit(systems="dense")
+    page.get("file_uploader")[0].upload("mine.run", text.encode())
+    page = finished(run(page), lab)
+    assert set(page.dataframe[0].value["System"]) == {"dense", "mine"}
+    (uploaded,) = lab.laboratory.runs("lab")
+    page.button(key=f"evaluate_remove_run_{uploaded.id}").click()
+    assert set(finished(run(page), lab).dataframe[0].value["System"]) == {"dense"}
+
+
+def test_an_uploaded_run_with_a_bad_line_is_refused_with_its_number(lab: Explorer) -> None:
+    page = visit(systems="dense")
+    page.get("file_uploader")[0].upload("bad.run", b"q Q0 d 1 1 me\nnonsense\n")
+    assert "bad.run, line 2" in shown(run(page))
+    assert lab.laboratory.runs("lab") == ()
+
+
+def test_uploaded_judgments_open_as_a_collection(lab: Explorer) -> None:
+    seed, other = lab.library.open("lab").doc_ids[:2]
+    page = visit(systems="dense")
+    page.get("file_uploader")[1].upload("own.qrels", f"{seed}_method 0 {other} 2\n".encode())
+    page = run(page)
+    (info,) = [c for c in lab.laboratory.collections() if c.uploaded]
+    assert page.selectbox(key="evaluate_collection").value == info.key
+    assert "1 queries over 1 seeds" in shown(page) or "1 query over 1 seed" in shown(page)
+    page.button(key=f"evaluate_remove_{info.key}").click()
+    assert run(page).selectbox(key="evaluate_collection").value == "lab"
+
+
+def test_a_collection_that_broke_says_where(lab: Explorer, lab_home: Path) -> None:
+    qrels = Path(lab.library.corpus("lab").source) / "qrels.txt"
+    before = qrels.read_text("utf-8")
+    qrels.write_text(before + "half a line\n", "utf-8")
+    try:
+        page = visit()
+        assert "qrels.txt, line" in shown(page)
+        assert page.button(key="evaluate_run").disabled
+    finally:
+        qrels.write_text(before, "utf-8")
+
+
+def test_a_home_without_judgments_says_what_to_import(
+    small: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages._shared.engine", lambda: small)
+    assert "No corpus here came with judgments" in shown(visit())

@@ -1,0 +1,118 @@
+"""Choosing, writing and changing a lens on the Library page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from engine.config import ROOT
+from engine.explorer import Explorer
+from engine.lenses import POSTS
+from tests.small_corpus import DOCUMENTS
+from tests.support import write_jsonl
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_outlives_a_test() -> Iterator[None]:
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+def open_page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    return run(AppTest.from_file(str(ROOT / "pages" / "library.py"), default_timeout=60))
+
+
+def run(page: AppTest) -> AppTest:
+    page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def shown(page: AppTest) -> str:
+    return "\n".join([e.value for e in page.get("html")] + [t.value for t in page.text])
+
+
+def give_path(page: AppTest, path: Path) -> AppTest:
+    page.get_by_key("library_way").set_value("Folder or file on this machine")
+    run(page)
+    page.text_input(key="library_path").set_value(str(path))
+    return run(page)
+
+
+@pytest.fixture
+def form(fresh: Explorer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AppTest:
+    """The import form over a file whose sentences have roles."""
+    source = write_jsonl(tmp_path / "papers.jsonl", DOCUMENTS[:3])
+    return give_path(open_page(fresh, monkeypatch), source)
+
+
+def start(page: AppTest, fresh: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Press Index; what would be imported, without a process."""
+    requests: list[object] = []
+    monkeypatch.setattr(fresh.library.jobs, "start_import", requests.append)
+    page.button(key="library_index").click()
+    run(page)
+    return requests
+
+
+def test_an_import_takes_the_lens_that_was_chosen(
+    form: AppTest, fresh: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form.selectbox(key="library_new_lens").set_value("posts")
+    assert "A · Advice" in shown(run(form))
+    (request,) = start(form, fresh, monkeypatch)
+    assert request.lens == POSTS  # type: ignore[attr-defined]
+
+
+def test_the_sources_roles_can_be_left_aside(
+    form: AppTest, fresh: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form.checkbox[0].set_value(False)
+    run(form)
+    (request,) = start(form, fresh, monkeypatch)
+    assert request.mapping["roles"] == ""  # type: ignore[attr-defined]
+
+
+def test_a_lens_of_ones_own_is_checked_as_it_is_written(
+    form: AppTest, fresh: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form.selectbox(key="library_new_lens").set_value("own")
+    run(form)
+    assert form.button(key="library_index").disabled
+    form.number_input(key="library_new_own_count").set_value(1)
+    form.text_input(key="library_new_own_name").set_value("Letters")
+    form.text_input(key="library_new_own_0_name").set_value("Complaint <b>")
+    assert "the definition is empty" in shown(run(form))
+    form.text_input(key="library_new_own_0_definition").set_value("Sentences that say what hurts.")
+    form.text_input(key="library_new_own_0_first").set_value("My knee is swollen.")
+    assert "only one example is given" in shown(run(form))
+    form.text_input(key="library_new_own_0_second").set_value("At night I cough.")
+    run(form)
+    assert not form.button(key="library_index").disabled
+    (request,) = start(form, fresh, monkeypatch)
+    lens = request.lens  # type: ignore[attr-defined]
+    assert [a.name for a in lens.aspects] == ["Complaint <b>"]
+    assert lens.aspects[0].examples == ("My knee is swollen.", "At night I cough.")
+
+
+def test_a_corpus_gets_another_lens_in_its_row(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page(small_copy, monkeypatch)
+    page.session_state["library_inside_small"] = True
+    run(page)
+    assert page.button(key="library_change_small_do").disabled
+    page.selectbox(key="library_change_small_lens").set_value("posts")
+    run(page)
+    page.button(key="library_change_small_do").click()
+    page = run(page)
+    assert small_copy.library.lens("small") == POSTS
+    assert "Problem, Experience, Advice, Stance" in shown(page)
