@@ -13,8 +13,7 @@ from typing import Any
 from engine.errors import BadInputError
 from engine.ingest import detect_format
 from engine.ingest.rows import text_lines
-from engine.metrics import Qrels
-from engine.trec import (
+from engine.lab.trec import (
     MOST_GRADE,
     GradeBook,
     JudgmentsFile,
@@ -23,6 +22,7 @@ from engine.trec import (
     read_qrels,
     unlisted,
 )
+from engine.metrics import Qrels
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
 

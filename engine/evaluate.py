@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from engine.callbacks import tell_nobody
 from engine.collections import Collection, Topic
 from engine.errors import BadInputError
-from engine.human import HUMAN, annotators_rankings, check_annotators, human_scores
-from engine.measuring import (
+from engine.lab.human import HUMAN, annotators_rankings, check_annotators, human_scores
+from engine.lab.measuring import (
     MAIN_MEASURE,
     reading_notes,
     system_scores,
     unjudged,
     what_is_judged,
 )
-from engine.measuring import obedience as obedience
+from engine.lab.measuring import obedience as obedience
 from engine.metrics import significance
 from engine.retrieve import find_system
 from engine.retrieve.base import ScoredDocument, Seed

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from engine.comparisons import Comparisons
+from engine.compare.comparisons import Comparisons
 from engine.config import DEMO_CORPUS, Settings
 from engine.encode.protocols import Passage
 from engine.errors import SeedLensError
 from engine.instructions import LensWords
-from engine.laboratory import Laboratory
+from engine.lab.laboratory import Laboratory
 from engine.library import MOST_OPEN, Library
 from engine.notebook import Notebook
 from engine.numeric import FloatArray

@@ -37,13 +37,13 @@ def measure_runs(qrels: Qrels, rankings: Sequence[Ranking]) -> dict[str, dict[st
     Raises:
         ValueError: a ranking holds a document twice.
     """
-    run = {r.query_id: _falling(r.doc_ids) for r in rankings}
+    run = {r.query_id: _falling(r.doc_ids) for r in rankings if r.doc_ids}
     wanted = {query_id: dict(qrels.get(query_id, {})) for query_id in run}
-    values: dict[str, dict[str, float]] = {query_id: {} for query_id in run}
+    values: dict[str, dict[str, float]] = {r.query_id: {} for r in rankings}
     for metric in ir_measures.iter_calc(MEASURES, wanted, run):
         values[metric.query_id][str(metric.measure)] = float(metric.value)
     for ranking in rankings:
-        for measure in MEASURES:  # a query without any judged document is missing in the above
+        for measure in MEASURES:  # without a judged or a ranked document it is missing
             values[ranking.query_id].setdefault(str(measure), 0.0)
     return values
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.callbacks import tell_nobody
 from engine.collections import Collection, Topic
+from engine.compare.variants import SETS, built_in_variants
 from engine.errors import BadInputError
 from engine.evaluate import obedience, pool_ranking, usable_topics
 from engine.metrics import (
@@ -23,7 +24,6 @@ from engine.retrieve import find_system
 from engine.retrieve.base import Seed
 from engine.searching import Searcher
 from engine.types import Query, Ranking, Sensitivity, SensitivityRow, SystemSensitivity, Variant
-from engine.variants import SETS, built_in_variants
 
 NDCG = "nDCG@20"
 CHANGES = ("rbo", "tau", "overlap@20")

@@ -3,71 +3,22 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from engine.types import Document, Evidence, Lens, Result, SearchResults, Span
-from pages._shared import ASSETS, attempt
+from engine.types import Document, Lens, Result, SearchResults
+from pages import _documents
+from pages._components import Event, component, dark, listen, listeners
 
 GRADES = ("not alike", "related", "alike", "just what I seek")
 """What the grades 0 to 3 mean when nobody defined them otherwise."""
-Event = Callable[[Mapping[str, Any]], None]
 
 
-def _asset(name: str) -> str:
-    return (ASSETS / "components" / name).read_text("utf-8")
-
-
-def _component(name: str) -> Any:
-    return st.components.v2.component(
-        f"seedlens_{name}",
-        html='<div class="root"></div>',
-        css=_asset("common.css") + _asset(f"{name}.css"),
-        js=_asset("common.js") + _asset(f"{name}.js"),
-    )
-
-
-_SEED = _component("seed")
-_RESULTS = _component("results")
-_PICKER = _component("picker")
-
-
-def _listen(key: str, event: str, do: Event) -> Callable[[], None]:
-    def callback() -> None:
-        value = st.session_state[key].get(event)
-        if value:
-            attempt(lambda: do(value))
-
-    return callback
-
-
-def _listeners(key: str, on: Mapping[str, Event], *events: str) -> dict[str, Callable[[], None]]:
-    return {f"on_{event}_change": _listen(key, event, on[event]) for event in events}
-
-
-def _dark() -> bool:
-    return st.context.theme.type == "dark"
-
-
-def _letter(role: int | None, lens: Lens) -> str:
-    return "·" if role is None else lens.aspects[role].letter
-
-
-def _meta(document: Document) -> str:
-    """Year, authors and venue in one line."""
-    people = document.authors
-    names = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
-    venue = str(document.metadata.get("venue") or "")
-    return " · ".join(p for p in (str(document.year or ""), names, venue) if p)
-
-
-def _sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
-    return [
-        {"text": s.text, "role": s.role, "letter": _letter(s.role, lens)}
-        for s in document.sentences
-    ]
+_SEED = component("seed")
+_RESULTS = component("results")
+_PICKER = component("picker")
 
 
 def seed_card(found: SearchResults, lens: Lens, *, on: Mapping[str, Event], key: str) -> None:
@@ -82,18 +33,18 @@ def seed_card(found: SearchResults, lens: Lens, *, on: Mapping[str, Event], key:
         data={
             "pasted": query.text is not None,
             "title": seed.title,
-            "meta": _meta(seed),
+            "meta": _documents.meta(seed),
             "aspect": "" if query.focus else query.aspect or "",
             "aspects": [
                 {"key": a.key, "name": a.name, "letter": a.letter, "definition": a.definition}
                 for a in lens.aspects
             ],
-            "sentences": _sentences(seed, lens),
+            "sentences": _documents.sentences(seed, lens),
             "weights": [round(w, 3) for w in found.weights],
             "focus": list(query.focus),
-            "dark": _dark(),
+            "dark": dark(),
         },
-        **_listeners(key, on, "aspect", "focus"),
+        **listeners(key, on, "aspect", "focus"),
     )
 
 
@@ -101,13 +52,13 @@ def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
     """Titles to choose one from."""
     if documents:
         rows = [
-            {"doc_id": d.doc_id, "title": d.title or _shortened(d.text), "year": d.year}
+            {"doc_id": d.doc_id, "title": d.title or _documents.shortened(d.text), "year": d.year}
             for d in documents
         ]
         _PICKER(
             key=key,
-            data={"documents": rows, "dark": _dark()},
-            on_pick_change=_listen(key, "pick", on_pick),
+            data={"documents": rows, "dark": dark()},
+            on_pick_change=listen(key, "pick", on_pick),
         )
 
 
@@ -137,9 +88,9 @@ def result_list(
             "graded": {r.doc_id: grades[r.doc_id] for r in found.results if r.doc_id in grades},
             "kept": [r.doc_id for r in found.results if r.doc_id in kept],
             "results": [_result(r, lens) for r in found.results],
-            "dark": _dark(),
+            "dark": dark(),
         },
-        **_listeners(key, on, "grade", "keep", "seed"),
+        **listeners(key, on, "grade", "keep", "seed"),
     )
 
 
@@ -148,36 +99,13 @@ def _result(result: Result, lens: Lens) -> dict[str, Any]:
     return {
         "rank": result.rank,
         "doc_id": document.doc_id,
-        "title": document.title or _shortened(document.text),
-        "meta": _meta(document),
+        "title": document.title or _documents.shortened(document.text),
+        "meta": _documents.meta(document),
         "rank_change": result.rank_change,
-        "evidence": [_evidence(e, lens) for e in result.evidence],
+        "evidence": [_documents.evidence(e, lens) for e in result.evidence],
         "explanation": result.explanation,
-        "sentences": _sentences(document, lens),
+        "sentences": _documents.sentences(document, lens),
     }
-
-
-def _evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:
-    return {
-        "seed_text": evidence.seed_text,
-        "doc_text": evidence.doc_text,
-        "seed_marks": _within(evidence.seed_marks, evidence.seed_span),
-        "doc_marks": _within(evidence.doc_marks, evidence.doc_span),
-        "seed_role": evidence.seed_role,
-        "role": evidence.role,
-        "seed_letter": _letter(evidence.seed_role, lens),
-        "letter": _letter(evidence.role, lens),
-        "score": round(evidence.score, 3),
-    }
-
-
-def _within(marks: tuple[Span, ...], passage: Span) -> list[list[int]]:
-    return [[a - passage[0], b - passage[0]] for a, b in marks]
-
-
-def _shortened(text: str, length: int = 110) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def header(found: SearchResults, reads_aspect: bool) -> None:

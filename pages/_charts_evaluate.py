@@ -91,7 +91,7 @@ def trade_off(found: Evaluation, *, dark: bool) -> go.Figure:
     points = [(n, s) for n, s in found.systems.items() if s.metrics[SIGNED] is not None]
     # Neighbours get their names on different sides.
     points.sort(key=lambda point: point[1].metrics["nDCG@20"] or 0.0)
-    places = ("top left", "bottom center", "top right", "bottom left", "top center", "bottom right")
+    places = ("top left", "bottom right", "top right", "bottom left")
     means = [s.metrics["nDCG@20"] or 0.0 for _, s in points]
     bounds = [b for _, s in points if (b := s.confidence["nDCG@20"]) is not None]
     low, high = min([*means, *(b[0] for b in bounds)]), max([*means, *(b[1] for b in bounds)])

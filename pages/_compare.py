@@ -13,9 +13,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import Comparison, Document, Frontier, Lens, MoverEvidence, Query, Variant
-from pages._cards import _meta
 from pages._compare_components import variant_rows
-from pages._compare_seed import seed_finder
 from pages._compare_view import (
     MOST_VARIANTS,
     CompareView,
@@ -23,6 +21,8 @@ from pages._compare_view import (
     read_view,
     write_view,
 )
+from pages._documents import meta
+from pages._seed_finder import seed_finder
 from pages._shared import attempt, note, show_error
 
 OPENING_SYSTEMS = ("aspect", "instructed", "dense")
@@ -224,8 +224,8 @@ def seed_words(seed: Document, lens: Lens, aspect: str) -> None:
     serving = [s.text for s in seed.sentences if s.role == index]
     title = html.escape(seed.title or "Pasted text")
     parts = [f'<div class="cmp-seed"><div class="cmp-title">{title}</div>']
-    meta = _meta(seed)
-    parts += [f'<div class="cmp-meta">{html.escape(meta)}</div>'] if meta else []
+    about = meta(seed)
+    parts += [f'<div class="cmp-meta">{html.escape(about)}</div>'] if about else []
     if index is not None and serving:
         name = html.escape(lens.aspects[index].name)
         noun = "sentence" if len(serving) == 1 else "sentences"

@@ -10,16 +10,17 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.types import Comparison, Lens, MoverEvidence, Variant
-from pages import _cards, _charts
+from pages import _charts, _documents
 from pages._compare_view import MOST_VARIANTS, free_name, variants_from_rows
+from pages._components import component, dark, listen
 
-STEERED = ("aspect",)
+STEERED = ("aspect", "transport")
 """Systems that read steer."""
 PAIRS_SHOWN = 2
-_VARIANTS = _cards._component("compare_variants")
-_FLOW = _cards._component("compare_flow")
-_PAPERS = _cards._component("compare_papers")
-_SAVE = _cards._component("compare_save")
+_VARIANTS = component("compare_variants")
+_FLOW = component("compare_flow")
+_PAPERS = component("compare_papers")
+_SAVE = component("compare_save")
 Open = Callable[[str], None]
 
 
@@ -69,9 +70,9 @@ def variant_rows(
             "systems": list(systems),
             "steered": list(STEERED),
             "most": MOST_VARIANTS,
-            "dark": _cards._dark(),
+            "dark": dark(),
         },
-        on_rows_change=_cards._listen(
+        on_rows_change=listen(
             key, "rows", lambda event: on_change(edited(event["rows"], len(variants)))
         ),
     )
@@ -105,8 +106,8 @@ def flow(comparison: Comparison, depth: int, selected: str, *, on_open: Open, ke
     """Documents through the variants' rankings, one line each; a click opens one."""
     _FLOW(
         key=key,
-        data={**_charts.rank_flow(comparison, depth), "selected": selected, "dark": _cards._dark()},
-        on_open_change=_cards._listen(key, "open", lambda event: on_open(event["doc_id"])),
+        data={**_charts.rank_flow(comparison, depth), "selected": selected, "dark": dark()},
+        on_open_change=listen(key, "open", lambda event: on_open(event["doc_id"])),
     )
 
 
@@ -125,24 +126,37 @@ def papers(
     ]
     if opened is not None and opened.document.doc_id not in {m.doc_id for m in comparison.movers}:
         document = opened.document
-        title = document.title or _cards._shortened(document.text)
-        rows.insert(0, {"doc_id": document.doc_id, "title": title, "ranks": list(opened.ranks)})
+        title = document.title or _documents.shortened(document.text)
+        rows.insert(
+            0,
+            {
+                "doc_id": document.doc_id,
+                "title": title,
+                "ranks": list(comparison.ranks_of(document.doc_id)),
+            },
+        )
     _PAPERS(
         key=key,
         data={
             "columns": [v.variant.name for v in comparison.variants],
             "papers": rows,
             "opened": None if opened is None else _opened(opened, comparison, lens),
-            "dark": _cards._dark(),
+            "dark": dark(),
         },
-        on_open_change=_cards._listen(key, "open", lambda event: on_open(event["doc_id"])),
+        on_open_change=listen(key, "open", lambda event: on_open(event["doc_id"])),
     )
 
 
 def _opened(opened: MoverEvidence, comparison: Comparison, lens: Lens) -> Mapping[str, Any]:
     document = opened.document
     blocks = []
-    columns = zip(comparison.variants, opened.ranks, opened.evidence, opened.gained, strict=True)
+    columns = zip(
+        comparison.variants,
+        comparison.ranks_of(document.doc_id),
+        opened.evidence,
+        opened.gained,
+        strict=True,
+    )
     for number, (ranking, rank, pairs, gained) in enumerate(columns):
         same = number > 0 and bool(pairs) and not gained
         new = {(e.seed_span, e.doc_span) for e in gained} if number else set()
@@ -155,14 +169,14 @@ def _opened(opened: MoverEvidence, comparison: Comparison, lens: Lens) -> Mappin
                 "rank": rank,
                 "same": same,
                 "pairs": [
-                    {**_cards._evidence(e, lens), "gained": (e.seed_span, e.doc_span) in new}
+                    {**_documents.evidence(e, lens), "gained": (e.seed_span, e.doc_span) in new}
                     for e in shown
                 ],
             }
         )
     return {
         "doc_id": document.doc_id,
-        "meta": _cards._meta(document),
+        "meta": _documents.meta(document),
         "blocks": blocks,
-        "sentences": _cards._sentences(document, lens),
+        "sentences": _documents.sentences(document, lens),
     }

@@ -161,9 +161,9 @@ def about(info: CollectionInfo) -> None:
     if info.problem:
         return
     parts = [
-        f"{info.queries:,} queries over {info.seeds:,} seeds",
+        f"{_count(info.queries, 'query', 'queries')} over {_count(info.seeds, 'seed', 'seeds')}",
         ", ".join(info.aspects) or "no aspects",
-        f"{info.judgments:,} grades" + (", all else is 0" if info.complete else ""),
+        _count(info.judgments, "grade", "grades") + (", all else is 0" if info.complete else ""),
         "ranks each query's judged pool" if info.pooled else f"ranks the corpus {info.corpus}",
     ]
     if info.annotators:
@@ -172,6 +172,10 @@ def about(info: CollectionInfo) -> None:
     st.html(f'<div class="sl-facts">{html.escape(" · ".join(parts))}{tag}</div>')
     for warning in info.warnings:
         note(warning)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def broken(info: CollectionInfo) -> None:
@@ -184,7 +188,8 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     if not view.systems:
         st.html('<div class="sl-empty">Choose at least one system.</div>')
         return None
-    laboratory, request = explorer.laboratory, view.request(info)
+    laboratory = explorer.laboratory
+    request = laboratory.checked(view.request(info))
     job = laboratory.job()
     found = laboratory.evaluation(request)
     if found is None and not (job and job.state == "running") and not laboratory.missing(request):

@@ -12,12 +12,12 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types import PAGE_SIZE, Document, Lens, Query, SearchResults
-from pages._cards import Event, picker
-from pages._shared import attempt, engine, error_boundary, show_error
+from engine.types import PAGE_SIZE, Lens, Query, SearchResults, Variant
+from pages import _seed_finder
+from pages._compare_view import params_of_search
+from pages._components import Event
+from pages._shared import attempt, engine, show_error
 from pages._view import DEFAULT, View, filters_of, read_view, write_view
-
-BROWSE_PAGE = 10
 
 
 def open_view(explorer: Explorer, names: list[str]) -> View:
@@ -63,65 +63,20 @@ def reseed(view: View, doc_id: str) -> None:
 
 def seed_finder(explorer: Explorer, view: View) -> None:
     """Three ways to a seed: type a title, page through the corpus, or paste a text."""
-    with st.popover("Choose another seed", width="stretch"):
-        by_title, browse, paste = st.tabs(["By title", "Browse", "Paste a text"])
-        with by_title, error_boundary():
-            _by_title(explorer, view)
-        with browse, error_boundary():
-            _browse(explorer, view)
-        with paste, error_boundary():
-            _paste(explorer, view)
-
-
-def _by_title(explorer: Explorer, view: View) -> None:
-    words = st.text_input(
-        "Words of the title",
-        key="explore_title",
-        live="250ms",
-        placeholder="Words of the title, in any order, or an id",
+    _seed_finder.seed_finder(
+        explorer,
+        view.corpus,
+        on_document=lambda doc_id: reseed(view, doc_id),
+        on_text=lambda text_id: write_view(
+            replace(view, seed="", text_id=text_id, focus=(), page=1)
+        ),
+        key="explore",
     )
-    if not words.strip():
-        st.caption("The list narrows as you type.")
-        return
-    found = explorer.find_titles(view.corpus, words)
-    if not found:
-        st.caption("No title has all these words. Try fewer, or Browse.")
-    _choices(found, view, "explore_found")
-
-
-def _browse(explorer: Explorer, view: View) -> None:
-    total = explorer.library.corpus(view.corpus).documents
-    pages = max(1, -(-total // BROWSE_PAGE))
-    page = st.pagination(pages, key="explore_browse") if pages > 1 else 1
-    documents = explorer.browse(view.corpus, (page - 1) * BROWSE_PAGE, BROWSE_PAGE)
-    _choices(documents, view, "explore_browsed")
-
-
-def _choices(documents: list[Document], view: View, key: str) -> None:
-    picker(documents, on_pick=lambda e: reseed(view, e["doc_id"]), key=key)
 
 
 def escape_label(text: str) -> str:
     """Words that a widget label shows as they are."""
     return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|~$:<>" else c for c in " ".join(text.split()))
-
-
-def _paste(explorer: Explorer, view: View) -> None:
-    text = st.text_area("Text to start from", key="explore_paste", height=180)
-
-    def use() -> None:
-        pasted = st.session_state["explore_paste"]
-        if pasted.strip():
-            text_id = explorer.notebook.put_text(pasted)
-            write_view(replace(view, seed="", text_id=text_id, focus=(), page=1))
-
-    st.button(
-        "Start from this text",
-        on_click=attempt,
-        args=(use,),
-        disabled=not text.strip(),
-        key="explore_use",
-    )
 
 
 def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
@@ -218,7 +173,7 @@ def trail_bar(explorer: Explorer, view: View) -> None:
             steps = [*steps, query]  # this search is stored once its results are shown
     steps = _seeds_in_order(steps)
     kept = explorer.notebook.kept(view.trail)
-    left, middle, right = st.columns([8, 1.2, 1.7], vertical_alignment="center")
+    left, compare, middle, right = st.columns([6.4, 1.7, 1.2, 1.7], vertical_alignment="center")
     with left, st.container(horizontal=True, gap="small", key="explore_trail"):
         for position, query in list(enumerate(steps))[-6:]:
             st.button(
@@ -229,6 +184,12 @@ def trail_bar(explorer: Explorer, view: View) -> None:
                 type="tertiary",
                 disabled=position == len(steps) - 1,
             )
+    own = Variant("mine", view.instruction, view.system, view.steer) if view.instruction else None
+    compare.page_link(
+        "compare.py",
+        label="Compare wordings",
+        query_params=params_of_search(view.corpus, view.seed, view.text_id, view.aspect, own),
+    )
     with middle, st.popover("Share", width="stretch"):
         st.caption("This search as a link; add it to the address of your SeedLens.")
         st.code(view.link(), language=None, wrap_lines=True)

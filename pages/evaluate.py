@@ -24,8 +24,9 @@ with error_boundary():
         if info.problem:
             _evaluate.broken(info)
         else:
-            found = _evaluate.answered(explorer, view, info)
-            if found is not None:
-                _evaluate_results.results(explorer, view, info, found)
+            with error_boundary():
+                found = _evaluate.answered(explorer, view, info)
+                if found is not None:
+                    _evaluate_results.results(explorer, view, info, found)
             _evaluate.history(explorer, view, info)
     _evaluate_files.own_files(explorer, collections)

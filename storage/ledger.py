@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from storage.access import LedgerFile
+from storage.answers import Answers
 from storage.errors import StorageError
 from storage.experiments import Experiments
 from storage.records import CorpusRow, JudgmentRow, KeptRow, TrailStepRow
@@ -42,6 +43,7 @@ class Ledger:
     def __init__(self, path: Path, wait_seconds: float = 30) -> None:
         self._file = LedgerFile(path, wait_seconds)
         self.experiments = Experiments(self._file)
+        self.answers = Answers(self._file)
 
     # Corpora
 

@@ -162,7 +162,8 @@ class DocumentTable:
             found = query.select(columns).limit(len(wanted)).to_arrow()
         # LanceDB gives rows in stored order: put them back into the order asked for.
         position = {doc_id: row for row, doc_id in enumerate(found["doc_id"].to_pylist())}
-        return found.take([position[doc_id] for doc_id in wanted if doc_id in position])
+        at = [position[doc_id] for doc_id in wanted if doc_id in position]
+        return found.take(pa.array(at, pa.int64()))
 
     def matching(self, conditions: Sequence[Condition]) -> list[str]:
         """Ids of all rows that meet every condition."""

@@ -95,8 +95,8 @@ class AspectSystem:
         signals = find_signals(corpus, request, doc_ids)
         weights = fitted_weights()
         scores = (1.0 - steer) * combined(signals.whole, weights["whole"])
-        if steer > 0:
-            scores = scores + steer * combined(signals.aspect, weights["aspect"])
+        if focus is not None and steer > 0:
+            scores = scores + steer * combined(signals.aspect, _emphasised(weights, focus))
         best = sorted(zip(doc_ids, scores.tolist(), strict=True), key=lambda s: (-s[1], s[0]))
         # The rest keep their order, below what was scored by all signals.
         floor = best[-1][1] - ranking[len(best) - 1].score - GAP
@@ -166,6 +166,15 @@ def _token_similarities(
     values = max_similarities(seed.tokens, [vectors[i] for i in new], symmetric=True)
     known.update((doc_ids[i], float(v)) for i, v in zip(new, values, strict=True))
     return np.array([known[doc_id] for doc_id in doc_ids], dtype=np.float32)
+
+
+def _emphasised(weights: Mapping[str, Mapping[str, float]], focus: Focus) -> dict[str, float]:
+    """The aspect's weights, the penalty up to doubled by what a person rules out.
+
+    Signals are standardised: what :func:`_others` adds up to would count no more otherwise.
+    """
+    of_aspect = weights["aspect"]
+    return {**of_aspect, "others": of_aspect["others"] * (1.0 + float(focus.avoided.max()))}
 
 
 def _others(focus: Focus) -> FloatArray:

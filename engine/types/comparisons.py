@@ -127,6 +127,11 @@ class Comparison:
     unjudged_reason: str
     seconds: float
 
+    def ranks_of(self, doc_id: str) -> tuple[int | None, ...]:
+        """The document's rank under each variant, None where the ranking does not reach it."""
+        rankings = (v.ranking.doc_ids for v in self.variants)
+        return tuple(r.index(doc_id) + 1 if doc_id in r else None for r in rankings)
+
 
 @dataclass(frozen=True, slots=True)
 class MoverEvidence:
@@ -138,7 +143,6 @@ class MoverEvidence:
     """
 
     document: Document
-    ranks: tuple[int | None, ...]
     evidence: tuple[tuple[Evidence, ...], ...]
     gained: tuple[tuple[Evidence, ...], ...]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from engine.comparing import Comparer
+from engine.compare.comparer import Comparer
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses import RESEARCH
@@ -130,7 +130,10 @@ def test_a_movers_evidence_is_that_of_each_variant(
     doc_id = compared.movers[0].doc_id
     found = explorer.comparing.evidence("demo", SEED, None, ASPECT, variants, doc_id)
     ranks = tuple(named(compared, v.name).ranking.doc_ids.index(doc_id) + 1 for v in variants)
-    assert found.ranks == ranks
+    places = dict(
+        zip([v.variant.name for v in compared.variants], compared.ranks_of(doc_id), strict=True)
+    )
+    assert tuple(places[v.name] for v in variants) == ranks
     generic, base, subset = found.evidence
     assert generic
     assert base[0].seed_role == 1, "the method sentences count"

@@ -19,14 +19,14 @@ from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate import evaluate, fitted_run, sampled
 from engine.explorer import Explorer
-from engine.measuring import system_scores
+from engine.lab.measuring import system_scores
+from engine.lab.trec import read_qrels, read_run
 from engine.metrics import CSFCUBE_NDCG, P_MRR
 from engine.reports import evaluation_from_report, evaluation_report
 from engine.retrieve import SYSTEMS
 from engine.retrieve.base import ScoredDocument, Seed
 from engine.runs import write_run
 from engine.searching import Searcher
-from engine.trec import read_qrels, read_run
 from engine.types import Evaluation, Query
 from tests.support import make_explorer, write_jsonl
 

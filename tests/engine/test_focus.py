@@ -98,7 +98,8 @@ def test_documents_that_are_alike_only_in_what_is_ruled_out_fall(explorer: Explo
         plain = ranked(seed, "similar method")
         ruled_out = ranked(seed, "similar method, ignore the topic")
         moves.append(p_mrr(ruled_out, grades["background"], plain, grades["method"]))
-    assert sum(m for m in moves if m is not None) < 0.0, "alike only in background"
+    told = [m for m in moves if m is not None]
+    assert sum(told) / len(told) < -0.01, "documents alike only in background fall"
 
 
 @pytest.mark.parametrize("sentence", range(3))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.bench import StoppedError
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
+from engine.lab.bench import StoppedError
 from engine.types import EvaluationJob, EvaluationRequest
 from tests.small_collection import QUERIES, write_collection
 from tests.support import make_explorer

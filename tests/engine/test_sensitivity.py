@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from engine.collections import Collection, read_collection
+from engine.compare.variants import SETS
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate import evaluate
@@ -17,7 +18,6 @@ from engine.metrics import CSFCUBE_NDCG, P_MRR
 from engine.retrieve import SYSTEMS
 from engine.sensitivity import NDCG, sensitivity
 from engine.types import Sensitivity, SensitivityRow
-from engine.variants import SETS
 
 VARIANTS = {"base", "generic", "definition", "subset"} | {
     f"paraphrase-{i}" for i in range(1, len(RESEARCH.aspects[0].paraphrases) + 1)

@@ -92,7 +92,6 @@ def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> 
     assert page.slider(key="evaluate_steer").value == 25
     assert list(page.dataframe[0].value["System"]) == ["dense"]
     assert MEASURE in shown(page)
-    assert "never moves" not in shown(page)
 
 
 MEASURE = "1 divided by the rank of the first relevant document"
@@ -156,7 +155,7 @@ def test_uploaded_judgments_open_as_a_collection(lab: Explorer) -> None:
     page = run(page)
     (info,) = [c for c in lab.laboratory.collections() if c.uploaded]
     assert page.selectbox(key="evaluate_collection").value == info.key
-    assert "1 queries over 1 seeds" in shown(page) or "1 query over 1 seed" in shown(page)
+    assert "1 query over 1 seed ·" in shown(page)
     page.button(key=f"evaluate_remove_{info.key}").click()
     assert run(page).selectbox(key="evaluate_collection").value == "lab"
 

@@ -13,7 +13,10 @@ from storage import migrations
 from storage.errors import StorageError
 from storage.migrations import MIGRATIONS, migrate, schema_version
 
-TABLES = {"corpora", "judgments", "kept_events", "schema_version", "texts", "trail_steps"}
+TABLES = {
+    *("corpora", "judgments", "kept_events", "schema_version", "texts", "trail_steps"),
+    *("runs", "evaluations", "qrels_files", "answers", "model_capabilities"),
+}
 
 
 @pytest.fixture

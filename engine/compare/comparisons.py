@@ -9,9 +9,10 @@ from dataclasses import replace
 from threading import Event, Lock, Thread
 
 from engine.collections import Collection
-from engine.comparing import Comparer
+from engine.compare.comparer import Comparer
+from engine.compare.frontier import find_frontier
+from engine.compare.variants import SETS, built_in_variants
 from engine.errors import BadInputError, SeedLensError
-from engine.frontier import find_frontier
 from engine.judgments import collection_of, judgments_of
 from engine.library import Library
 from engine.notebook import Notebook
@@ -28,7 +29,6 @@ from engine.types import (
     SensitivityJob,
     Variant,
 )
-from engine.variants import SETS, built_in_variants
 
 log = logging.getLogger("seedlens")
 
@@ -81,13 +81,15 @@ class Comparisons:
         return find_frontier(self._comparer(corpus, seed, text, aspect), variant)
 
     def runs(self, comparison: Comparison) -> str:
-        """All variants as one TREC run; the variant's name is the run's tag."""
+        """All variants as one TREC run; the tag is the variant's name, spaces as hyphens."""
         query_id = f"{comparison.seed.doc_id or 'pasted-text'}_{comparison.aspect}"
-        return "".join(
-            line
-            for v in comparison.variants
-            for line in run_lines([replace(v.ranking, query_id=query_id)], v.variant.name)
-        )
+        lines: dict[str, list[str]] = {}
+        for ranked in comparison.variants:
+            tag = "-".join(ranked.variant.name.split())
+            while tag in lines:  # "my wording" beside "my-wording"
+                tag += "-"
+            lines[tag] = list(run_lines([replace(ranked.ranking, query_id=query_id)], tag))
+        return "".join(line for run in lines.values() for line in run)
 
     def _comparer(self, corpus: str, seed: str | None, text: str | None, aspect: str) -> Comparer:
         searcher = self._searcher(corpus)

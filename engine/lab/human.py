@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.collections import Collection, Topic
 from engine.errors import BadInputError
-from engine.measuring import means, query_rows, summarised
+from engine.lab.measuring import means, query_rows, summarised
 from engine.metrics import mean, ranking_by_grades
 from engine.types import Ranking, SystemScores
 

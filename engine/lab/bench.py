@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict
@@ -18,13 +19,14 @@ from engine.evaluate import (
     judge_runs,
     usable_topics,
 )
-from engine.measuring import MAIN_MEASURE
+from engine.lab.measuring import MAIN_MEASURE
+from engine.lab.shelf import Shelf
+from engine.lab.unlabelled import version_of
 from engine.reports import evaluation_from_report, evaluation_report
 from engine.retrieve import SYSTEMS
+from engine.retrieve.aspect import WEIGHTS
 from engine.searching import Searcher
-from engine.shelf import Shelf
 from engine.types import Evaluation, EvaluationRequest, Ranking
-from engine.unlabelled import version_of
 from storage.experiments import Experiments
 from storage.records import EvaluationRow, RunRow
 
@@ -54,7 +56,7 @@ class Bench:
         self._searcher, self._request = searcher, request
         self._corpus = searcher.corpus.name
         # Equal versions rank alike: the same documents and vectors, and the same SeedLens.
-        self._version = f"{version_of(searcher.corpus)} {__version__}"
+        self._version = f"{version_of(searcher.corpus)} {_code_version()}"
         self._topics = shelf.digest(request.collection, request.sample)
         self._systems = _json(list(request.systems))
         self._settings = _json(
@@ -172,6 +174,12 @@ class Bench:
                 time=datetime.now(UTC),
             )
         )
+
+
+def _code_version() -> str:
+    """Changes with what rankings are made by: this release, and the fitted weights."""
+    weights = hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
+    return f"{__version__} {weights[:12]}"
 
 
 def _json(value: object, *, in_order: bool = False) -> str:

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from engine.cli_common import json_option, open_explorer
-from engine.terminal import print_json, progress
+from engine.cli.common import json_option, open_explorer
+from engine.cli.terminal import print_json, progress
 
 
 @click.group("lens")

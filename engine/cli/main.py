@@ -12,19 +12,19 @@ import click
 from pydantic import ValidationError
 
 from engine import __version__
-from engine.cli_common import json_option, open_explorer
-from engine.cli_evaluate import evaluate
-from engine.cli_lens import lens as lens_commands
-from engine.cli_sensitivity import sensitivity
-from engine.config import ROOT, Settings
-from engine.errors import BadInputError, SeedLensError
-from engine.terminal import (
+from engine.cli.common import json_option, open_explorer
+from engine.cli.evaluate import evaluate
+from engine.cli.lens import lens as lens_commands
+from engine.cli.sensitivity import sensitivity
+from engine.cli.terminal import (
     import_line,
     print_json,
     print_results,
     progress,
     stop_requested,
 )
+from engine.config import ROOT, Settings
+from engine.errors import BadInputError, SeedLensError
 from engine.types import Query
 
 DEFAULTS = Query("")
@@ -257,6 +257,3 @@ def doctor(as_json: bool) -> None:
 main.add_command(evaluate)
 main.add_command(lens_commands)
 main.add_command(sensitivity)
-
-if __name__ == "__main__":
-    main()

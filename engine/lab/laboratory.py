@@ -10,17 +10,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from threading import Event, Lock, Thread
 
-from engine.bench import Bench, StoppedError, Watch
 from engine.callbacks import Ask, Tell, never, tell_nobody
 from engine.config import Settings
 from engine.errors import BadInputError, CorpusBusyError, SeedLensError
-from engine.human import check_annotators
+from engine.lab.bench import Bench, StoppedError, Watch
+from engine.lab.human import check_annotators
+from engine.lab.shelf import Shelf
+from engine.lab.unlabelled import Unlabelled
 from engine.library import Library
 from engine.reports import evaluation_report
 from engine.retrieve import SYSTEMS, find_system
 from engine.runs import run_lines
 from engine.searching import Searcher
-from engine.shelf import Shelf
 from engine.types import (
     CollectionInfo,
     Evaluation,
@@ -30,7 +31,6 @@ from engine.types import (
     Progress,
     UploadedRun,
 )
-from engine.unlabelled import Unlabelled
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -111,14 +111,36 @@ class Laboratory:
 
     # -- evaluations -----------------------------------------------------------------------
 
+    def checked(self, request: EvaluationRequest) -> EvaluationRequest:
+        """The request in its one form: systems in one order, no sample that is no sample.
+
+        Raises:
+            UnknownNameError: no such collection or system.
+            BadInputError: it cannot be evaluated; says why.
+        """
+        for name in request.systems:
+            find_system(name)
+        if not request.systems:
+            raise BadInputError("No system is chosen.", "Choose at least one.")
+        if not 0.0 <= request.steer <= 1.0:
+            raise BadInputError(f"steer is {request.steer}.", "Give a number from 0 to 1.")
+        info = self.collection(request.collection)
+        if info.problem:
+            raise BadInputError(info.problem)
+        if request.human:
+            check_annotators(self._shelf.read(request.collection))
+        sample = request.sample if request.sample and request.sample < info.seeds else None
+        systems = tuple(name for name in SYSTEMS if name in request.systems)
+        return replace(request, systems=systems, sample=sample)
+
     def evaluation(self, request: EvaluationRequest) -> Evaluation | None:
         """The stored result of an equal request, without rankings; None when there is none."""
-        bench = self._bench(self._checked(request))
+        bench = self._bench(self.checked(request))
         return None if bench is None else bench.stored()
 
     def missing(self, request: EvaluationRequest) -> tuple[str, ...]:
         """Systems that would have to be ranked first; the others are known already."""
-        bench = self._bench(self._checked(request))
+        bench = self._bench(self.checked(request))
         return request.systems if bench is None else bench.missing()
 
     def evaluate(
@@ -133,7 +155,7 @@ class Laboratory:
             UnknownNameError: no such collection or system.
             BadInputError: it cannot be evaluated; says why.
         """
-        request = self._checked(request)
+        request = self.checked(request)
         bench = self._bench(request)
         if bench is None:
             searcher = self._searcher(self._derive(request, watch))
@@ -146,7 +168,7 @@ class Laboratory:
         Raises:
             CorpusBusyError: another evaluation is running.
         """
-        request = self._checked(request)
+        request = self.checked(request)
         with self._lock:
             running = self._job if self._job and self._job.state == "running" else None
             if running is not None and running.request == request:
@@ -199,7 +221,7 @@ class Laboratory:
         Raises:
             BadInputError: it was not ranked with these settings.
         """
-        request = self._checked(request)
+        request = self.checked(request)
         bench = self._bench(request)
         runs = self._shelf.brought(request.collection, request.sample)
         if bench is not None and system in SYSTEMS:
@@ -211,23 +233,6 @@ class Laboratory:
         return "".join(run_lines(run.rankings, "-".join(system.split())))
 
     # -- inside ------------------------------------------------------------------------
-
-    def _checked(self, request: EvaluationRequest) -> EvaluationRequest:
-        """The request with its systems in one order, so that equal ones are equal."""
-        for name in request.systems:
-            find_system(name)
-        if not request.systems:
-            raise BadInputError("No system is chosen.", "Choose at least one.")
-        if not 0.0 <= request.steer <= 1.0:
-            raise BadInputError(f"steer is {request.steer}.", "Give a number from 0 to 1.")
-        info = self.collection(request.collection)
-        if info.problem:
-            raise BadInputError(info.problem)
-        if request.human:
-            check_annotators(self._shelf.read(request.collection))
-        sample = request.sample if request.sample and request.sample < info.seeds else None
-        systems = tuple(name for name in SYSTEMS if name in request.systems)
-        return replace(request, systems=systems, sample=sample)
 
     def _bench(self, request: EvaluationRequest) -> Bench | None:
         """What answers a request; None when its corpus has to be derived first."""

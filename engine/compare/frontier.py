@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.comparing import Comparer
+from engine.compare.comparer import Comparer
 from engine.metrics import csfcube_ndcg, mean, p_mrr
 from engine.retrieve.aspect import standardised
 from engine.types import PAGE_SIZE, Frontier, FrontierPoint, Variant

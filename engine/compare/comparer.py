@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.columns import aspect_column
+from engine.compare.variants import check_variants
+from engine.compare.verdicts import Profile, find_verdicts
 from engine.explain import find_evidence
 from engine.focus import focus_on_aspect
 from engine.interpretation import avoided, understood
@@ -31,8 +33,6 @@ from engine.types import (
     VariantPair,
     VariantRanking,
 )
-from engine.variants import check_variants
-from engine.verdicts import Profile, find_verdicts
 
 MOST_MOVERS = 12
 Judgments = Mapping[str, Mapping[str, int]]
@@ -104,24 +104,38 @@ class Comparer:
 
     def evidence(self, variants: Sequence[Variant], doc_id: str) -> MoverEvidence:
         """The evidence for one document under each variant."""
-        document = self.searcher.corpus.seed(doc_id)
-        ranks, found = [], []
-        for ranked in map(self.rank, variants):
-            places = {d: i for i, d in enumerate(ranked.doc_ids, start=1)}
-            ranks.append(places.get(doc_id))
-            rarity = self.searcher.corpus.rarity
-            found.append(find_evidence(ranked.seed, document, ranked.focus, rarity))
+        corpus = self.searcher.corpus
+        document = corpus.seed(doc_id)
+        found = []
+        for variant in variants:
+            seed, focus, _ = self._read(variant, self._asked(variant))
+            found.append(find_evidence(seed, document, focus, corpus.rarity))
         shown = {(e.seed_text, e.doc_text) for e in found[0]} if found else set()
         gained = tuple(
             tuple(e for e in pairs if (e.seed_text, e.doc_text) not in shown) for pairs in found
         )
-        return MoverEvidence(document.document, tuple(ranks), tuple(found), gained)
+        return MoverEvidence(document.document, tuple(found), gained)
 
     # -- ranking -------------------------------------------------------------------------
 
     def rank(self, variant: Variant) -> Ranked:
         """One variant's ranking of the whole corpus, read from its words alone."""
         started = time.perf_counter()
+        query = self._asked(variant)
+        seed, focus, notes = self._read(variant, query)
+        scored = self.searcher.rank(query, seed)
+        return Ranked(
+            variant,
+            seed,
+            focus,
+            notes,
+            tuple(s.doc_id for s in scored),
+            tuple(s.score for s in scored),
+            time.perf_counter() - started,
+        )
+
+    def _asked(self, variant: Variant) -> Query:
+        """The query that a variant stands for, checked."""
         query = replace(
             self.query,
             instruction=variant.instruction.strip() or None,
@@ -131,6 +145,10 @@ class Comparer:
             focus=(),
         )
         check_query(query, self.searcher.corpus.lens)
+        return query
+
+    def _read(self, variant: Variant, query: Query) -> tuple[Seed, Focus | None, tuple[str, ...]]:
+        """The seed that is used, what the wording was read as, and notes on both."""
         seed = self._seed()
         notes: tuple[str, ...] = ()
         if variant.subset:
@@ -138,19 +156,10 @@ class Comparer:
             if cut is None:
                 notes = ("The seed has no sentence of the aspect, so all of it is used.",)
             seed = cut or seed
-        focus, read = self.searcher.focus(query, seed)
         if not find_system(variant.system).reads_aspect:
-            focus, read = None, ()
-        scored = self.searcher.rank(query, seed)
-        return Ranked(
-            variant,
-            seed,
-            focus,
-            (*notes, *read),
-            tuple(s.doc_id for s in scored),
-            tuple(s.score for s in scored),
-            time.perf_counter() - started,
-        )
+            return seed, None, notes
+        focus, read = self.searcher.focus(query, seed)
+        return seed, focus, (*notes, *read)
 
     def without_wording(self, system: str) -> tuple[str, ...]:
         """The ranking of the same system for the whole seed and no wording."""

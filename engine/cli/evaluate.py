@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 from tqdm import tqdm
 
-from engine.cli_common import check_steer, json_option, open_explorer, system_names
+from engine.cli.common import check_steer, json_option, open_explorer, system_names
+from engine.cli.terminal import print_evaluation, print_json, progress
 from engine.errors import BadInputError
-from engine.terminal import print_evaluation, print_json, progress
 
 if TYPE_CHECKING:
     from engine.collections import Collection
@@ -76,7 +76,7 @@ def evaluate(
     from engine.collections import read_collection
     from engine.evaluate import evaluate as run
     from engine.evaluate import sampled
-    from engine.human import check_annotators
+    from engine.lab.human import check_annotators
     from engine.reports import evaluation_report
 
     collection = read_collection(path)

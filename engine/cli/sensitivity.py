@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 from tqdm import tqdm
 
-from engine.cli_common import check_steer, json_option, open_explorer, system_names
-from engine.terminal import print_json, print_sensitivity, progress
-from engine.variants import SETS
+from engine.cli.common import check_steer, json_option, open_explorer, system_names
+from engine.cli.terminal import print_json, print_sensitivity, progress
+from engine.compare.variants import SETS
 
 
 @click.command()
@@ -44,9 +44,9 @@ def sensitivity(
     aspect's definition, paraphrases, and base with the seed cut to the aspect's sentences.
     """  # fmt: skip
     from engine.collections import read_collection
+    from engine.compare.variants import check_sets
     from engine.reports import sensitivity_report
     from engine.sensitivity import sensitivity as run
-    from engine.variants import check_sets
 
     collection = read_collection(path)
     names = system_names(systems)

@@ -15,13 +15,13 @@ from engine.contents import is_synthetic
 from engine.corpus import OpenCorpus
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate import SystemRun, fitted_run, sampled
-from engine.human import HUMAN
+from engine.lab.human import HUMAN
+from engine.lab.trec import decoded, read_qrels, read_run
+from engine.lab.unlabelled import version_of
 from engine.library import Library
 from engine.metrics import Qrels
 from engine.retrieve import SYSTEMS
-from engine.trec import decoded, read_qrels, read_run
 from engine.types import CollectionInfo, CorpusInfo, Ranking, UploadedRun
-from engine.unlabelled import version_of
 from storage.ledger import Ledger
 from storage.records import QrelsRow, RunRow
 

@@ -1,0 +1,1 @@
+"""Wordings of an instruction side by side."""

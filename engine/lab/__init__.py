@@ -1,0 +1,1 @@
+"""Experiments that are kept: evaluations, uploaded runs and judgments."""

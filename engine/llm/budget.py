@@ -1,0 +1,149 @@
+"""What a run may cost, what it is expected to cost, and what it did cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors import BadInputError
+from engine.llm.errors import BudgetReachedError
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Price per million tokens, in whatever currency the person counts."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """What these tokens cost.
+
+        >>> Price(2.0, 8.0).cost(500_000, 100_000)
+        1.8
+        """
+        return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of one run; None is no limit.
+
+    Attributes:
+        calls: requests sent, repeated ones included.
+        tokens: input and output together. A model that thinks may exceed it by what the calls
+            under way think beyond the usual.
+        cost: in the currency of ``price``, which it needs.
+
+    Raises:
+        BadInputError: a limit below zero, or a limit of cost without a price.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    price: Price | None = None
+
+    def __post_init__(self) -> None:
+        limits = (self.calls, self.tokens, self.cost)
+        if any(limit is not None and not limit >= 0 for limit in limits):
+            raise BadInputError("A budget cannot be below zero.", "Give 0 or more, or no limit.")
+        if self.cost is not None and self.price is None:
+            raise BadInputError(
+                "A limit of cost needs the price of the tokens.",
+                "Give the price per million input and output tokens too.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run will cost at most, retries aside, from lengths of texts; not from a tokenizer.
+
+    ``cost`` is None where no price is known.
+    """
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was used so far. ``guessed`` calls reported no usage; their tokens are estimates."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    guessed: int = 0
+    cost: float | None = None
+
+
+class Meter:
+    """Counts what is used and says when the budget is reached. For one event loop."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._calls = self._input = self._output = self._guessed = 0
+        self._held_input = self._held_output = 0
+
+    @property
+    def spent(self) -> Spent:
+        """What was used so far; calls under way count as calls, not yet as tokens."""
+        price = self._budget.price
+        cost = None if price is None else price.cost(self._input, self._output)
+        return Spent(self._calls, self._input, self._output, self._guessed, cost)
+
+    def estimate(self, calls: int, input_tokens: int, output_tokens: int) -> Estimate:
+        """The estimate with its cost."""
+        price = self._budget.price
+        cost = None if price is None else price.cost(input_tokens, output_tokens)
+        return Estimate(calls, input_tokens, output_tokens, cost)
+
+    def hold(self, input_tokens: int, output_tokens: int) -> None:
+        """Set tokens aside for a call that starts now.
+
+        Raises:
+            BudgetReachedError: with this call, the budget would be exceeded; nothing is set aside.
+        """
+        budget, price = self._budget, self._budget.price
+        tokens_in = self._input + self._held_input + input_tokens
+        tokens_out = self._output + self._held_output + output_tokens
+        if budget.calls is not None and self._calls + 1 > budget.calls:
+            raise _reached(f"{budget.calls:,} calls")
+        if budget.tokens is not None and tokens_in + tokens_out > budget.tokens:
+            raise _reached(f"{budget.tokens:,} tokens")
+        if (
+            budget.cost is not None
+            and price is not None
+            and price.cost(tokens_in, tokens_out) > budget.cost
+        ):
+            raise _reached(f"a cost of {budget.cost:g}")
+        self._calls += 1
+        self._held_input += input_tokens
+        self._held_output += output_tokens
+
+    def settle(
+        self, held: tuple[int, int], used: tuple[int, int] | None, *, answered: bool
+    ) -> None:
+        """End a call that :meth:`hold` began.
+
+        Args:
+            held: the tokens set aside.
+            used: tokens that the endpoint reported; None when it reported none.
+            answered: whether it answered: then the estimate stands in for a missing report.
+        """
+        self._held_input -= held[0]
+        self._held_output -= held[1]
+        if used is None and answered:
+            self._guessed += 1
+            used = held
+        if used is not None:
+            self._input += used[0]
+            self._output += used[1]
+
+
+def _reached(limit: str) -> BudgetReachedError:
+    return BudgetReachedError(
+        f"The budget of {limit} is reached; what was answered until then counts.",
+        "Raise the budget and run again: answers that are there are not asked for twice.",
+    )

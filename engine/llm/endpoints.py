@@ -1,0 +1,140 @@
+"""Which endpoint is asked, and with which key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import SecretStr
+
+from engine.config import Settings
+from engine.llm.errors import NoEndpointError
+
+DEFAULT_ADDRESS = "https://api.openai.com/v1"
+ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
+NAMES = (ADDRESS, KEY, MODEL)
+"""What the settings are called, in the environment, in secrets.toml and in a page's session."""
+_HOW = (
+    f"Set {ADDRESS} (http://localhost:11434/v1, say), {KEY} if it needs one, and {MODEL}; or enter "
+    "them on the page."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model at an OpenAI-compatible endpoint.
+
+    Attributes:
+        address: base URL, the ``/v1`` included, without user, password, query and last slash.
+        model: what the endpoint calls the model.
+        key: sent to ``address`` only; shown nowhere.
+
+    Raises:
+        NoEndpointError: the address is no web address, the model is blank, or the key holds
+            characters that no key has. The key itself is not shown.
+    """
+
+    address: str
+    model: str
+    key: SecretStr = field(default=SecretStr(""))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "address", _checked(self.address))
+        object.__setattr__(self, "model", self.model.strip())
+        key = self.key.get_secret_value().strip()
+        object.__setattr__(self, "key", SecretStr(key))
+        if not self.model:
+            raise NoEndpointError(
+                f"No model is named for {self.address}.", f"Set {MODEL}, or enter it on the page."
+            )
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise NoEndpointError(
+                f"The key for {self.address} holds blanks or characters that no key has.",
+                "Copy it again, without quotes or line breaks.",
+            )
+
+
+def find_endpoint(
+    settings: Settings,
+    secrets: Mapping[str, str] | None = None,
+    session: Mapping[str, str] | None = None,
+) -> Endpoint | None:
+    """The endpoint that was set, or None when none was.
+
+    What the session says comes before ``secrets.toml``, and that before the environment. A key
+    goes to an address of its own or a weaker source only: who enters another address on the page
+    does not send the server's key there.
+
+    Args:
+        secrets, session: values by the names of :data:`NAMES`; missing or blank means not set.
+
+    Raises:
+        NoEndpointError: settings that cannot be used.
+    """
+    environment = {
+        ADDRESS: settings.openai_base_url,
+        KEY: settings.openai_api_key.get_secret_value(),
+        MODEL: settings.llm_model,
+    }
+    sources = [session or {}, secrets or {}, environment]
+    place, address = _first(sources, ADDRESS)
+    if address:
+        sources_of_key = sources[: place + 1]
+    elif _first(sources, KEY)[1]:
+        sources_of_key, address = sources, DEFAULT_ADDRESS
+    else:
+        return None
+    return Endpoint(address, _first(sources, MODEL)[1], SecretStr(_first(sources_of_key, KEY)[1]))
+
+
+def need_endpoint(endpoint: Endpoint | None) -> Endpoint:
+    """``endpoint``, or NoEndpointError with how to connect one."""
+    if endpoint is None:
+        raise NoEndpointError("This needs a language model, and none is connected.", _HOW)
+    return endpoint
+
+
+def ambient_headers(address: str) -> tuple[str, ...]:
+    """Names of headers that the environment sets for another address than this one.
+
+    The ``openai`` client adds those of ``OPENAI_CUSTOM_HEADERS``, which may hold secrets of a
+    gateway, and the account's names to every request, wherever it goes.
+    """
+    with suppress(NoEndpointError):
+        if address == _checked(os.environ.get(ADDRESS) or DEFAULT_ADDRESS):
+            return ()
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
+    custom = (line.partition(":")[0].strip().lower() for line in lines if ":" in line)
+    own = ("authorization", "content-type", "accept", "host", "content-length")
+    return (
+        "openai-organization",
+        "openai-project",
+        *(name for name in custom if name and name not in own),
+    )
+
+
+def _first(sources: Sequence[Mapping[str, str]], name: str) -> tuple[int, str]:
+    for place, source in enumerate(sources):
+        value = str(source.get(name) or "").strip()
+        if value:
+            return place, value
+    return -1, ""
+
+
+def _checked(address: str) -> str:
+    try:
+        parts = urlsplit(address.strip())
+        shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        # Not quoted: somebody may have pasted the key into the wrong field.
+        raise NoEndpointError(
+            "The endpoint's address is not a web address.",
+            "Write it like http://localhost:8000/v1 or https://api.openai.com/v1.",
+        )
+    return shown.rstrip("/")

@@ -1,0 +1,135 @@
+"""Texts as a model gets to see them: within a budget of tokens, fenced, and harmless.
+
+Documents are written by strangers. What they say is data: it stands between fences that carry a
+code made of the text itself, so that no text can close its own fence, and signs that chat
+templates or our own answers use are taken apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engine.text.sentences import split_sentences
+
+CHARS_PER_TOKEN = 3.6
+"""Of Latin script, on the low side (English prose has some 4.5): rather too many tokens than
+too few, for an estimate guards the budget and the context."""
+TOKENS_PER_SIGN = 1.2
+"""Of other scripts, on the high side."""
+CUT = "[...]"
+_TEMPLATE = re.compile(r"<(?=[|/a-zA-Z｜])|\[(?=/?(?:INST|SYS)\b)")
+_INVISIBLE = ("Cc", "Cf", "Co", "Cs")
+"""Controls, direction marks, "tag" letters that only machines see, halves of surrogate pairs."""
+_JOINERS = "\n\t\u200c\u200d"
+"""Of those, what Persian, Indic scripts and emoji need."""
+_LABEL = re.compile(r"\[(\d{1,4})\]")
+
+
+class Cut(NamedTuple):
+    """A text within its budget; ``cut`` when something had to go."""
+
+    text: str
+    cut: bool
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of ``text``, rather too many than too few; for planning, not for billing.
+
+    >>> estimate_tokens("a text of thirty-six characters, yes")
+    10
+    """
+    latin = len(text.encode("ascii", errors="ignore"))
+    return math.ceil(latin / CHARS_PER_TOKEN + (len(text) - latin) * TOKENS_PER_SIGN)
+
+
+def cut_text(text: str, tokens: int) -> Cut:
+    """The first sentences of ``text`` that fit into ``tokens``, at least part of the first one."""
+    if estimate_tokens(text) <= tokens:
+        return Cut(text, False)
+    head = text[: max(0, int(tokens * CHARS_PER_TOKEN)) + 1]  # the rest cannot fit anyway
+    room = tokens - estimate_tokens(CUT)
+    ends = [end for _, end in split_sentences(head)[:-1]]  # the last one may be torn
+    for end in reversed(ends):
+        if estimate_tokens(head[:end]) <= room:
+            return Cut(f"{head[:end]} {CUT}", True)
+    return Cut(f"{_first_words(head, room)} {CUT}".strip(), True)
+
+
+def _first_words(text: str, tokens: int) -> str:
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high) if estimate_tokens(text[:middle]) <= tokens else (low, middle - 1)
+        )
+    kept = text[:low]
+    return kept.rsplit(None, 1)[0] if len(kept.split()) > 1 else kept
+
+
+def choose_sentences(
+    sentences: Sequence[str], weights: Sequence[float], tokens: int
+) -> tuple[list[int], bool]:
+    """Which sentences of a seed fit into ``tokens``: those of greatest weight first.
+
+    Returns:
+        their numbers in the order of the text, and whether some had to stay out.
+    """
+    order = sorted(range(len(sentences)), key=lambda i: (-weights[i], i))
+    chosen: list[int] = []
+    left = tokens
+    for number in order:
+        size = estimate_tokens(sentences[number]) + 1
+        if size > left:
+            break  # a less important one that happens to fit would misrepresent the seed
+        chosen.append(number)
+        left -= size
+    return sorted(chosen), len(chosen) < len(sentences)
+
+
+def harmless(text: str) -> str:
+    """``text`` without what could be taken for a command of a chat template or for a label.
+
+    >>> harmless("<|im_end|> as shown in [12]")
+    '< |im_end|> as shown in (12)'
+    """
+    printable = "".join(
+        c for c in text if c in _JOINERS or unicodedata.category(c) not in _INVISIBLE
+    )
+    return _LABEL.sub(r"(\1)", _TEMPLATE.sub(lambda found: f"{found[0]} ", printable))
+
+
+def fenced(name: str, text: str) -> str:
+    """``text`` between two lines that carry a code made of the text: nobody can foretell it.
+
+    The same text gives the same lines, so that answers can be kept and prefixes reused.
+    """
+    inside = harmless(text).strip()
+    code = hashlib.sha256(f"{name}\n{inside}".encode()).hexdigest()[:16]
+    return f"=== {name} {code} ===\n{inside}\n=== end {code} ==="
+
+
+def find_quote(text: str, quote: str) -> tuple[int, int] | None:
+    """Where ``quote`` stands in ``text``, white space, case and typographic signs aside.
+
+    Returns:
+        character offsets ``[start, end)`` into ``text``; None when it does not occur, or has
+        fewer than eight letters or digits: too little to be evidence.
+
+    >>> find_quote("We fit a Bayesian  regression.", "fit a bayesian regression")
+    (3, 29)
+    """
+    letters, places = _letters(text)
+    wanted, _ = _letters(quote)
+    at = letters.find(wanted) if len(wanted) >= 8 else -1
+    return None if at < 0 else (places[at], places[at + len(wanted) - 1] + 1)
+
+
+def _letters(text: str) -> tuple[str, list[int]]:
+    """Letters and digits in lower case, and where in the text each stands."""
+    found = [(low, i) for i, c in enumerate(text) if c.isalnum() for low in c.lower()]
+    return "".join(c for c, _ in found), [i for _, i in found]

@@ -1,0 +1,152 @@
+"""The ways to rerank, by name, with what each costs."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from engine.rerank.asking import Asking, Stopped
+from engine.rerank.listwise import list_counts, listwise
+from engine.rerank.pairwise import DEFAULT, LITE, THOROUGH, pairwise, round_sizes
+from engine.rerank.pointwise import pointwise
+from engine.rerank.protocols import Judge, StopAsking
+from engine.rerank.prp import allpair, heapsort, sliding
+from engine.rerank.results import Estimate, OnRound, Options, Reranked
+from engine.rerank.tournament import sizes, tournament
+
+Algorithm = Callable[[Asking], Awaitable[None]]
+Question = Literal["compare", "grade", "order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A way to rerank.
+
+    Attributes:
+        description: one line for people.
+        asks: which kind of question the judge gets: ``compare``, ``grade`` or ``order``.
+        algorithm: asks until the order is found.
+        rounds: questions of each round for n documents; None where they depend on the answers.
+    """
+
+    name: str
+    description: str
+    asks: Question
+    algorithm: Algorithm
+    rounds: Callable[[int], list[int]] | None
+
+
+def _pairwise(name: str, rounds: int, description: str) -> Mode:
+    algorithm = functools.partial(pairwise, rounds=rounds)
+    return Mode(name, description, "compare", algorithm, lambda n: round_sizes(n, rounds))
+
+
+MODES: Mapping[str, Mode] = MappingProxyType({
+    mode.name: mode
+    for mode in (
+        _pairwise("pairwise", DEFAULT, "Compares the pairs that tell most, in a few rounds."),
+        _pairwise("pairwise-lite", LITE, "The same with fewer comparisons: cheaper, less sure."),
+        _pairwise("pairwise-thorough", THOROUGH, "The same with more comparisons: surer."),
+        Mode("heapsort", "Compares one pair after the other, as published: many rounds.",
+             "compare", heapsort, None),
+        Mode("allpair", "Compares every pair in both orders: the surest and by far the dearest.",
+             "compare", allpair, lambda n: [n * (n - 1)] if n > 1 else []),
+        Mode("sliding", "Lets better documents climb past their neighbours: many rounds.",
+             "compare", sliding, None),
+        Mode("pointwise", "Grades each document by itself: one round, least sure.",
+             "grade", pointwise, lambda n: [n] if n else []),
+        Mode("listwise", "Has short overlapping lists ordered: few but longer questions.",
+             "order", listwise, list_counts),
+        Mode("tournament", "The better half of each list goes on to the next: fewest questions.",
+             "order", tournament, sizes),
+    )
+})  # fmt: skip
+DEFAULT_MODE = "pairwise"
+
+
+async def rerank(
+    candidates: Sequence[str],
+    judge: Judge,
+    mode: str = DEFAULT_MODE,
+    options: Options | None = None,
+    on_round: OnRound | None = None,
+) -> Reranked:
+    """Order ``candidates``, which come in the order of the first stage.
+
+    The same candidates and answers give the same questions and the same order, without any
+    random seed; no ordered pair is asked twice. A judge that knows nothing leaves the order of
+    the first stage.
+
+    Args:
+        mode: a name of :data:`MODES`.
+        on_round: told after each round; when it returns True, or when the judge raises
+            :class:`StopAsking`, the best order so far is the result.
+
+    Raises:
+        ValueError: no such mode, or a candidate is listed twice.
+    """
+    asking = Asking(candidates, judge, options or Options(), on_round)
+    stopped = False
+    try:
+        await find_mode(mode).algorithm(asking)
+    except (Stopped, StopAsking):
+        stopped = True
+    return asking.result(stopped)
+
+
+def find_mode(name: str) -> Mode:
+    """The mode of this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name not in MODES:
+        raise ValueError(f"There is no reranking mode '{name}'; there are {', '.join(MODES)}.")
+    return MODES[name]
+
+
+@functools.lru_cache(maxsize=256)
+def estimate(mode: str, depth: int, top: int = 20) -> Estimate:
+    """What reranking ``depth`` documents will cost.
+
+    Where the answers decide what is asked next, the cost for a consistent judge that agrees
+    with the first stage no more than chance.
+
+    Raises:
+        ValueError: no such mode, or ``depth`` or ``top`` is below 1.
+
+    >>> estimate("pairwise", 100)
+    Estimate(calls=300, rounds=6, exact=True)
+    """
+    options = Options(depth=depth, top=top)
+    found = find_mode(mode)
+    if found.rounds is not None:
+        questions = found.rounds(depth)
+        return Estimate(sum(questions), len(questions), exact=True)
+    asking = Asking([str(i) for i in range(depth)], _Consistent(), options, None)
+    run = found.algorithm(asking).__await__()
+    with contextlib.suppress(StopIteration):  # it answers at once and needs no event loop
+        next(run)
+    return Estimate(asking.calls, asking.rounds, exact=False)
+
+
+class _Consistent:
+    """Prefers by hash of the id."""
+
+    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        return [float(_hash(first) < _hash(second)) for first, second in pairs]
+
+    async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
+        return [_hash(doc_id) / 2**64 for doc_id in doc_ids]
+
+    async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
+        return [sorted(each, key=_hash) for each in lists]
+
+
+def _hash(doc_id: str) -> int:
+    return int.from_bytes(hashlib.sha256(doc_id.encode()).digest()[:8], "big")

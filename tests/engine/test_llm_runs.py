@@ -1,0 +1,193 @@
+"""Runs: what they cost, what they keep, and what is left when they end early."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from engine.config import ROOT
+from engine.errors import BadInputError
+from engine.llm.budget import Budget, Price
+from engine.llm.judges import ModelJudge
+from engine.llm.run import complete
+from engine.rerank.protocols import StopAsking
+from storage.answers import Answers
+from tests.judging import (
+    OTHERS,
+    PAIRS,
+    answers,
+    compared,
+    connection,
+    judged,
+    knowledge,
+    start,
+)
+from tests.model_server import ModelServer, serving
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with serving(knowledge()) as running:
+        yield running
+
+
+@pytest.fixture
+def store(home: Path) -> Answers:
+    return answers(home)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
+
+
+def test_the_budget_of_calls_is_kept_to_the_call(server: ModelServer, store: Answers) -> None:
+    outcome = compared(server, store, budget=Budget(calls=12))
+    assert server.seen.requests == outcome.usage.calls == 12
+    assert outcome.usage.stopped == "budget"
+    assert "budget of 12 calls" in outcome.usage.problem
+    assert sum(p is not None for p in outcome.value[0]) == outcome.usage.answered == 10
+
+
+@pytest.mark.parametrize(
+    "budget", [Budget(tokens=6_000), Budget(cost=0.01, price=Price(2.0, 8.0))], ids=str
+)
+def test_budgets_of_tokens_and_of_cost_are_not_exceeded(
+    server: ModelServer, store: Answers, budget: Budget
+) -> None:
+    usage = compared(server, store, budget=budget).usage
+    assert usage.stopped == "budget"
+    assert 3 < usage.answered < len(PAIRS)
+    assert usage.input_tokens + usage.output_tokens <= (budget.tokens or 1e9)
+    assert (usage.cost or 0) <= (budget.cost or 1e9)
+
+
+def test_the_estimate_is_a_bound_that_is_not_far_off(server: ModelServer, store: Answers) -> None:
+    budget = Budget(price=Price(1.0, 2.0))
+
+    async def ask(judge: ModelJudge) -> object:
+        estimate = await judge.estimate("compare", len(PAIRS))
+        await judge.compare(PAIRS)
+        return estimate
+
+    outcome = judged(server, store, ask, budget=budget)
+    estimate, usage = outcome.value[0], outcome.usage
+    assert estimate.calls == len(PAIRS)
+    assert usage.input_tokens <= estimate.input_tokens <= 1.5 * usage.input_tokens
+    assert usage.output_tokens <= estimate.output_tokens
+    assert estimate.cost == Price(1.0, 2.0).cost(estimate.input_tokens, estimate.output_tokens)
+
+
+def test_a_limit_of_cost_without_a_price_is_refused() -> None:
+    with pytest.raises(BadInputError, match="price"):
+        Budget(cost=1.0)
+
+
+def test_a_judge_that_has_stopped_ends_the_reranking(server: ModelServer, store: Answers) -> None:
+    async def ask(judge: ModelJudge) -> object:
+        first = await judge.compare(PAIRS)
+        assert judge.stopped == "budget"
+        with pytest.raises(StopAsking):
+            await judge.grade_each(OTHERS)
+        assert await judge.compare(PAIRS) == first, "what is known is still told"
+        return first
+
+    assert judged(server, store, ask, budget=Budget(calls=9)).value[0].count(None) == 13
+
+
+def test_the_same_questions_again_cost_no_call(server: ModelServer, store: Answers) -> None:
+    first = compared(server, store)
+    server.stop()
+    again = compared(server, store)
+    assert again.value[0] == first.value[0]
+    assert (again.usage.calls, again.usage.cached) == (0, len(PAIRS))
+    assert store.count() == len(PAIRS)
+
+
+def test_the_other_order_another_wording_and_another_model_are_other_questions(
+    server: ModelServer, store: Answers
+) -> None:
+    compared(server, store)
+    judged(server, store, lambda judge: judge.compare([(b, a) for a, b in PAIRS]))
+    server.behaviour.model = "judge-2"
+    compared(server, store, model="judge-2")
+    assert store.count() == 3 * len(PAIRS)
+    assert store.count(model="judge-2") == len(PAIRS)
+    store.clear(model="judge-2")
+    assert store.count() == 2 * len(PAIRS)
+
+
+def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
+    server: ModelServer, store: Answers
+) -> None:
+    server.behaviour.latency = 0.05
+    run = start(server, store, concurrency=2)
+    wait_for(lambda: run.progress is not None and run.progress.done >= 4)
+    server.behaviour.latency = 30
+    time.sleep(0.2)  # requests are under way now that would take half a minute
+    run.cancel()
+    began = time.monotonic()
+    outcome = run.result(5)
+    assert time.monotonic() - began < 2
+    assert outcome.usage.stopped == "cancelled"
+    answered = sum(p is not None for p in outcome.value)
+    assert 4 <= answered < len(PAIRS)
+    assert store.count() == answered
+
+
+def test_a_run_that_is_killed_half_way_makes_only_the_missing_calls_again(
+    server: ModelServer, home: Path, store: Answers
+) -> None:
+    server.behaviour.latency = 0.2
+    code = "import sys; from pathlib import Path; from tests.judging import *\n"
+    code += "compared(sys.argv[1], answers(Path(sys.argv[2])), concurrency=2)"
+    process = subprocess.Popen([sys.executable, "-c", code, server.url, str(home)], cwd=ROOT)
+    wait_for(lambda: store.count() >= 5, 60)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    server.behaviour.latency = 0
+    kept = store.count()
+    assert 5 <= kept < len(PAIRS)
+
+    outcome = compared(server, store)
+    assert outcome.usage.cached == kept
+    assert outcome.usage.calls == len(PAIRS) - kept
+    assert None not in outcome.value[0]
+
+
+def test_two_runs_at_once_share_a_ledger_and_agree(server: ModelServer, store: Answers) -> None:
+    server.behaviour.latency = 0.01
+    server.behaviour.noise = 0.7
+    with ThreadPoolExecutor(2) as pool:
+        runs = list(pool.map(lambda _: compared(server, store), range(2)))
+    assert runs[0].value[0] == runs[1].value[0]
+    assert store.count() == len(PAIRS)
+
+
+def test_a_mistake_in_the_caller_reaches_the_caller(server: ModelServer, store: Answers) -> None:
+    async def work(client: object) -> None:
+        raise KeyError("no-such-document")
+
+    with pytest.raises(KeyError, match="no-such-document"):
+        complete(connection(server.url), store, work)
+
+
+def test_the_tests_model_is_the_same_whatever_the_order_of_calls(home: Path) -> None:
+    found = []
+    for concurrency in (1, 8):
+        with serving(knowledge(), noise=0.8, pair_noise=0.4, faults={"500": 0.2}) as server:
+            store = answers(home / str(concurrency))
+            outcome = compared(server, store, concurrency=concurrency)
+            found.append((outcome.value[0], server.seen.requests))
+    assert found[0] == found[1]
+    assert len(set(found[0][0])) > 10

@@ -1,0 +1,90 @@
+"""What the tests of language models share: the small corpus, judged by a server on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from engine.lenses import RESEARCH, find_aspect
+from engine.llm.budget import Budget
+from engine.llm.client import Client
+from engine.llm.connection import Connection, Patience
+from engine.llm.criterion import Criterion
+from engine.llm.endpoints import Endpoint
+from engine.llm.judges import ModelJudge
+from engine.llm.run import Outcome, Run, complete
+from storage.access import LedgerFile
+from storage.answers import Answers
+from tests.model_answers import MODEL, Knowledge
+from tests.model_server import ModelServer
+from tests.small_corpus import DOCUMENTS, METHODS, PROBLEMS
+
+KEY = "sk-Zq8vT3nR5wXy7Lm2"
+SEED = "bees-network"
+TEXTS = {
+    d["doc_id"]: "\n".join([d["title"], d.get("text") or " ".join(d["sentences"])])
+    for d in DOCUMENTS
+}
+ALIKE = [f"{problem}-network" for problem in PROBLEMS if problem != "bees"]
+"""Documents with the seed's method: grade 3."""
+OTHERS = [f"{p}-{m}" for p in PROBLEMS for m in METHODS if m != "network" and p != "bees"]
+PAIRS = [(a, b) for a in ALIKE for b in OTHERS][:20]
+IMPATIENT = Patience(timeout=2.0, attempts=4, seconds=10.0, first_wait=0.01, longest_wait=0.05)
+
+
+def knowledge() -> Knowledge:
+    """The small corpus, in which documents with the seed's method are alike."""
+    return Knowledge(TEXTS, {f"{SEED}_method": dict.fromkeys(ALIKE, 3)})
+
+
+def criterion() -> Criterion:
+    """Alike in method to the seed."""
+    aspect = find_aspect(RESEARCH, "method")
+    return Criterion(TEXTS[SEED], aspect.name, aspect.definition, aspect.instruction)
+
+
+def answers(home: Path) -> Answers:
+    """The answers in the ledger of a home."""
+    home.mkdir(parents=True, exist_ok=True)
+    return Answers(LedgerFile(home / "ledger.duckdb", 30))
+
+
+def connection(url: str, **changes: Any) -> Connection:
+    """A connection that does not wait long."""
+    key, model = changes.pop("key", KEY), changes.pop("model", MODEL)
+    values = {"patience": IMPATIENT, "budget": Budget(), **changes}
+    return Connection(Endpoint(url, model, SecretStr(key)), **values)
+
+
+def judged(
+    server: ModelServer | str,
+    store: Answers,
+    ask: Callable[[ModelJudge], Awaitable[Any]],
+    texts: dict[str, str] | None = None,
+    **changes: Any,
+) -> Outcome[Any]:
+    """Let a model judge; the outcome's value is (what was asked for, the judge's report)."""
+    url = server if isinstance(server, str) else server.url
+
+    async def work(client: Client) -> Any:
+        judge = ModelJudge(client, criterion(), texts or TEXTS)
+        return await ask(judge), judge.report
+
+    return complete(connection(url, **changes), store, work)
+
+
+def compared(server: ModelServer | str, store: Answers, **changes: Any) -> Outcome[Any]:
+    """:data:`PAIRS`, compared in one round."""
+    return judged(server, store, lambda judge: judge.compare(PAIRS), **changes)
+
+
+def start(server: ModelServer, store: Answers, **changes: Any) -> Run[Any]:
+    """:data:`PAIRS`, compared in a thread."""
+
+    async def work(client: Client) -> Any:
+        return await ModelJudge(client, criterion(), TEXTS).compare(PAIRS)
+
+    return Run(connection(server.url, **changes), store, work)

@@ -1,0 +1,236 @@
+"""What the tests' model answers: grades of a test collection, judged as badly as it is told."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+MODEL = "judge"
+FAULTS = (
+    *("401", "404", "429", "500", "503"),
+    *(
+        "timeout",
+        "cut",
+        "malformed",
+        "html",
+        "empty",
+        "prose",
+        "no-logprobs",
+        "wrong-model",
+        "slow",
+    ),
+)
+"""What ``Behaviour.faults`` may name: a status, a request never answered, a connection that ends
+within the answer, broken JSON, a web page, an answer without text, one in words, one without the
+log probabilities that were asked for, one by another model, one ten times as late."""
+FIRST_WORDS = 8
+
+
+@dataclass
+class Behaviour:
+    """How the server answers; may be changed while it runs.
+
+    Attributes:
+        noise: standard deviation of its standing misjudgement of a document, in grades.
+        pair_noise: the same of a pair.
+        bias: what standing first is worth, in grades.
+        sharpness: how sure it is: log odds per grade of difference.
+        latency: seconds per answer.
+        faults: fault -> share of requests, drawn anew for every repeat of a request.
+        retry_after: seconds that a 429 asks to wait; None says nothing.
+        refuses: parts of a request that it does not accept: ``max_tokens``, ``temperature``,
+            ``logprobs``, ``top_logprobs`` (more than five), ``system``, ``response_format``.
+        logprobs: False drops them without a word.
+        thinks: writes ``<think>`` first.
+        context: tokens (of four characters) that it accepts, or None.
+        key: the only key that it accepts, or None.
+        most_requests: it is gone after so many, or never.
+    """
+
+    noise: float = 0.0
+    pair_noise: float = 0.0
+    bias: float = 0.0
+    sharpness: float = 2.0
+    latency: float = 0.0
+    seed: int = 0
+    faults: dict[str, float] = field(default_factory=dict)
+    retry_after: float | None = None
+    refuses: frozenset[str] = frozenset()
+    logprobs: bool = True
+    thinks: bool = False
+    context: int | None = None
+    key: str | None = None
+    model: str = MODEL
+    most_requests: int | None = None
+
+
+class Knowledge:
+    """Recognises documents in a prompt by the words they begin with, and knows their grades.
+
+    Args:
+        texts: doc_id -> text, title first.
+        grades: query_id -> doc_id -> grade; a query is called ``<seed>_<aspect>``.
+    """
+
+    def __init__(self, texts: Mapping[str, str], grades: Mapping[str, Mapping[str, int]]) -> None:
+        self.texts = dict(texts)
+        self._grades = {query_id: dict(found) for query_id, found in grades.items()}
+        self._by_words: dict[tuple[str, ...], str] = {}
+        for doc_id, text in texts.items():
+            self._by_words.setdefault(tuple(_words(text)[:FIRST_WORDS]), doc_id)
+        # A seed may go on with any of its sentences: its title alone has to do.
+        titles = {d: tuple(_words(text.partition("\n")[0])) for d, text in texts.items()}
+        often = Counter(titles.values())
+        for doc_id, title in titles.items():
+            if len(title) > 1 and often[title] == 1:
+                self._by_words.setdefault(title, doc_id)
+        self._lengths = sorted({len(words) for words in self._by_words if words}, reverse=True)
+
+    def documents(self, prompt: str) -> tuple[str, list[str]]:
+        """The seed and the candidates that a prompt shows, "" for those that nobody knows."""
+        parts = re.split(r"^=== (?!end )(.+) \w+ ===$", prompt, flags=re.MULTILINE)[1:]
+        seed, candidates = "", []
+        for name, text in zip(parts[::2], parts[1::2], strict=True):
+            doc_id = self._document(_words(text[:2000])) or ""
+            if name == "starting document":
+                seed = doc_id
+            elif name.startswith(("candidate", "document")):
+                candidates.append(doc_id)
+        return seed, candidates
+
+    def _document(self, words: list[str]) -> str | None:
+        for length in self._lengths:
+            doc_id = self._by_words.get(tuple(words[:length]))
+            if doc_id is not None:
+                return doc_id
+        return None
+
+    def grade(self, seed: str, aspect: str, doc_id: str) -> int:
+        """The grade for a query; without an aspect, the best over the seed's queries."""
+        if aspect:
+            return self._grades.get(f"{seed}_{aspect}", {}).get(doc_id, 0)
+        grades = (g for q, g in self._grades.items() if q.rpartition("_")[0] == seed)
+        return max((g.get(doc_id, 0) for g in grades), default=0)
+
+
+class Answerer:
+    """Answers prompts; what it says follows from its seed and the content alone."""
+
+    def __init__(self, knowledge: Knowledge, behaviour: Behaviour) -> None:
+        self.knowledge = knowledge
+        self.behaviour = behaviour
+
+    def fault(self, content: str, repeat: int) -> str:
+        """The fault that this repeat of this request meets, "" for none."""
+        drawn = self._random("fault", content, str(repeat)).random()
+        for fault, share in sorted(self.behaviour.faults.items()):
+            if drawn < share:
+                return fault
+            drawn -= share
+        return ""
+
+    def answer(self, prompt: str, body: Mapping[str, Any]) -> tuple[str, list[tuple[str, float]]]:
+        """Text, and (token, probability) of what could have stood there."""
+        seed, candidates = self.knowledge.documents(prompt)
+        aspect = _aspect(prompt)
+        if "A or B" in prompt and len(candidates) >= 2:
+            options = self._pair(seed, aspect, candidates[-2], candidates[-1])
+        elif "yes or no" in prompt and candidates:
+            utility = self._utility(seed, aspect, candidates[-1])
+            options = _two("yes", "no", _sigmoid(self.behaviour.sharpness * (utility - 1.5)))
+        elif "0, 1, 2 or 3" in prompt and candidates:
+            grade = round(self._utility(seed, aspect, candidates[-1]))
+            options = [(str(min(3, max(0, grade))), 1.0)]
+        elif "[2] > [1]" in prompt and candidates:
+            return self._list(seed, aspect, candidates), []
+        elif "JSON" in prompt or "response_format" in body:
+            return json.dumps(self._json(seed, candidates, prompt)), []
+        else:
+            options = [("A", 0.99), ("B", 0.01)]
+        return max(options, key=lambda option: option[1])[0], options
+
+    def _utility(self, seed: str, aspect: str, doc_id: str) -> float:
+        """How good it takes a document to be: its grade and a misjudgement that stays."""
+        noise = self._random("doc", seed, aspect, doc_id).gauss(0, self.behaviour.noise)
+        return self.knowledge.grade(seed, aspect, doc_id) + noise
+
+    def _pair(self, seed: str, aspect: str, a: str, b: str) -> list[tuple[str, float]]:
+        first, second = sorted((a, b))
+        noise = self._random("pair", seed, aspect, first, second).gauss(
+            0, self.behaviour.pair_noise
+        )
+        ahead = self._utility(seed, aspect, a) - self._utility(seed, aspect, b)
+        ahead += (noise if a == first else -noise) + self.behaviour.bias
+        return _two("A", "B", _sigmoid(self.behaviour.sharpness * ahead))
+
+    def _list(self, seed: str, aspect: str, doc_ids: list[str]) -> str:
+        def worth(place: int) -> float:
+            primacy = self.behaviour.bias * (1 - place / max(1, len(doc_ids) - 1))
+            return self._utility(seed, aspect, doc_ids[place]) + primacy
+
+        order = sorted(range(len(doc_ids)), key=lambda place: (-worth(place), place))
+        return " > ".join(f"[{place + 1}]" for place in order)
+
+    def _json(self, seed: str, candidates: list[str], prompt: str) -> dict[str, Any]:
+        opening = [self._opening(doc_id) for doc_id in candidates]
+        if "from_candidate" in prompt and opening:
+            return {
+                "similar": True,
+                "explanation": "Both proceed alike.",
+                "from_start": [self._opening(seed), "words that stand in neither of the two"],
+                "from_candidate": opening,
+            }
+        if "next_query" in prompt:
+            notes = [
+                {"document": n, "note": "It says so.", "quote": quote}
+                for n, quote in enumerate(opening, start=1)
+            ]
+            return {"notes": notes, "missing": "", "next_query": ""}
+        if "wordings" in prompt:
+            return {"wordings": ["one other way to say it", "another way to say it"]}
+        return {"letter": "A"}
+
+    def _opening(self, doc_id: str) -> str:
+        return " ".join(self.knowledge.texts.get(doc_id, "").split()[:8])
+
+    def _random(self, *parts: str) -> random.Random:
+        text = json.dumps([self.behaviour.seed, *parts])
+        return random.Random(hashlib.sha256(text.encode()).digest())  # noqa: S311 - no secret
+
+
+def read_knowledge(folder: Path) -> Knowledge:
+    """Documents and grades of a collection that SeedLens can read."""
+    from engine.collections import read_collection
+    from engine.ingest import open_source
+
+    collection = read_collection(folder)
+    if collection.documents is None:
+        raise SystemExit(f"{folder} has no documents")
+    source = open_source(collection.documents, collection.source_format)
+    texts = {d.doc_id: f"{d.title}\n{d.text}" for d in source}
+    return Knowledge(texts, collection.qrels)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _aspect(prompt: str) -> str:
+    found = re.search(r"^Aspect: (.+)$", prompt, re.MULTILINE)
+    return found[1].strip().lower() if found else ""
+
+
+def _two(first: str, second: str, probability: float) -> list[tuple[str, float]]:
+    return [(first, probability), (second, 1 - probability)]
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
