@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -26,6 +27,7 @@ from engine.retrieve.base import (
     TokenRows,
     VectorPart,
     ordered,
+    scored_documents,
 )
 from engine.stored_rows import PASSAGE_COLUMNS, TEXT_COLUMNS, matrix, to_document, to_seed
 from engine.types import Document, Filter, Lens
@@ -188,6 +190,18 @@ class OpenCorpus:
         scored = self._score_rows(rows, parts)
         return ordered(scored)[: request.depth]
 
+    def brought_up(self, parts: Sequence[VectorPart], request: Request, each: int) -> list[str]:
+        """See :class:`engine.retrieve.base.Corpus`."""
+        scope = request.scope
+        found: dict[str, None] = {}
+        for part in parts:
+            if self.resident or scope.size <= EXACT_BELOW:
+                nearest = [s.doc_id for s in self.by_vectors([part], replace(request, depth=each))]
+            else:
+                nearest = self.table.nearest(part.column, part.vector, each, scope.conditions)
+            found.update((i, None) for i in nearest if self._in_scope(i, scope))
+        return list(found)
+
     def by_words(self, text: str, request: Request) -> list[ScoredDocument]:
         """See :class:`engine.retrieve.base.Corpus`."""
         scope = request.scope
@@ -273,7 +287,8 @@ class OpenCorpus:
             floor = np.partition(scores[rows], len(rows) - depth)[len(rows) - depth]
             rows = rows[scores[rows] >= floor]
         order = np.lexsort((self._tie_order[rows], -scores[rows]))[:depth]
-        return [ScoredDocument(self.doc_ids[i], float(scores[i])) for i in rows[order]]
+        best = rows[order].tolist()
+        return scored_documents([self.doc_ids[i] for i in best], scores[best].tolist())
 
     def _nearest(self, parts: Sequence[VectorPart], request: Request) -> list[str]:
         """Candidates from the vector indexes: the union over all parts of the score."""
@@ -294,7 +309,7 @@ class OpenCorpus:
             return []
         cosines = self.cosines(doc_ids, [(p.column, p.vector) for p in parts])
         scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
-        return [ScoredDocument(i, float(s)) for i, s in zip(doc_ids, scores, strict=True)]
+        return scored_documents(doc_ids, scores.tolist())
 
 
 def _condition(filter_: Filter) -> Condition:

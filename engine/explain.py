@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.numeric import FloatArray
+from engine.numeric import FloatArray, unit
 from engine.retrieve.base import Focus, Seed
 from engine.types import Evidence, Lens, Span
 
@@ -22,9 +22,13 @@ MOST_COMMON = 0.35
 Rarity = Callable[[str], float]
 """How rare a word is in the corpus: 0 in every document, 1 in hardly any."""
 _WORD = re.compile(r"\w+")
+Words = dict[Span, list["Word"]]
+"""Words by the passage they stand in."""
 
 
-class _Word(NamedTuple):
+class Word(NamedTuple):
+    """A word of a passage: where it stands, its vector (p,), how rare it is."""
+
     span: Span
     vector: FloatArray
     rarity: float
@@ -41,6 +45,7 @@ def find_evidence(
     focus: Focus | None,
     rarity: Rarity = equally_rare,
     pairs: int = MOST_PAIRS,
+    known: Words | None = None,
 ) -> tuple[Evidence, ...]:
     """The best-aligned sentence pairs under the aspect, strongest first.
 
@@ -51,7 +56,9 @@ def find_evidence(
     Args:
         rarity: how rare a word is in the corpus; common words are not marked.
         pairs: how many at most.
+        known: the seed's words as found before, filled on the way; for many documents.
     """
+    known = {} if known is None else known
     if not len(seed.sentences) or not len(document.sentences):
         return ()
     cosine = seed.sentences @ document.sentences.T
@@ -61,7 +68,7 @@ def find_evidence(
         i, j = np.unravel_index(int(strength.argmax()), strength.shape)
         if strength[i, j] <= 0:
             break
-        found.append(_pair(seed, document, (int(i), int(j)), float(cosine[i, j]), rarity))
+        found.append(_pair(seed, document, (int(i), int(j)), float(cosine[i, j]), rarity, known))
         strength[i, :] = strength[:, j] = 0.0
     return tuple(found)
 
@@ -78,10 +85,17 @@ def _weights(seed: Seed, document: Seed, focus: Focus | None) -> FloatArray:
 
 
 def _pair(
-    seed: Seed, document: Seed, at: tuple[int, int], score: float, rarity: Rarity
+    seed: Seed,
+    document: Seed,
+    at: tuple[int, int],
+    score: float,
+    rarity: Rarity,
+    known: Words,
 ) -> Evidence:
     mine, theirs = seed.document.sentences[at[0]], document.document.sentences[at[1]]
-    seed_marks, doc_marks = match_words(seed, mine.span, document, theirs.span, rarity)
+    if mine.span not in known:
+        known[mine.span] = find_words(seed, mine.span, rarity)
+    seed_marks, doc_marks = match_words(known[mine.span], find_words(document, theirs.span, rarity))
     return Evidence(
         seed_span=mine.span,
         doc_span=theirs.span,
@@ -96,16 +110,14 @@ def _pair(
 
 
 def match_words(
-    seed: Seed, seed_span: Span, document: Seed, doc_span: Span, rarity: Rarity
+    mine: Sequence[Word], theirs: Sequence[Word]
 ) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     """Words of two passages that are each other's best match by token vector.
 
     Returns:
-        spans in the seed's text and in the document's text, in reading order; common words
-        and single letters are left out, and of more matches than :data:`MOST_MARKS` the
-        closest pairs of the rarest words stay.
+        their spans in either text, in reading order; of more matches than
+        :data:`MOST_MARKS` the closest pairs of the rarest words stay.
     """
-    mine, theirs = _words(seed, seed_span, rarity), _words(document, doc_span, rarity)
     if not mine or not theirs:
         return (), ()
     a = np.stack([word.vector for word in mine])
@@ -124,21 +136,28 @@ def match_words(
     )
 
 
-def _words(seed: Seed, span: Span, rarity: Rarity) -> list[_Word]:
-    """Telling words of a passage with the mean of their tokens' vectors, unit length."""
-    starts = seed.token_spans[:, 0]
-    out = []
-    for match in _WORD.finditer(seed.document.text, *span):
-        word = match.group()
-        telling = rarity(word)
-        if len(word) < 2 or telling < MOST_COMMON:
-            continue
-        inside = (starts >= match.start()) & (starts < match.end())
-        if inside.any():
-            vector = seed.tokens[inside].mean(axis=0)
-            norm = max(float(np.linalg.norm(vector)), 1e-6)
-            out.append(_Word(match.span(), vector / norm, telling))
-    return out
+def find_words(seed: Seed, span: Span, rarity: Rarity) -> list[Word]:
+    """Telling words of a passage; common ones and single letters are left out.
+
+    A word's vector is the mean of its tokens', scaled to unit length.
+    """
+    found = [
+        (match.span(), telling)
+        for match in _WORD.finditer(seed.document.text, *span)
+        if len(match.group()) > 1 and (telling := rarity(match.group())) >= MOST_COMMON
+    ]
+    if not found:
+        return []
+    # Tokens of the title and the model's marks stand nowhere in the text; the rest is in order.
+    in_text = np.flatnonzero(seed.token_spans[:, 0] >= 0)
+    starts = seed.token_spans[in_text, 0]
+    first = np.searchsorted(starts, [word[0] for word, _ in found])
+    last = np.searchsorted(starts, [word[1] for word, _ in found])
+    return [
+        Word(word, unit(seed.tokens[in_text[a:b]].sum(axis=0)), telling)
+        for (word, telling), a, b in zip(found, first, last, strict=True)
+        if b > a
+    ]
 
 
 def explain(

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.corpus import OpenCorpus
 from engine.encode.protocols import Encoder, Passage
-from engine.explain import explain, find_evidence
+from engine.explain import Words, explain, find_evidence
 from engine.index import role_probabilities
 from engine.instructions import LensWords
 from engine.interpretation import Interpreter, avoided, understood
@@ -194,13 +194,14 @@ class Searcher:
         old_ranks = {s.doc_id: rank for rank, s in enumerate(before or (), start=1)}
         documents = {s.document.doc_id: s for s in self.corpus.seeds([s.doc_id for s in page])}
         results = []
+        known: Words = {}
         for rank, scored in enumerate(page, start=query.offset + 1):
             found = documents[scored.doc_id]
             change = None
             if before is not None:
                 old = old_ranks.get(scored.doc_id) if reads_aspect else rank
                 change = None if old is None else old - rank
-            evidence = find_evidence(seed, found, focus, self.corpus.rarity)
+            evidence = find_evidence(seed, found, focus, self.corpus.rarity, known=known)
             results.append(
                 Result(
                     rank=rank,

@@ -21,13 +21,16 @@ from engine.retrieve.base import (
     Seed,
     TokenArray,
     VectorPart,
+    ordered,
+    scored_documents,
 )
 from engine.retrieve.bm25 import query_words
 from engine.retrieve.late_interaction import aspect_similarities, max_similarities
 
 WEIGHTS = ASSETS / "aspect" / "weights.json"
-CANDIDATES = 150
-"""Documents that are scored by all signals; the rest follow in the order of their vectors."""
+CANDIDATES = 60
+"""Documents that each vector (the document's, the aspect's) brings up to be scored by all
+signals; the rest follow in the order of their vectors."""
 GAP = 1e-6
 """Score that sets the rest apart: an equal one would be a tie, and ties go by doc_id."""
 
@@ -86,39 +89,58 @@ class AspectSystem:
     def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
         focus = request.focus
         steer = 0.0 if focus is None else request.steer * focus.strength
-        ranking = corpus.by_vectors(_first_stage(corpus, request, steer), request)
-        # A judged pool is scored whole, whatever its size.
-        depth = CANDIDATES if request.scope.pool is None else len(ranking)
-        doc_ids = [s.doc_id for s in ranking[:depth]]
-        if not doc_ids:
+        parts = _vector_parts(corpus, request)
+        ranking = corpus.by_vectors(_weighed(parts, steer), request)
+        if not ranking:
             return []
+        doc_ids = _candidates(corpus, request, parts, ranking)
         signals = find_signals(corpus, request, doc_ids)
         weights = fitted_weights()
         scores = (1.0 - steer) * combined(signals.whole, weights["whole"])
         if focus is not None and steer > 0:
             scores = scores + steer * combined(signals.aspect, _emphasised(weights, focus))
-        best = sorted(zip(doc_ids, scores.tolist(), strict=True), key=lambda s: (-s[1], s[0]))
-        # The rest keep their order, below what was scored by all signals.
-        floor = best[-1][1] - ranking[len(best) - 1].score - GAP
-        rest = ranking[len(best) :]
-        return [
-            *(ScoredDocument(*scored) for scored in best),
-            *(ScoredDocument(s.doc_id, s.score + floor) for s in rest),
-        ]
+        # The rest keep their order, below what was scored by all signals. Scores compare
+        # within a ranking only, so it is the few best that are moved.
+        scored = set(doc_ids)
+        rest = [s for s in ranking if s.doc_id not in scored]
+        if rest:
+            scores = scores + (rest[0].score + GAP - float(scores.min()))
+        best = ordered(scored_documents(doc_ids, scores.tolist()))
+        return [*best, *rest][: request.depth]
 
 
-def _first_stage(corpus: Corpus, request: Request, steer: float) -> list[VectorPart]:
-    """What brings up candidates: document and aspect vectors, weighed by steer."""
+def _vector_parts(corpus: Corpus, request: Request) -> list[VectorPart]:
+    """The document's vector, then the aspects' with the weights of the focus."""
     seed, focus = request.seed, request.focus
-    parts = [VectorPart("vector", seed.vector, 1.0 - steer)]
-    if focus is not None and steer > 0:
+    parts = [VectorPart("vector", seed.vector, 1.0)]
+    if focus is not None:
         vector = focus_vector(seed, focus)
         parts += [
-            VectorPart(aspect_column(key), vector, steer * float(weight))
+            VectorPart(aspect_column(key), vector, float(weight))
             for key, weight in zip(corpus.aspects, focus.aspect_weights, strict=True)
+            if weight > 0
         ]
-    # Something must be asked for, even at steer 1 of an aspect without weight.
-    return [part for part in parts if part.weight > 0] or [parts[0]]
+    return parts
+
+
+def _weighed(parts: Sequence[VectorPart], steer: float) -> list[VectorPart]:
+    """What orders the rest: document and aspect vectors, weighed by steer."""
+    document, *aspects = parts
+    weighed = [document._replace(weight=1.0 - steer)]
+    weighed += [part._replace(weight=steer * part.weight) for part in aspects]
+    return [part for part in weighed if part.weight > 0]
+
+
+def _candidates(
+    corpus: Corpus,
+    request: Request,
+    parts: Sequence[VectorPart],
+    ranking: Sequence[ScoredDocument],
+) -> list[str]:
+    """What is scored by all signals: the same whatever the steer."""
+    if request.scope.pool is not None:  # a judged pool is scored whole, whatever its size
+        return [s.doc_id for s in ranking]
+    return corpus.brought_up(parts, request, CANDIDATES)
 
 
 def focus_vector(seed: Seed, focus: Focus) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -132,6 +132,10 @@ class Corpus(Protocol):
         """Documents by the weighted sum of cosines, best first, at most ``request.depth``."""
         ...
 
+    def brought_up(self, parts: Sequence[VectorPart], request: Request, each: int) -> list[str]:
+        """Ids of the ``each`` nearest documents by every part alone, each document once."""
+        ...
+
     def by_words(self, text: str, request: Request) -> list[ScoredDocument]:
         """Documents by BM25, best first; documents without a word of ``text`` are absent."""
         ...
@@ -176,6 +180,12 @@ class System(Protocol):
     def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
         """Rank the documents in scope, best first; ties by doc_id, ascending."""
         ...
+
+
+def scored_documents(doc_ids: Iterable[str], scores: Iterable[float]) -> list[ScoredDocument]:
+    """Pairs of the two, made quickly: rankings hold thousands."""
+    new = tuple.__new__
+    return [new(ScoredDocument, pair) for pair in zip(doc_ids, scores, strict=True)]
 
 
 def ordered(scored: Sequence[ScoredDocument]) -> list[ScoredDocument]:
