@@ -173,15 +173,18 @@ def test_documents_that_are_no_candidates_follow_in_the_order_of_their_vectors(
     resident: OpenCorpus, monkeypatch: pytest.MonkeyPatch, seed: str
 ) -> None:
     asked = Query("large", seed=seed, aspect="method")
-    request = replace(resolved(resident, asked), depth=200)
-    whole = {s.doc_id for s in AspectSystem().rank(resident, request)}
+    request = replace(resolved(resident, asked), depth=len(resident))
     monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 50)
     found = AspectSystem().rank(resident, request)
-    assert {s.doc_id for s in found} == whole
+    parts = first_stage(resident, request)
+    candidates = set(resident.brought_up(parts, request, 50))
+    assert 50 <= len(candidates) <= 100, "the document's vector and the aspect's bring up 50 each"
+    count = len(candidates)
+    assert {s.doc_id for s in found[:count]} == candidates
+    by_vectors = [s.doc_id for s in resident.by_vectors(parts, request)]
+    assert [s.doc_id for s in found[count:]] == [d for d in by_vectors if d not in candidates]
     assert found == ordered(found)
-    by_vectors = [s.doc_id for s in resident.by_vectors(first_stage(resident, request), request)]
-    assert [s.doc_id for s in found[50:]] == by_vectors[50:]
-    assert found[50].score < found[49].score
+    assert found[count].score < found[count - 1].score
 
 
 def first_stage(corpus: OpenCorpus, request: Request) -> list[VectorPart]:
