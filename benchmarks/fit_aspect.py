@@ -23,6 +23,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.sources import CSFCUBE, cache
+from engine import aspect_space
 from engine.collections import Collection, read_collection
 from engine.config import DEMO, Settings
 from engine.explorer import Explorer
@@ -108,7 +109,7 @@ def measure(rankings: Mapping[str, list[str]], data: Data) -> tuple[float, float
     for query in data.queries:
         of_seed.setdefault(query.seed, []).append(query)
     relevance = [csfcube_ndcg(rankings[q.query_id], q.grades) for q in data.queries]
-    obedience = []
+    obedience: list[float | None] = []
     for group in of_seed.values():
         for query in group:
             others = [o for o in group if o is not query]
@@ -206,6 +207,25 @@ def single_signals(data: Data) -> dict[str, dict[str, float]]:
     return found
 
 
+def context_study(whole: Weights, aspect: Weights) -> dict[str, dict[str, dict[str, float]]]:
+    """The fitted weights with other shares of the document taken out of its aspects.
+
+    Read together with :data:`engine.aspect_space.CONTEXT`, which it is the reason for.
+    """
+    csfcube, shipped = read_collection(CSFCUBE), aspect_space.CONTEXT
+    found = {}
+    for share in (0.0, 0.2, 0.3, 0.4, 0.5):
+        aspect_space.CONTEXT = share
+        # Anew each time: an opened corpus holds its aspects with the share taken out.
+        data = load(Explorer(Settings(home=cache() / "home")), "abstracts", csfcube)
+        found[str(share)] = {
+            f"steer {steer:g}": _figures(evaluate(data, whole, aspect, steer))
+            for steer in (0.5, 1.0)
+        }
+    aspect_space.CONTEXT = shipped
+    return found
+
+
 def _figures(values: tuple[float, float]) -> dict[str, float]:
     return {"nDCG@20 (CSFCube)": round(values[0], 4), "p-MRR": round(values[1], 4)}
 
@@ -249,6 +269,7 @@ def main() -> None:
         ],
         "cross_validated": cross_validated(labelled, predicted, demo),
         "single_signals": single_signals(labelled),
+        "context": context_study(whole, aspect),
     }
     WEIGHTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(data, indent=1))

@@ -1,6 +1,6 @@
 """What the performance figures in the README are made with: ``make bench``.
 
-``python -m benchmarks.run [--part indexing|query|wordings|pmrr|scale|browser|all] [--json FILE]``
+``python -m benchmarks.run [--part PART] [--json FILE]``, where PART is one of ``PARTS`` or ``all``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, as_json, machine, table
 
-PARTS = ("indexing", "query", "wordings", "pmrr", "scale", "browser")
+PARTS = ("indexing", "query", "wordings", "pmrr", "reranking", "scale", "browser")
 
 
 def main() -> None:
@@ -65,6 +65,10 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
         from benchmarks import pmrr
 
         return pmrr.measure
+    if name == "reranking":
+        from benchmarks import reranking
+
+        return reranking.measure
     from benchmarks import browser
 
     return browser.measure

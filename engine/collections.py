@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ from engine.lab.trec import (
 from engine.metrics import Qrels
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
+Signature = tuple[tuple[str, int, int], ...]
+"""(path, time of change in ns, bytes) of every file that a collection may be read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,14 @@ class Collection:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class HeldCollection:
+    """A collection as it was read, and what tells it from others: a digest of its judgments."""
+
+    collection: Collection
+    digest: str
+
+
 class NoCollectionError(BadInputError):
     """The path holds no test collection, whatever else it holds."""
 
@@ -87,6 +99,43 @@ def read_collection(path: Path) -> Collection:
             "Give a CSFCube or BEIR folder, an ImpliRet CSV, or a folder of topics and qrels.",
         )
     return _with_queries(readers[layout](path), path)
+
+
+def cached_collection(path: Path) -> HeldCollection:
+    """:func:`read_collection`, read again only when one of its files has changed.
+
+    Failures are not kept: what could not be read is tried again.
+    """
+    return _read_once(path, signature_of(path))
+
+
+def signature_of(path: Path) -> Signature:
+    """Changes with the files of a collection; a folder's own time does not when one is edited.
+
+    >>> signature_of(Path("not there"))
+    ()
+    """
+    files = [path] if path.is_file() else [*path.glob("*"), *path.glob("qrels/*")]
+    stats = ((str(f), f.stat()) for f in sorted(files) if f.is_file())
+    return tuple((name, s.st_mtime_ns, s.st_size) for name, s in stats)
+
+
+def held(collection: Collection) -> HeldCollection:
+    """The collection with its digest."""
+    what = [
+        [asdict(topic) for topic in collection.topics],
+        collection.qrels,
+        collection.annotators,
+        collection.complete,
+    ]
+    digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+    return HeldCollection(collection, digest)
+
+
+@functools.lru_cache(maxsize=16)
+def _read_once(path: Path, signature: Signature) -> HeldCollection:
+    del signature  # only part of the key; an error leaves nothing behind
+    return held(read_collection(path))
 
 
 def _with_queries(collection: Collection, path: Path) -> Collection:

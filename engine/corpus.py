@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from threading import Lock
 
 import numpy as np
@@ -48,6 +49,12 @@ class OpenCorpus:
 
     Implements :class:`engine.retrieve.base.Corpus`.
 
+    Attributes:
+        identity: which documents, vectors and roles exactly, like ``demo.2@3-5f0c2a91be04``:
+            the folder, the version and what was drawn when the documents were first written.
+            It changes with everything that is written, with a change of the lens (whose
+            versions may be numbered alike), and when a corpus takes the name of a deleted one.
+
     Args:
         resident_bytes: how much memory document and aspect vectors may take; a corpus
             that needs more is searched through its vector index, then scored exactly.
@@ -63,6 +70,7 @@ class OpenCorpus:
     ) -> None:
         self.name, self.table, self.lens, self.spec = name, table, lens, spec
         self.version = table.version
+        self.identity = f"{table.path.name}@{table.version}" + (f"-{table.made}" * bool(table.made))
         ids: list[str] = []
         self.titles: list[str] = []
         years: list[int | None] = []
@@ -80,6 +88,9 @@ class OpenCorpus:
         self._word_counts: Counter[str] | None = None
         self._resident: dict[str, FloatArray] = {}
         self._memory: dict[str, dict[str, float]] = {}
+        # Not over a method of ours: a cycle would keep the vectors in memory after closing.
+        read_words = partial(_read_word_scores, table, len(ids))
+        self._word_scores = lru_cache(maxsize=MOST_REMEMBERED)(read_words)
         self._lock = Lock()
         self._passages = Passages(table, spec.dimension, spec.token_dimension, len(lens.aspects))
         self.resident = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects)) <= resident_bytes
@@ -237,14 +248,8 @@ class OpenCorpus:
         """See :class:`engine.retrieve.base.Corpus`."""
         if not text.strip() or not doc_ids:
             return np.zeros(len(doc_ids), dtype=np.float32)
-        limit = len(self) if request.scope.pool is not None else min(len(self), DEPTH)
-        known = self.remembered(f"words {limit} {request.scope.conditions} {text}")
-        if not known:
-            known.update(self.table.full_text(text, max(limit, 1), request.scope.conditions))
-            if len(known) >= limit:  # what was not reached scores at most what comes last
-                known[""] = min(known.values())
-        floor = known.get("", 0.0)
-        return np.array([known.get(i, floor) for i in doc_ids], dtype=np.float32)
+        known, others = self._word_scores(text, request.scope.conditions, request.scope.pool)
+        return np.array([known.get(i, others) for i in doc_ids], dtype=np.float32)
 
     def remembered(self, key: str) -> dict[str, float]:
         """See :class:`engine.retrieve.base.Corpus`."""
@@ -310,6 +315,22 @@ class OpenCorpus:
         cosines = self.cosines(doc_ids, [(p.column, p.vector) for p in parts])
         scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
         return scored_documents(doc_ids, scores.tolist())
+
+
+def _read_word_scores(
+    table: DocumentTable,
+    documents: int,
+    text: str,
+    conditions: tuple[Condition, ...],
+    pool: frozenset[str] | None,
+) -> tuple[Mapping[str, float], float]:
+    """BM25 by doc_id as far as the full text is read, and the most that any other scores."""
+    # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
+    limit = documents if pool is not None else min(documents, DEPTH)
+    found = table.full_text(text, limit, conditions)
+    if pool is not None:
+        return {i: s for i, s in found if i in pool}, 0.0
+    return dict(found), min(s for _, s in found) if len(found) == limit else 0.0
 
 
 def _condition(filter_: Filter) -> Condition:

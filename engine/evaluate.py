@@ -19,11 +19,9 @@ from engine.lab.measuring import (
     unjudged,
     what_is_judged,
 )
-from engine.lab.measuring import obedience as obedience
 from engine.metrics import significance
 from engine.retrieve import find_system
 from engine.retrieve.base import ScoredDocument, Seed
-from engine.runs import write_run as write_run
 from engine.searching import Searcher
 from engine.types import Evaluation, Query, Ranking, Sample, SystemKind
 

@@ -18,9 +18,10 @@ from engine.library import MOST_OPEN, Library
 from engine.notebook import Notebook
 from engine.numeric import FloatArray
 from engine.queries import parse_filter
-from engine.retrieve import SYSTEMS, find_system
+from engine.retrieve import READ_STEER, SYSTEMS, find_system
 from engine.searching import Searcher
 from engine.types import Document, Filter, Lens, Query, SearchResults
+from engine.verify.verifier import Verifier
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -36,6 +37,7 @@ class Explorer:
         notebook: grades, trails, kept documents.
         comparing: wordings side by side.
         laboratory: test collections, and how systems do on them.
+        verifier: what a language model adds, where one is connected.
     """
 
     demo_corpus = DEMO_CORPUS
@@ -52,6 +54,7 @@ class Explorer:
         self.laboratory = Laboratory(
             self.home, self.ledger, self.settings, self.library, self.searcher
         )
+        self.verifier = Verifier(self.settings, self.ledger, self.library, self.searcher)
 
     def start(self) -> None:
         """What the app does once: forget deleted corpora, and index the demo in a new home."""
@@ -100,6 +103,10 @@ class Explorer:
     def reads_aspect(self, system: str) -> bool:
         """False when the system ranks the same whatever the aspect."""
         return find_system(system).reads_aspect
+
+    def reads_steer(self, system: str) -> bool:
+        """False when the system ranks the same whatever the steer."""
+        return find_system(system).name in READ_STEER
 
     def parse_filter(self, text: str) -> Filter:
         """Read a filter like ``year>=2010``."""

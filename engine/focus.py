@@ -54,7 +54,9 @@ def focus_on_sentences(seed: Seed, lens: Lens, sentences: Sequence[int]) -> Focu
     return _focus_by_roles(weights, seed, lens)
 
 
-def focus_on_reading(seed: Seed, lens: Lens, reading: Reading, subject: FloatArray) -> Focus | None:
+def focus_on_reading(
+    seed: Seed, lens: Lens, reading: Reading, subject: FloatArray | None
+) -> Focus | None:
     """Where a free wording points.
 
     A wording that names aspects focuses on their sentences, the ones closest to the wording
@@ -62,13 +64,17 @@ def focus_on_reading(seed: Seed, lens: Lens, reading: Reading, subject: FloatArr
     focus. None when it does neither, or the seed has no such sentence.
 
     Args:
-        subject: (d,) vector of what the wording asks for.
+        subject: (d,) vector of what the wording asks for; None when it only rules out.
     """
     if reading.strength > 0:
         roles = role_matrix(seed, lens)
         weights = (roles @ reading.wants) * (1.0 - np.clip(roles @ reading.avoids, 0, 1))
         found = _focus(weights, reading.wants, reading.avoids, reading.strength)
-        return found and reweigh_by_words(found, seed, subject)
+        if found is None or subject is None:
+            return found
+        return reweigh_by_words(found, seed, subject)
+    if subject is None:
+        return None
     closeness = seed.sentences @ subject
     if not len(closeness) or float(closeness.max()) < QUOTED:
         return None

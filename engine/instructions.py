@@ -32,22 +32,24 @@ CLEAR = 0.5
 """Probability from which a clause speaks of an aspect beyond doubt."""
 SECOND = 0.6
 """Share of the likeliest aspect's probability from which a clause speaks of another one too."""
+LISTED = 3
+"""Words that a part of a list has at most, when it takes over the direction before it."""
 STEM = 5
 """First letters that make a stem: enough for "method", "Methode" and "método" to meet."""
 
 _BREAK = re.compile(
-    r"[,;()\n–—]+|[:.!?]+(?=\s|$)|"
-    r"\b(?=(?:(?<!nothing )(?<!anything )but|yet|though|although|even if|even though|rather than|"
-    r"instead of|regardless of|irrespective of|independent(?:ly)? of|no matter|never mind|"
-    r"whatever|whichever|without|except|excluding|ignoring|ignore|disregard|leave out|"
+    r"([,;()\n–—]+|[:.!?]+(?=\s|$)|"
+    r"\b(?<!not )(?<!nothing )(?<!anything )(?=(?:but|yet|though|although|even if|"
+    r"even though|rather than|instead of|regardless of|irrespective of|independent(?:ly)? of|"
+    r"no matter|never mind|whatever|whichever|without|except|excluding|ignoring|ignore|disregard|leave out|"
     r"leaving out|leave aside|skip|apart from|other than|as long as|not just|not only|while|"
     r"whereas|aber|sondern|egal|ohne|statt|unabhängig von|mais|sans|peu importe|quel que soit|"
     r"pero|sin|sino)\b)|"
     r"\b(?=(?:(?:for|on|in|from|with|about|to)\s+)?(?:an?\s+|the\s+)?"
-    r"(?:different|unrelated|something else)\b)",
+    r"(?:different|unrelated|something else)\b))",
     re.IGNORECASE,
 )
-"""Where a wording may turn."""
+"""Where a wording may turn; what stands there is kept, every second part."""
 _JOINED = re.compile(
     r"\b(?:and|or|nor|plus|together with|as well as|und|oder|et|ou|y|o)\b", re.IGNORECASE
 )
@@ -55,8 +57,11 @@ _JOINED = re.compile(
 _ONLY = re.compile(
     r"^\W*(?:and |but )?(?:nothing but|not only|not just|nichts als|nur|only)\b", re.I
 )
+_FOR = re.compile(
+    r"\W*(?:and |but )?(?:the )?(?:same|similar|like|alike|identical|comparable)\b", re.IGNORECASE
+)
 _AGAINST = re.compile(
-    r"\b(?:not|no|never|nothing|neither|nor|don't|doesn't|isn't|aren't|without|ignor\w*|"
+    r"\b(?:not|no|never|nothing|neither|don't|doesn't|isn't|aren't|without|ignor\w*|"
     r"disregard\w*|regardless|irrespective|independent(?:ly)? of|no matter|never mind|whatever|"
     r"whichever|except|excluding|exclude|leave out|leaving out|leave aside|set aside|skip|"
     r"rather than|instead of|apart from|other than|anything but|unlike|different|differs?|"
@@ -107,12 +112,26 @@ def split_clauses(words: str) -> list[Clause]:
     >>> [(c.text, c.against) for c in split_clauses("same design, ignore the topic")]
     [('same design', False), ('ignore the topic', True)]
     """
-    found = []
-    for part in map(str.strip, _BREAK.split(words)):
-        against = bool(_AGAINST.search(part)) and not _ONLY.match(part)
+    found: list[Clause] = []
+    against, after = False, ""
+    for position, part in enumerate(map(str.strip, _BREAK.split(words))):
+        if position % 2:  # what stood between two parts
+            after = part
+            continue
+        against = _rules_out(part) or (against and after == "," and _goes_on(part))
         halves = [half.strip() for half in _JOINED.split(part)]
         found += [Clause(half, against) for half in halves if _says_something(half)]
-    return found or [Clause(words.strip(), bool(_AGAINST.search(words)))]
+    return found or [Clause(words.strip(), _rules_out(words))]
+
+
+def _rules_out(part: str) -> bool:
+    """Two negations make an affirmation: "do not ignore the method"."""
+    return len(_AGAINST.findall(part)) % 2 == 1 and not _ONLY.match(part)
+
+
+def _goes_on(part: str) -> bool:
+    """True for what merely continues a list: "not the topic, the field or the task"."""
+    return not _FOR.match(part) and all(len(half.split()) <= LISTED for half in _JOINED.split(part))
 
 
 def _says_something(text: str) -> bool:

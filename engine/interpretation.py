@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,8 +40,7 @@ class Interpreter:
         """How the query is read, and what a reader should know about that."""
         words = (query.instruction or "").strip()
         if query.focus:
-            focus = focus_on_sentences(seed, self.lens, query.focus)
-            return (focus and self._reworded(focus, seed, words)), ()
+            return self._picked(seed, query.focus, words), ()
         if query.aspect is None:
             return self._by_words(seed, words) if words else (None, ())
         aspect = find_aspect(self.lens, query.aspect)
@@ -50,7 +49,7 @@ class Interpreter:
             return None, (_lacks(aspect.name),)
         if not words or words == aspect.instruction:
             return focus, ()
-        reading = read_instruction(words, self.lens_words())
+        reading = self.read(words)
         focus = self._reworded(avoid(focus, reading.avoids), seed, reading.subject)
         return focus, self._contradicts(reading, self.lens.index(aspect.key))
 
@@ -58,9 +57,17 @@ class Interpreter:
         """What a wording asks for by itself."""
         return read_instruction(words, self.lens_words())
 
+    def _picked(self, seed: Seed, sentences: Sequence[int], words: str) -> Focus | None:
+        focus = focus_on_sentences(seed, self.lens, sentences)
+        if focus is None or not words:
+            return focus
+        reading = self.read(words)
+        return self._reworded(avoid(focus, reading.avoids), seed, reading.subject)
+
     def _by_words(self, seed: Seed, words: str) -> tuple[Focus | None, Notes]:
-        reading = read_instruction(words, self.lens_words())
-        focus = focus_on_reading(seed, self.lens, reading, self.encode(reading.subject or words))
+        reading = self.read(words)
+        subject = self.encode(reading.subject) if reading.subject else None
+        focus = focus_on_reading(seed, self.lens, reading, subject)
         if focus is not None:
             return focus, ()
         if reading.strength > 0:

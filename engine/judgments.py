@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-import functools
+import hashlib
 from pathlib import Path
 
-from engine.collections import Collection, read_collection
+from engine.collections import Collection, cached_collection, signature_of
 from engine.corpus import OpenCorpus
 from engine.errors import BadInputError
 from engine.notebook import Notebook
 from engine.types import CorpusInfo, Query
 
 
-@functools.lru_cache(maxsize=8)
-def _read(path: Path, _modified: int) -> Collection | None:
+def collection_of(info: CorpusInfo) -> Collection | None:
+    """The test collection that a corpus was imported from, or None.
+
+    It is read where it was imported from, and again when one of its files has changed.
+    """
+    path = _source(info)
+    if path is None:
+        return None
     try:
-        return read_collection(path)
+        return cached_collection(path).collection
     except (BadInputError, OSError, ValueError):
         return None  # documents without judgments: most corpora
 
 
-def collection_of(info: CorpusInfo) -> Collection | None:
-    """The test collection that a corpus was imported from, or None.
-
-    It is read where it was imported from, and again when that has changed.
-    """
-    path = Path(info.source)
+def signature_of_judgments(info: CorpusInfo) -> str:
+    """Changes when :func:`collection_of` may find something else; nothing is read for it."""
+    path = _source(info)
     try:
-        return _read(path, path.stat().st_mtime_ns) if info.source else None
-    except OSError:
-        return None
+        files = () if path is None else signature_of(path)
+    except OSError:  # a file that goes away just now
+        files = ()
+    return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
+
+
+def _source(info: CorpusInfo) -> Path | None:
+    """Where a corpus was imported from; None for one that was derived from another."""
+    path = Path(info.source)
+    return path if path.is_absolute() else None
 
 
 def judgments_of(

@@ -199,11 +199,7 @@ class Library:
         with self._lock:
             held = self._open.get(name)
             store = store_of(self._home, row)
-            if (
-                held is not None
-                and held.table.path == store
-                and held.table.newest_version() == held.version
-            ):
+            if held is not None and held.table.path == store and held.table.is_newest():
                 self._open[name] = self._open.pop(name)  # the latest used goes last
                 return held
             opened = OpenCorpus(

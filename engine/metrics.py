@@ -157,6 +157,28 @@ def ranking_by_grades(grades: Grades, tie_break: Sequence[str]) -> list[str]:
     return sorted(ranks(tie_break), key=lambda doc_id: -grades.get(doc_id, 0))
 
 
+def p_mrr_among_judged(
+    ranking: Sequence[str], other_ranking: Sequence[str], aspect: str, judgments: Qrels
+) -> float | None:
+    """How far documents relevant only for ``aspect`` stand higher in the first ranking.
+
+    Args:
+        judgments: aspect -> grades, of one seed.
+
+    Returns:
+        the mean of :func:`p_mrr` over the other judged aspects; None where none tells.
+    """
+    grades = judgments.get(aspect, {})
+    values = []
+    for other, other_grades in judgments.items():
+        if other != aspect:
+            shared = grades.keys() & other_grades.keys()
+            here = [d for d in ranking if d in shared]
+            there = [d for d in other_ranking if d in shared]
+            values.append(p_mrr(here, grades, there, other_grades))
+    return mean(values)
+
+
 def mean(values: Sequence[float | None]) -> float | None:
     """Mean of the values that are defined; None when none is."""
     defined = [v for v in values if v is not None]
@@ -223,7 +245,9 @@ def significance(
         one dict per pair with ``queries`` (how many it was tested on), ``difference`` (first
         minus second), ``t_test_p`` (paired), ``randomisation_p`` (sign flips: all of them
         where they are no more than 10,000, else so many draws with a fixed seed) and both
-        after Holm over the pairs listed. A pair with fewer than two queries is left out.
+        after Holm over the pairs with a p-value. ``t_test_p`` is None where every query differs
+        by the same, other than 0: without a deviation the test is undefined. A pair with fewer
+        than two queries is left out.
 
     Raises:
         ValueError: systems with unequal numbers of values.
@@ -244,7 +268,9 @@ def significance(
                 "difference": mean(differences),
             }
         )
-    corrected = zip(rows, t_values, holm(t_values), r_values, holm(r_values), strict=True)
+    corrected = zip(
+        rows, t_values, _holm_of_defined(t_values), r_values, holm(r_values), strict=True
+    )
     for row, t, t_holm, r, r_holm in corrected:
         row |= {"t_test_p": t, "t_test_p_holm": t_holm}
         row |= {"randomisation_p": r, "randomisation_p_holm": r_holm}
@@ -263,14 +289,24 @@ def _differences(first: Sequence[float | None], second: Sequence[float | None]) 
     return [0.0 if abs(d) <= ROUNDING else d for d in differences]
 
 
-def _t_test(differences: Sequence[float]) -> float:
-    """Two-sided p-value of the paired t-test; its limits where the differences do not vary."""
+def _holm_of_defined(p_values: Sequence[float | None]) -> list[float | None]:
+    """:func:`holm` over the p-values that there are; None stays None."""
+    corrected = iter(holm([p for p in p_values if p is not None]))
+    return [None if p is None else next(corrected) for p in p_values]
+
+
+def _t_test(differences: Sequence[float]) -> float | None:
+    """Two-sided p-value of the paired t-test; 1 without a difference.
+
+    None where all differences are the same, other than 0: two queries or two thousand would
+    give the same limit, 0, whatever their number says.
+    """
     from scipy.stats import ttest_1samp
 
     if not any(differences):
         return 1.0
     if max(differences) - min(differences) <= ROUNDING:
-        return 0.0
+        return None
     return float(ttest_1samp(differences, 0.0).pvalue)
 
 

@@ -11,9 +11,13 @@ from engine.types import (
     CorpusInfo,
     Evaluation,
     Evidence,
+    Gap,
     ImportReport,
     Interval,
     Judged,
+    ModelEvaluation,
+    ModelReport,
+    Reranking,
     Sample,
     SearchResults,
     Sensitivity,
@@ -49,6 +53,45 @@ def search_report(found: SearchResults) -> dict[str, Any]:
     }
 
 
+def reranking_report(found: Reranking) -> dict[str, Any]:
+    """``seedlens search --rerank --json``: a search with where each result came from.
+
+    ``score`` is still the first stage's; the order is the model's.
+    """
+    report = search_report(found.results)
+    for result in report["results"]:
+        move = found.moves.get(result["doc_id"])
+        result["first_rank"] = None if move is None else move.first_rank
+        result["moved"] = None if move is None else move.moved
+        result["confidence"] = None if move is None else move.confidence
+    return {**report, "partial": found.partial, "llm": llm_report(found.report)}
+
+
+def llm_report(found: ModelReport) -> dict[str, Any]:
+    """What a model was asked, and how it went; the key is nowhere in it."""
+    return {**asdict(found), "seconds": round(found.seconds, 3), "notes": list(found.notes)}
+
+
+def gap_report(found: Gap) -> dict[str, Any]:
+    """``seedlens gap --json``."""
+    return {
+        "collection": found.collection,
+        "corpus": found.corpus,
+        "queries": found.queries,
+        "verifier": found.verifier,
+        "measure": found.measure,
+        "retrievers": dict(found.retrievers),
+        "best": found.best,
+        "points": [
+            {**asdict(point), "gap_lower": found.gap(point)[0], "gap_upper": found.gap(point)[1]}
+            for point in found.points
+        ],
+        "lacking": found.lacking,
+        "notes": list(found.notes),
+        "llm": llm_report(found.report),
+    }
+
+
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {
         "seed_span": list(evidence.seed_span),
@@ -75,6 +118,14 @@ def evaluation_report(found: Evaluation) -> dict[str, Any]:
         "significance": [dict(row) for row in found.significance],
         "notes": list(found.notes),
     }
+
+
+def model_evaluation_report(found: ModelEvaluation) -> dict[str, Any]:
+    """``seedlens evaluate --rerank --json``: systems that used a model have an ``llm``."""
+    report = evaluation_report(found.evaluation)
+    for name, own in found.reports.items():
+        report["systems"][name]["llm"] = llm_report(own)
+    return report
 
 
 def _system(scores: SystemScores) -> dict[str, Any]:

@@ -39,6 +39,23 @@ PASTED = "pasted text"
 
 
 @dataclass(frozen=True, slots=True)
+class FirstStage:
+    """A ranking, and what it was made from.
+
+    Attributes:
+        before: the ranking without the aspect; None where there is no aspect to leave out.
+    """
+
+    query: Query
+    seed: Seed
+    focus: Focus | None
+    notes: tuple[str, ...]
+    request: Request
+    ranking: list[ScoredDocument]
+    before: list[ScoredDocument] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Searcher:
     """Answers queries on one opened corpus.
 
@@ -54,24 +71,44 @@ class Searcher:
     def search(self, query: Query) -> SearchResults:
         """The page of results that ``query`` asks for, with evidence."""
         started = time.perf_counter()
+        return self.page(self.first_stage(query), started=started)
+
+    def first_stage(self, query: Query) -> FirstStage:
+        """The whole ranking that ``query`` asks for, and what it was made from."""
         check_query(query, self.corpus.lens)
         seed = self.seed(query)
         focus, notes = self.focus(query, seed)
         request = self.request(query, seed, focus)
         ranking = find_system(query.system).rank(self.corpus, request)
         before = self._without_aspect(query, request)
-        results = self._explained(ranking, before, query, seed, focus)
+        return FirstStage(query, seed, focus, notes, request, ranking, before)
+
+    def page(
+        self,
+        stage: FirstStage,
+        ranking: list[ScoredDocument] | None = None,
+        started: float | None = None,
+    ) -> SearchResults:
+        """The page of results that the query of ``stage`` asks for, with evidence.
+
+        Args:
+            ranking: another order of the same documents; None for the system's own.
+            started: when the search began, by ``time.perf_counter``; None for now.
+        """
+        started = time.perf_counter() if started is None else started
+        query, focus, before = stage.query, stage.focus, stage.before
+        ranking = stage.ranking if ranking is None else ranking
         return SearchResults(
             query=query,
-            seed=seed.document,
-            results=results,
+            seed=stage.seed.document,
+            results=self._explained(ranking, before, query, stage.seed, focus),
             total=len(ranking),
             corpus_size=len(self.corpus),
-            truncated=len(ranking) < request.scope.size,
+            truncated=len(ranking) < stage.request.scope.size,
             seconds=time.perf_counter() - started,
             obedience=None if before is None else _changed(ranking, before),
             weights=() if focus is None else tuple(map(float, focus.sentence_weights)),
-            notes=notes,
+            notes=stage.notes,
             understood=understood(focus, self.corpus.lens),
             avoided=avoided(focus, self.corpus.lens),
         )

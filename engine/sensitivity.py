@@ -10,7 +10,8 @@ from engine.callbacks import tell_nobody
 from engine.collections import Collection, Topic
 from engine.compare.variants import SETS, built_in_variants
 from engine.errors import BadInputError
-from engine.evaluate import obedience, pool_ranking, usable_topics
+from engine.evaluate import pool_ranking, usable_topics
+from engine.lab.measuring import obedience
 from engine.metrics import (
     CSFCUBE_NDCG,
     P_MRR,

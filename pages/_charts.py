@@ -15,7 +15,6 @@ import plotly.graph_objects as go
 from engine.types import Comparison, Frontier, Lens
 
 LONGEST_LABEL = 24
-LONGEST_TITLE = 90
 ROLE_COLOURS = {
     False: ("#1d5f9e", "#964400", "#0a5c3c", "#7e1be1", "#510c4b", "#271290", "#6f5775", "#691803"),
     True: ("#8cc1f5", "#f2ac6b", "#9be8a4", "#f06cc3", "#dbea30", "#84f3e7", "#c3a212", "#78a893"),
@@ -183,8 +182,11 @@ def likeness(comparison: Comparison, lens: Lens, *, dark: bool) -> go.Figure | N
 
 
 def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
-    """What steer trades: one point per steer, the one in use marked."""
-    points = sorted(found.points, key=lambda p: p.steer)
+    """What steer trades: one point per steer, the one in use marked.
+
+    Steers whose obedience is undefined have no place in it.
+    """
+    points = sorted((p for p in found.points if p.obedience is not None), key=lambda p: p.steer)
     figure = go.Figure(
         go.Scatter(
             x=[p.obedience for p in points],

@@ -112,7 +112,7 @@ def trade_off(found: Evaluation, *, dark: bool) -> go.Figure:
         )  # fmt: skip
     figure.update_layout(
         height=340, showlegend=False, margin={"l": 10, "r": 16, "t": 12, "b": 10},
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", hoverlabel=_hover(dark),
+        paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], hoverlabel=_hover(dark),
         xaxis={"title": "Relevance, nDCG@20", "zeroline": False,
                "range": [low - room, high + room]},
         yaxis={"title": "Obedience, p-MRR", "zeroline": True, "tickformat": "+.2f"},
@@ -165,7 +165,8 @@ def _mean_line(figure: go.Figure, row: int, name: str, mean: float | None, dark:
     figure.add_scatter(
         x=[mean, mean], y=[row - JITTER - 0.1, row + JITTER + 0.1], mode="lines",
         line={"color": ACCENT[dark], "width": 2.5}, name=label(name), showlegend=False,
-        hovertemplate=f"mean of {label(name)}: {mean:.3f}<extra></extra>",
+        # A name inside the template itself would have its own %{...} filled in.
+        text=[label(name)] * 2, hovertemplate="mean of %{text}: %{x:.3f}<extra></extra>",
     )  # fmt: skip
 
 
@@ -173,7 +174,7 @@ def _styled(figure: go.Figure, names: Sequence[str], measure: str, dark: bool) -
     figure.update_layout(
         height=max(LEAST_HEIGHT, 80 + ROW_HEIGHT * len(names)),
         margin={"l": 10, "r": 16, "t": 34, "b": 10},
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", hoverlabel=_hover(dark),
+        paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], hoverlabel=_hover(dark),
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
         xaxis={"title": measure, "zeroline": measure == SIGNED,
                "range": [-1.03, 1.03] if measure == SIGNED else [-0.03, 1.03]},

@@ -5,14 +5,13 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types import Comparison, Document, Frontier, Lens, MoverEvidence, Query, Variant
+from engine.types import Comparison, Document, Lens, Variant
 from pages._compare_components import variant_rows
 from pages._compare_view import (
     MOST_VARIANTS,
@@ -23,7 +22,7 @@ from pages._compare_view import (
 )
 from pages._documents import meta
 from pages._seed_finder import seed_finder
-from pages._shared import attempt, note, show_error
+from pages._shared import attempt, escape_label, note, show_error
 
 OPENING_SYSTEMS = ("aspect", "instructed", "dense")
 """One wording on a system that reads it, one that is told it, and one that does neither."""
@@ -125,70 +124,6 @@ PRESETS = {
 }  # fmt: skip
 
 
-# -- the engine, remembered ----------------------------------------------------------------
-
-Asked = tuple[str, str | None, str | None, str]
-"""Corpus, seed, pasted text, aspect."""
-Stamp = tuple[object, ...]
-"""What changes when a comparison would: it is only part of the key."""
-
-
-def asked(explorer: Explorer, view: CompareView) -> Asked:
-    """What the view asks the engine for."""
-    text = explorer.notebook.text(view.text_id) if view.text_id else None
-    return view.corpus, None if view.text_id else view.seed or None, text, view.aspect
-
-
-def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
-    """What a comparison rests on besides what was asked: the corpus as it is, and own grades."""
-    grades = [
-        tuple(sorted(explorer.notebook.grades(Query(view.corpus, view.seed, aspect=a.key)).items()))
-        for a in lens.aspects
-        if view.seed
-    ]
-    return explorer.library.open(view.corpus).version, *grades
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def compared(
-    _explorer: Explorer,
-    asked: Asked,
-    variants: tuple[Variant, ...],
-    stamp: Stamp,  # noqa: ARG001 - part of the key
-) -> Comparison:
-    """The comparison, computed once; errors are not remembered."""
-    return _explorer.comparing.compare(*asked, variants)
-
-
-@st.cache_resource(show_spinner=False, max_entries=128)
-def evidence(
-    _explorer: Explorer,
-    asked: Asked,
-    variants: tuple[Variant, ...],
-    stamp: Stamp,  # noqa: ARG001 - part of the key
-    doc_id: str,
-) -> MoverEvidence:
-    """One document's evidence under each variant."""
-    return _explorer.comparing.evidence(*asked, variants, doc_id)
-
-
-@st.cache_resource(show_spinner=False)
-def _background() -> ThreadPoolExecutor:
-    """Where frontiers are computed: eleven rankings each, and nobody's clicks wait for them."""
-    return ThreadPoolExecutor(1, thread_name_prefix="frontier")
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def traded(
-    _explorer: Explorer,
-    asked: Asked,
-    variant: Variant,
-    stamp: Stamp,  # noqa: ARG001 - part of the key
-) -> Future[Frontier]:
-    """The frontier of one variant, begun in the background."""
-    return _background().submit(_explorer.comparing.frontier, *asked, variant)
-
-
 # -- the left column -----------------------------------------------------------------------
 
 
@@ -244,7 +179,7 @@ def seed_words(seed: Document, lens: Lens, aspect: str) -> None:
 
 def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
     """Which aspect is meant. Built-in wordings follow it, words of one's own stay."""
-    names = {a.key: f"{a.letter} · {a.name}" for a in lens.aspects}
+    names = {a.key: escape_label(f"{a.letter} · {a.name}") for a in lens.aspects}
 
     def change() -> None:
         key = st.session_state["compare_aspect"]
@@ -299,6 +234,7 @@ def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison |
         view.variants,
         [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
         explorer.systems,
+        [system for system in explorer.systems if explorer.reads_steer(system)],
         on_change=lambda variants: change_view(explorer, lambda now: now.with_variants(variants)),
         key="compare_variants",
     )

@@ -5,43 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-import streamlit as st
-
 from engine.errors import BadInputError
 from engine.types import Comparison, Lens, MoverEvidence, Variant
 from pages import _charts, _documents
 from pages._compare_view import MOST_VARIANTS, free_name, variants_from_rows
 from pages._components import component, dark, listen
 
-STEERED = ("aspect", "transport")
-"""Systems that read steer."""
 PAIRS_SHOWN = 2
 _VARIANTS = component("compare_variants")
 _FLOW = component("compare_flow")
 _PAPERS = component("compare_papers")
-_SAVE = component("compare_save")
 Open = Callable[[str], None]
-
-
-def chart(figure: go.Figure, *, heading: str, words: str, name: str, alt: str, key: str) -> None:
-    """A chart under its heading, with a button for SVG and one for PNG.
-
-    Args:
-        heading, words: HTML.
-        name: of the files, and of the chart in the buttons' labels.
-    """
-    left, right = st.columns([6, 1], vertical_alignment="bottom")
-    left.html(f'{heading}<div class="cmp-dim">{words}</div>')
-    with right:
-        _SAVE(key=f"{key}_save", data={"key": key, "chart": name.replace("-", " ")})
-    st.plotly_chart(figure, key=key, config=_charts.image_config(name), alt=alt)
 
 
 def variant_rows(
     variants: Sequence[Variant],
     read: Sequence[str],
     systems: Sequence[str],
+    steered: Sequence[str],
     *,
     on_change: Callable[[tuple[Variant, ...]], None],
     key: str,
@@ -50,6 +31,7 @@ def variant_rows(
 
     Args:
         read: what each wording was understood to ask for, in words.
+        steered: those of the systems that read steer.
         on_change: gets all variants anew, their names made unlike one another.
     """
     rows = [
@@ -68,7 +50,7 @@ def variant_rows(
             "rows": rows,
             "read": list(read),
             "systems": list(systems),
-            "steered": list(STEERED),
+            "steered": list(steered),
             "most": MOST_VARIANTS,
             "dark": dark(),
         },

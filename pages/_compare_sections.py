@@ -12,11 +12,12 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import Comparison, Frontier, Lens, Variant
 from pages import _charts
-from pages._compare import Asked, Stamp, evidence, traded
-from pages._compare_components import STEERED, chart, flow, papers
+from pages._compare_components import flow, papers
+from pages._compare_engine import Asked, Stamp, evidence, traded
 from pages._compare_exports import exports
 from pages._compare_measures import MEASURES, measures
 from pages._compare_view import DEPTHS, MATRICES, SHOWS, CompareView, change_view
+from pages._components import chart, dark
 from pages._shared import attempt, error_boundary, note, show_error
 
 KINDS = {
@@ -69,11 +70,6 @@ def all_sections(
     measures(comparison)
     likeness(comparison, lens)
     frontier(explorer, view, asked, stamp)
-
-
-def dark() -> bool:
-    """Whether the visitor's theme is dark."""
-    return st.context.theme.type == "dark"
 
 
 def verdicts(comparison: Comparison) -> None:
@@ -216,7 +212,7 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
 
 def frontier(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) -> None:
     """What steer trades for what, for one variant whose system reads it."""
-    steered = [v for v in view.variants if v.system in STEERED]
+    steered = [v for v in view.variants if explorer.reads_steer(v.system)]
     if not steered:
         st.html("<h3>What steer trades</h3>")
         note("None of these systems reads steer.", "Add a variant on the system “aspect”.")
@@ -243,6 +239,13 @@ def _wait(found: Future[Frontier]) -> None:
 
 
 def _draw_frontier(found: Frontier, variant: Variant) -> None:
+    if all(point.obedience is None for point in found.points):
+        st.html("<h3>What steer trades</h3>")
+        note(
+            "Obedience is undefined for this seed, so there is nothing to set against relevance.",
+            "It takes documents that are judged alike in one aspect only.",
+        )
+        return
     chart(
         _charts.frontier(found, variant.steer, dark=dark()),
         heading="<h3>What steer trades</h3>",

@@ -37,7 +37,7 @@ class CompareView:
         matrix: one of MATRICES.
         steered: name of the variant whose frontier is shown, or empty for the first.
         show: ``seed``, or ``collection`` for the sensitivity over all judged seeds.
-        job: of the collection's table, or empty.
+        systems, wordings: what the whole collection is asked on and in; empty for the usual.
     """
 
     corpus: str = ""
@@ -50,7 +50,8 @@ class CompareView:
     matrix: str = "rbo"
     steered: str = ""
     show: str = "seed"
-    job: str = ""
+    systems: tuple[str, ...] = ()
+    wordings: tuple[str, ...] = ()
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out."""
@@ -65,7 +66,8 @@ class CompareView:
             "matrix": "" if self.matrix == MATRICES[0] else self.matrix,
             "steered": self.steered,
             "show": "" if self.show == SHOWS[0] else self.show,
-            "job": self.job,
+            "systems": ",".join(self.systems),
+            "wordings": ",".join(self.wordings),
         }
         return {k: v for k, v in found.items() if v}
 
@@ -137,7 +139,8 @@ def read_view(explorer: Explorer) -> CompareView:
             matrix=_one_of(params.get("matrix"), MATRICES, MATRICES[0]),
             steered=params.get("steered", ""),
             show=_one_of(params.get("show"), SHOWS, SHOWS[0]),
-            job=params.get("job", ""),
+            systems=_some_of(params.get("systems", ""), explorer.systems),
+            wordings=_some_of(params.get("wordings", ""), explorer.comparing.sets),
         )
     except ValueError as error:
         raise BadInputError(
@@ -151,6 +154,10 @@ def _one_of(value: str | None, known: Sequence[str], default: str) -> str:
     if value not in known:
         raise ValueError(f"'{value}' is none of {', '.join(known)}")
     return value
+
+
+def _some_of(value: str, known: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_one_of(v, known, "") for v in value.split(",") if v))
 
 
 def variants_to_json(variants: Sequence[Variant]) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
+from pages._charts import image_config
 from pages._shared import ASSETS, attempt
 
 Event = Callable[[Mapping[str, Any]], None]
@@ -38,5 +40,29 @@ def listeners(key: str, on: Mapping[str, Event], *events: str) -> dict[str, Call
     return {f"on_{event}_change": listen(key, event, on[event]) for event in events}
 
 
+_SAVE = component("save_chart")
+
+
+def chart(
+    figure: go.Figure, *, name: str, alt: str, key: str, heading: str = "", words: str = ""
+) -> None:
+    """A chart with a button that saves it as SVG and one for PNG.
+
+    Args:
+        name: of the files, and of the chart in the buttons' labels.
+        heading, words: HTML above it.
+    """
+    said = {"key": key, "chart": name.replace("-", " ")}
+    if heading or words:
+        left, right = st.columns([6, 1], vertical_alignment="bottom")
+        left.html(f'{heading}<div class="cmp-dim">{words}</div>')
+        with right:
+            _SAVE(key=f"{key}_save", data=said)
+    else:
+        _SAVE(key=f"{key}_save", data=said)
+    st.plotly_chart(figure, key=key, config=image_config(name), alt=alt)
+
+
 def dark() -> bool:
+    """Whether the visitor's theme is dark."""
     return st.context.theme.type == "dark"

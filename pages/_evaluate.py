@@ -23,7 +23,7 @@ from pages._evaluate_view import (
     write_view,
 )
 from pages._jobs import time_left
-from pages._shared import attempt, engine, error_boundary, note, show_error
+from pages._shared import attempt, engine, error_boundary, escape_label, note, show_error
 
 FORMER = 8
 """Former evaluations listed."""
@@ -216,7 +216,7 @@ def _progress() -> None:
         st.rerun()
     share = job.done / job.total if job.total else 0.0
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(min(1.0, share), text=progress_line(job))
+        st.progress(min(1.0, share), text=escape_label(progress_line(job)))
         st.button(
             "Cancel", key="evaluate_cancel", on_click=laboratory.cancel, args=(job.id,),
             help="Systems that are done stay ranked; Run goes on with the rest.",
@@ -247,7 +247,7 @@ def history(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
     with st.expander(f"Former evaluations ({len(former)})", type="compact"), error_boundary():
         for number, record in enumerate(former[:FORMER]):
             st.button(
-                record_line(record), key=f"evaluate_former_{number}", type="tertiary",
+                escape_label(record_line(record)), key=f"evaluate_former_{number}", type="tertiary",
                 on_click=write_view, args=(of_request(record.request, view.measure),),
             )  # fmt: skip
 
@@ -263,11 +263,7 @@ def record_line(record: EvaluationRecord) -> str:
     if scored:
         best = max(scored, key=scored.__getitem__)
         parts.append(f"best {best} {scored[best]:.3f}")
-    return _plain(" · ".join(parts))
-
-
-def _plain(text: str) -> str:
-    return "".join(f"\\{c}" if c in r"\`*_[]#~$:<>" else c for c in text)
+    return " · ".join(parts)
 
 
 def set_measure(view: EvaluateView) -> None:

@@ -12,7 +12,7 @@ from engine.explorer import Explorer
 from engine.types import CollectionInfo
 from pages._evaluate import collection_label
 from pages._evaluate_view import EvaluateView, write_view
-from pages._shared import attempt, error_boundary
+from pages._shared import attempt, error_boundary, escape_label
 
 MEGABYTES = 100
 
@@ -33,7 +33,7 @@ def own_files(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None
 def _runs(explorer: Explorer, info: CollectionInfo) -> None:
     where = collection_label(info)
     _uploader(
-        f"A TREC run for {where}",
+        escape_label(f"A TREC run for {where}"),
         "evaluate_run_file",
         "Lines 'query_id Q0 doc_id rank score tag'; it stands beside our systems under its tag. "
         + ("Query ids are <seed>_<aspect>." if info.aspects else ""),

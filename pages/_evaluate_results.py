@@ -12,9 +12,8 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types import CollectionInfo, Evaluation
-from pages._charts import image_config
 from pages._charts_evaluate import interval_plot, strip_plot, trade_off
-from pages._components import dark
+from pages._components import chart, dark
 from pages._evaluate import set_measure
 from pages._evaluate_paper import beside_the_paper
 from pages._evaluate_tables import (
@@ -24,10 +23,11 @@ from pages._evaluate_tables import (
     pair_rows,
     query_rows,
     table,
+    tested,
     verdict,
 )
 from pages._evaluate_view import CHARTED, MEASURES, EvaluateView
-from pages._shared import error_boundary, note
+from pages._shared import error_boundary, escape_label, note
 
 SENTENCES = 6
 """Differences that are put into words; the table has all."""
@@ -97,7 +97,7 @@ def _definitions() -> None:
 
 
 def _verdicts(found: Evaluation) -> None:
-    pairs = sorted(found.significance, key=lambda r: (r["t_test_p_holm"], -abs(r["difference"])))
+    pairs = sorted(found.significance, key=lambda r: (tested(r)[1], -abs(r["difference"])))
     moves = [s.metrics["p-MRR"] for s in found.systems.values()]
     obedient = any(moves)
     if not pairs and not obedient:
@@ -112,11 +112,13 @@ def _verdicts(found: Evaluation) -> None:
             if not obedient and any(value is not None for value in moves):
                 st.caption("p-MRR is 0: these systems rank the same whatever the aspect.")
         if right is not None:
-            right.plotly_chart(
-                trade_off(found, dark=dark()), key="evaluate_trade", theme="streamlit",
-                config=image_config("relevance-obedience"),
-                alt="Relevance against obedience of every system, with intervals",
-            )  # fmt: skip
+            with right:
+                chart(
+                    trade_off(found, dark=dark()),
+                    name="relevance-obedience",
+                    alt="Relevance against obedience of every system, with intervals",
+                    key="evaluate_trade",
+                )
 
 
 def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
@@ -163,11 +165,13 @@ def _queries(
                 most=8,
             )
         aspects = _aspect_order(explorer, info)
-        right.plotly_chart(
-            strip_plot(found, measure, titles, aspects, dark=dark()),
-            key="evaluate_strip", theme="streamlit", config=image_config("queries"),
-            alt=f"{measure}: one dot a query per system, the mean as a line",
-        )  # fmt: skip
+        with right:
+            chart(
+                strip_plot(found, measure, titles, aspects, dark=dark()),
+                name="queries",
+                alt=f"{measure}: one dot a query per system, the mean as a line",
+                key="evaluate_strip",
+            )
 
 
 def _measure_box(view: EvaluateView, found: Evaluation) -> str:
@@ -211,11 +215,13 @@ def _aspects(
                     "p-MRR interval": _text("95 %, of p-MRR."),
                 },
             )
-        right.plotly_chart(
-            interval_plot(found, measure, aspects, dark=dark()), key="evaluate_intervals",
-            theme="streamlit", config=image_config("aspects"),
-            alt=f"{measure} of every aspect per system with 95 % intervals",
-        )  # fmt: skip
+        with right:
+            chart(
+                interval_plot(found, measure, aspects, dark=dark()),
+                name="aspects",
+                alt=f"{measure} of every aspect per system with 95 % intervals",
+                key="evaluate_intervals",
+            )
 
 
 def _take_home(
@@ -233,8 +239,8 @@ def _take_home(
         for name, scores in found.systems.items():
             if scores.kind != "human":
                 _download(
-                    f"Run of {name} (TREC)", partial(laboratory.run_file, request, name),
-                    f"{'-'.join(name.split())}.run",
+                    escape_label(f"Run of {name} (TREC)"),
+                    partial(laboratory.run_file, request, name), f"{'-'.join(name.split())}.run",
                 )  # fmt: skip
         st.caption("This page as a link: copy it from the address bar; it restores everything.")
 

@@ -101,19 +101,25 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def tested(row: Mapping[str, Any]) -> tuple[str, float]:
+    """The test to go by, and its p after Holm: random signs where the t-test is undefined."""
+    p = row["t_test_p_holm"]
+    return ("paired t-test", p) if p is not None else ("random signs", row["randomisation_p_holm"])
+
+
 def verdict(row: Mapping[str, Any]) -> str:
     """One pair of systems in a sentence."""
     (first, second), difference = row["systems"], row["difference"]
     if difference < 0:
         first, second, difference = second, first, -difference
-    p, n = row["t_test_p_holm"], row["queries"]
+    (test, p), n = tested(row), row["queries"]
     chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
-    tested = f"paired t-test {chance} after Holm, n = {n:,}"
+    certainty = f"{test} {chance} after Holm, n = {n:,}"
     if p < CERTAIN:
-        return f"{first} is above {second} by {difference:.3f}; {tested}."
+        return f"{first} is above {second} by {difference:.3f}; {certainty}."
     if not difference:
         return f"{first} and {second} do equally well; n = {n:,}."
-    return f"{first} and {second} cannot be told apart (difference {difference:.3f}); {tested}."
+    return f"{first} and {second} cannot be told apart (difference {difference:.3f}); {certainty}."
 
 
 def pair_rows(pairs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

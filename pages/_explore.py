@@ -16,8 +16,8 @@ from engine.types import PAGE_SIZE, Lens, Query, SearchResults, Variant
 from pages import _seed_finder
 from pages._compare_view import params_of_search
 from pages._components import Event
-from pages._shared import attempt, engine, show_error
-from pages._view import DEFAULT, View, filters_of, read_view, write_view
+from pages._shared import attempt, engine, escape_label, show_error
+from pages._view import DEFAULT, View, change_view, filters_of, read_view, write_view
 
 
 def open_view(explorer: Explorer, names: list[str]) -> View:
@@ -50,15 +50,16 @@ def corpus_box(view: View, names: list[str]) -> None:
     """Which corpus to explore."""
 
     def change() -> None:
-        write_view(View(corpus=st.session_state["explore_corpus"], trail=view.trail))
+        corpus = st.session_state["explore_corpus"]
+        change_view(lambda now: View(corpus=corpus, trail=now.trail))
 
     st.session_state["explore_corpus"] = view.corpus
-    st.selectbox("Corpus", names, key="explore_corpus", on_change=change)
+    st.selectbox("Corpus", names, key="explore_corpus", on_change=attempt, args=(change,))
 
 
-def reseed(view: View, doc_id: str) -> None:
-    """Start from another document, keeping how to rank."""
-    write_view(replace(view, seed=doc_id, text_id="", focus=(), page=1))
+def reseed(doc_id: str = "", text_id: str = "") -> None:
+    """Start from another document or pasted text, keeping how to rank."""
+    change_view(lambda now: replace(now, seed=doc_id, text_id=text_id, focus=(), page=1))
 
 
 def seed_finder(explorer: Explorer, view: View) -> None:
@@ -66,38 +67,28 @@ def seed_finder(explorer: Explorer, view: View) -> None:
     _seed_finder.seed_finder(
         explorer,
         view.corpus,
-        on_document=lambda doc_id: reseed(view, doc_id),
-        on_text=lambda text_id: write_view(
-            replace(view, seed="", text_id=text_id, focus=(), page=1)
-        ),
+        on_document=lambda doc_id: reseed(doc_id),
+        on_text=lambda text_id: reseed(text_id=text_id),
         key="explore",
     )
 
 
-def escape_label(text: str) -> str:
-    """Words that a widget label shows as they are."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|~$:<>" else c for c in " ".join(text.split()))
+def _choose_aspect(key: str) -> None:
+    change_view(lambda now: replace(now, aspect=key, instruction="", focus=(), page=1))
+
+
+def _sets(field: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[str, Any]:
+    """Key and callback of a widget that changes one field of the view, and nothing else."""
+
+    def change() -> None:
+        value = read(st.session_state[key])
+        change_view(lambda now: replace(now, **{field: value}, page=1))
+
+    return {"key": key, "on_change": attempt, "args": (change,)}
 
 
 def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
     """Instruction, steer, system and filters."""
-
-    def change() -> None:
-        state = st.session_state
-        write_view(
-            replace(
-                view,
-                instruction=state["explore_instruction"].strip(),
-                steer=state["explore_steer"] / 100,
-                system=state["explore_system"],
-                symmetric=state.get("explore_symmetric", view.symmetric),
-                year_from=state["explore_from"].strip(),
-                year_to=state["explore_to"].strip(),
-                where=state["explore_where"].strip(),
-                page=1,
-            )
-        )
-
     st.session_state.update(
         explore_instruction=view.instruction,
         explore_steer=round(view.steer * 100),
@@ -107,54 +98,57 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
         explore_to=view.year_to,
         explore_where=view.where,
     )
-    _instruction(view, lens, change)
+    _instruction(view, lens)
+    steered = [name for name in explorer.systems if explorer.reads_steer(name)]
     st.slider(
         "Steer: whole document to aspect only", 0, 100, step=5, format="%d %%",
-        key="explore_steer", on_change=change, disabled=view.system != "aspect",
+        **_sets("steer", "explore_steer", lambda percent: percent / 100),
+        disabled=view.system not in steered,
         help="How far the aspect outweighs the whole document. Higher obeys more; past a point "
-        "it costs relevance. Only the system “aspect” reads it.",
+        f"it costs relevance. Only {' and '.join(steered)} read it.",
     )  # fmt: skip
     st.selectbox(
-        "System", explorer.systems, key="explore_system", on_change=change,
-        help="aspect: document and aspect vectors, weighed by steer. dense: one vector a "
-        "document. late-interaction: token by token. bm25: words. hybrid: bm25 and dense, "
-        "fused by rank. Only aspect reads the aspect.",
+        "System", explorer.systems, **_sets("system", "explore_system"),
+        help="aspect: document and aspect vectors, weighed by steer. transport: sentences "
+        "matched to sentences. instructed: the wording is told to the encoder. dense: one vector "
+        "a document. late-interaction: token by token. bm25: words. hybrid: bm25 and dense, "
+        "fused by rank.",
     )  # fmt: skip
     if view.system == "late-interaction":
         st.toggle(
-            "Score both directions", key="explore_symmetric", on_change=change,
+            "Score both directions", **_sets("symmetric", "explore_symmetric", bool),
             help="Also the document's words against the seed's, averaged with the other way.",
         )  # fmt: skip
-    _filters(view, change)
+    _filters(view)
 
 
-def _filters(view: View, change: Callable[[], None]) -> None:
+def _filters(view: View) -> None:
     with st.expander("Filters", expanded=bool(view.year_from or view.year_to or view.where)):
         left, right = st.columns(2)
-        left.text_input("From year", key="explore_from", on_change=change)
-        right.text_input("To year", key="explore_to", on_change=change)
+        left.text_input("From year", **_sets("year_from", "explore_from"))
+        right.text_input("To year", **_sets("year_to", "explore_to"))
         st.text_input(
-            "Fields", key="explore_where", on_change=change, placeholder="venue=ACL; author=A. Lee",
+            "Fields", **_sets("where", "explore_where"), placeholder="venue=ACL; author=A. Lee",
             help="field=value; several are separated by semicolons, and all must hold.",
         )  # fmt: skip
 
 
-def _instruction(view: View, lens: Lens, change: Callable[[], None]) -> None:
+def _instruction(view: View, lens: Lens) -> None:
     presets = {a.instruction: a for a in lens.aspects}
 
     def preset() -> None:
         aspect = presets.get(st.session_state["explore_preset"])
         if aspect is not None:
-            write_view(replace(view, aspect=aspect.key, instruction="", focus=(), page=1))
+            _choose_aspect(aspect.key)
 
     current = next((a.instruction for a in lens.aspects if a.key == view.aspect), None)
     st.session_state["explore_preset"] = current
     st.selectbox(
-        "What should be alike", list(presets), index=None, key="explore_preset",
-        on_change=preset, placeholder="Choose a wording, or click a role above",
+        "What should be alike", list(presets), index=None, key="explore_preset", on_change=attempt,
+        args=(preset,), placeholder="Choose a wording, or click a role above",
     )  # fmt: skip
     st.text_input(
-        "In your own words", key="explore_instruction", on_change=change,
+        "In your own words", **_sets("instruction", "explore_instruction"),
         placeholder="such as: trained without labelled data",
         help="Your wording shifts weight among the seed's sentences of the aspect; without an "
         "aspect, it chooses one by the aspects' definitions. The weights show on the seed.",
@@ -180,7 +174,7 @@ def trail_bar(explorer: Explorer, view: View) -> None:
                 escape_label(_step_name(explorer, query)),
                 key=f"explore_step_{position}",
                 on_click=attempt,
-                args=(partial(_go_back, view, query),),
+                args=(partial(_go_back, query),),
                 type="tertiary",
                 disabled=position == len(steps) - 1,
             )
@@ -198,20 +192,25 @@ def trail_bar(explorer: Explorer, view: View) -> None:
 
 
 def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
-    """What the clicks on seed and results do."""
+    """What the clicks on seed and results do.
+
+    Grades and keeping are about what was shown when it was clicked, all else about what the
+    URL says now.
+    """
     notebook = explorer.notebook
 
-    def aspect(event: Mapping[str, Any]) -> None:
-        write_view(replace(view, aspect=event["key"], instruction="", focus=(), page=1))
-
     def focus(event: Mapping[str, Any]) -> None:
-        picked = tuple(sorted({*view.focus} ^ {int(event["index"])}))
-        write_view(replace(view, focus=picked, page=1))
+        def pick(now: View) -> View:
+            if (now.corpus, now.seed, now.text_id) != (view.corpus, view.seed, view.text_id):
+                return now  # another seed by now: its sentences are others
+            return replace(now, focus=tuple(sorted({*now.focus} ^ {int(event["index"])})), page=1)
+
+        change_view(pick)
 
     return {
-        "aspect": aspect,
+        "aspect": lambda e: _choose_aspect(e["key"]),
         "focus": focus,
-        "seed": lambda e: reseed(view, e["doc_id"]),
+        "seed": lambda e: reseed(e["doc_id"]),
         "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
         "grade": lambda e: notebook.judge(query, e["doc_id"], e["relevance"], rank=e["rank"]),
     }
@@ -251,9 +250,11 @@ def pages_bar(view: View, total: int) -> None:
     key = f"explore_page_{view.link()}"
 
     def turn() -> None:
-        write_view(replace(view, page=st.session_state[key]))
+        page = st.session_state[key]
+        # Of this ranking: one that was asked for meanwhile begins on its first page.
+        change_view(lambda now: replace(now, page=page) if now.link() == view.link() else now)
 
-    st.pagination(pages, default=min(view.page, pages), key=key, on_change=turn)
+    st.pagination(pages, default=min(view.page, pages), key=key, on_change=attempt, args=(turn,))
 
 
 def _seeds_in_order(steps: list[Query]) -> list[Query]:
@@ -270,13 +271,14 @@ def _step_name(explorer: Explorer, query: Query) -> str:
     return title if len(title) <= 34 else title[:33].rstrip() + "…"
 
 
-def _go_back(view: View, query: Query) -> None:
+def _go_back(query: Query) -> None:
     year_from, year_to, where = filters_of(query)
-    write_view(
-        View(
+    text_id = engine().notebook.put_text(query.text) if query.text else ""
+    change_view(
+        lambda now: View(
             corpus=query.corpus,
             seed=query.seed or "",
-            text_id=engine().notebook.put_text(query.text) if query.text else "",
+            text_id=text_id,
             aspect=query.aspect or "",
             focus=query.focus,
             instruction=query.instruction or "",
@@ -287,7 +289,7 @@ def _go_back(view: View, query: Query) -> None:
             year_from=year_from,
             year_to=year_to,
             where=where,
-            trail=view.trail,
+            trail=now.trail,
         )
     )
 

@@ -86,6 +86,15 @@ def note(message: str, remedy: str = "", kind: str = "note") -> None:
     )
 
 
+def escape_label(text: str) -> str:
+    r"""Words that a widget label shows as they are: Streamlit reads labels as Markdown.
+
+    >>> print(escape_label("![](x) <b>"))
+    \!\[\]\(x\) \<b\>
+    """
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|~$:<>" else c for c in " ".join(text.split()))
+
+
 def apply_style() -> None:
     """The style sheet that Streamlit's theme cannot express."""
     st.html(ASSETS / "style.css")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -120,6 +121,15 @@ def read_view() -> View:
 def write_view(view: View) -> None:
     """Put a view into the URL; the browser's back button brings the former one back."""
     st.query_params.from_dict(view.to_params())
+
+
+def change_view(change: Callable[[View], View]) -> None:
+    """Change what the URL says now.
+
+    A click may come before the page has caught up with the last one: what the page showed
+    then is older than the URL.
+    """
+    write_view(change(read_view()))
 
 
 def filters_of(query: Query) -> tuple[str, str, str]:

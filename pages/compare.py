@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.errors import SeedLensError
-from pages import _compare, _compare_sections
+from pages import _compare, _compare_engine, _compare_sections
 from pages._compare_collection import whole_collection
 from pages._first_visit import wait_for_demo
 from pages._shared import ASSETS, engine, error_boundary, show_error, show_problem
@@ -20,9 +20,9 @@ with error_boundary():
     lens = explorer.library.lens(view.corpus)
     comparison = problem = None
     try:
-        asked = _compare.asked(explorer, view)
-        stamp = _compare.stamp(explorer, view, lens)
-        comparison = _compare.compared(explorer, asked, view.variants, stamp)
+        asked = _compare_engine.asked(explorer, view)
+        stamp = _compare_engine.stamp(explorer, view, lens)
+        comparison = _compare_engine.compared(explorer, asked, view.variants, stamp)
     except SeedLensError as error:
         problem = error
     left, right = st.columns([4, 8], gap="medium")

@@ -8,6 +8,7 @@ an aspect is.
 from __future__ import annotations
 
 import errno
+import secrets
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ PROBES = 32
 """Partitions of a vector index that a search looks into."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
+MADE = "seedlens-made"
+"""Where a table's schema says which table it is."""
 
 
 @contextmanager
@@ -98,7 +101,8 @@ class DocumentTable:
         except CorpusMissingError:
             with _wrapped("creating the documents", path):
                 path.mkdir(parents=True, exist_ok=True)
-                return cls(path, lancedb.connect(str(path)).create_table(TABLE, schema=schema))
+                marked = schema.with_metadata({MADE: secrets.token_hex(6)})
+                return cls(path, lancedb.connect(str(path)).create_table(TABLE, schema=marked))
         if table.schema.names != schema.names:
             raise StorageError(
                 f"The corpus in {path} was indexed with other aspects or another version.",
@@ -114,6 +118,19 @@ class DocumentTable:
     def version(self) -> int:
         """Grows with every write; what is cached of a table is valid for one version."""
         return int(self._table.version)
+
+    @property
+    def made(self) -> str:
+        """Drawn when the table was created: a later one in its place has another.
+
+        Empty for tables from before tables were told apart.
+        """
+        return _made(self._table)
+
+    def is_newest(self) -> bool:
+        """False when somebody wrote to this table, or put another one in its place."""
+        newest = self.newest_version()
+        return newest == self.version and (self._watch is None or _made(self._watch) == self.made)
 
     def newest_version(self) -> int:
         """The version now on disk, others' writes included.
@@ -236,3 +253,8 @@ class DocumentTable:
                 if index.columns == ["search_text"]:
                     return not index.num_unindexed_rows
         return False
+
+
+def _made(table: LanceTable) -> str:
+    metadata: dict[bytes, bytes] = table.schema.metadata or {}
+    return metadata.get(MADE.encode(), b"").decode()

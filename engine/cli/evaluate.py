@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from tqdm import tqdm
 
 from engine.cli.common import check_steer, json_option, open_explorer, system_names
+from engine.cli.model import (
+    asking,
+    budget_option,
+    check_depth,
+    depth_option,
+    exit_code,
+    rerank_option,
+    say_what_it_took,
+)
 from engine.cli.terminal import print_evaluation, print_json, progress
 from engine.errors import BadInputError
+from engine.reports import model_evaluation_report
+from engine.types import ModelEvaluation
 
 if TYPE_CHECKING:
     from engine.collections import Collection
     from engine.explorer import Explorer
+    from engine.llm.connection import Connection
+    from engine.searching import Searcher
     from engine.types import Evaluation
+    from engine.verify.reranking import Plan
 
 
 @click.command()
@@ -30,7 +45,8 @@ if TYPE_CHECKING:
     "--systems",
     default="bm25,dense,late-interaction,hybrid,aspect",
     show_default=True,
-    help="Systems to compare, separated by commas.",
+    help="Systems to compare, separated by commas; with a language model also rewrite and "
+    "multi-hop.",
 )
 @click.option("--steer", type=float, help="For systems that take it.")
 @click.option(
@@ -50,6 +66,9 @@ if TYPE_CHECKING:
     help="Estimate the sentences' roles even where the source labels them, on a copy of the "
     "corpus that is derived once, without encoding it again.",
 )
+@rerank_option
+@depth_option
+@budget_option
 @click.option(
     "--run-out",
     type=click.Path(path_type=Path),
@@ -65,6 +84,9 @@ def evaluate(
     sample: int | None,
     human: bool,
     ignore_labels: bool,
+    rerank: str | None,
+    depth: int | None,
+    budget_calls: int | None,
     run_out: Path | None,
     as_json: bool,
 ) -> None:
@@ -74,35 +96,83 @@ def evaluate(
     and TREC qrels.
     """
     from engine.collections import read_collection
-    from engine.evaluate import evaluate as run
     from engine.evaluate import sampled
     from engine.lab.human import check_annotators
-    from engine.reports import evaluation_report
 
     collection = read_collection(path)
-    names = system_names(systems)
+    names, plan = _names(systems), _plan(rerank, depth)
     check_steer(steer)
     if human:
         check_annotators(collection)
+    explorer = open_explorer()
+    connection = _connection(explorer, names, plan, budget_calls)
     if run_out is not None:
         _make_folder(run_out)
     for warning in collection.warnings:
         click.echo(f"Warning: {warning}", err=True)
-    explorer = open_explorer()
     searcher = explorer.searcher(_corpus(explorer, collection, corpus, ignore_labels))
     total = len(names) * len(sampled(collection.topics, sample))
+    options: dict[str, Any] = {"steer": steer, "sample": sample, "human": human}
     with tqdm(total=total, unit=" queries", file=sys.stderr, disable=None) as bar:
-        found = run(
-            searcher, collection, names,
-            steer=steer, sample=sample, human=human, on_query=bar.update,
-        )  # fmt: skip
-    _say_what_is_missing(found)
+        options["on_query"] = bar.update
+        found = _evaluated(explorer, searcher, collection, names, plan, connection, options)
+    _say_what_is_missing(found.evaluation)
+    for name, report in found.reports.items():
+        say_what_it_took(name, report)
     if run_out is not None:
-        _write_runs(found, run_out)
+        _write_runs(found.evaluation, run_out)
     if as_json:
-        print_json(evaluation_report(found))
+        print_json(model_evaluation_report(found))
     else:
-        print_evaluation(found)
+        print_evaluation(found.evaluation)
+    if code := exit_code(*found.reports.values()):
+        sys.exit(code)
+
+
+def _names(systems: str) -> list[str]:
+    """All systems of the list, those that need a model among them, checked before anything."""
+    from engine.verify.systems import MODEL_SYSTEMS, names_of
+
+    parts = list(dict.fromkeys(s.strip() for s in systems.split(",") if s.strip()))
+    own, helped = names_of(parts)
+    known = system_names(",".join(own)) if own or not helped else []
+    return [name for name in parts if name in known or name in MODEL_SYSTEMS]
+
+
+def _plan(rerank: str | None, depth: int | None) -> Plan | None:
+    from engine.verify.reranking import DEFAULT_DEPTH, Plan
+
+    check_depth(rerank, depth)
+    return None if rerank is None else Plan(rerank, depth or DEFAULT_DEPTH)
+
+
+def _connection(
+    explorer: Explorer, names: Sequence[str], plan: Plan | None, most_calls: int | None
+) -> Connection | None:
+    """The connection to a model where one is needed; NoEndpointError before anything is done."""
+    from engine.verify.systems import names_of
+
+    needed = plan is not None or names_of(names)[1]
+    return explorer.verifier.connection(most_calls=most_calls) if needed else None
+
+
+def _evaluated(
+    explorer: Explorer,
+    searcher: Searcher,
+    collection: Collection,
+    names: Sequence[str],
+    plan: Plan | None,
+    connection: Connection | None,
+    options: dict[str, Any],
+) -> ModelEvaluation:
+    from engine.evaluate import evaluate as run
+    from engine.verify.evaluating import evaluate_with_model
+
+    if connection is None:
+        return ModelEvaluation(run(searcher, collection, names, **options))
+    with asking() as tell:
+        model = explorer.verifier.model(connection, tell)
+        return evaluate_with_model(searcher, collection, names, model, plan, **options)
 
 
 def _corpus(

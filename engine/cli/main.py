@@ -14,7 +14,19 @@ from pydantic import ValidationError
 from engine import __version__
 from engine.cli.common import json_option, open_explorer
 from engine.cli.evaluate import evaluate
+from engine.cli.gap import gap
 from engine.cli.lens import lens as lens_commands
+from engine.cli.model import (
+    asking,
+    budget_option,
+    check_depth,
+    depth_option,
+    exit_code,
+    print_reranking,
+    query_options,
+    rerank_option,
+    say_what_it_took,
+)
 from engine.cli.sensitivity import sensitivity
 from engine.cli.terminal import (
     import_line,
@@ -28,6 +40,8 @@ from engine.errors import BadInputError, SeedLensError
 from engine.types import Query
 
 DEFAULTS = Query("")
+MODEL_SYSTEM_NAMES = ("rewrite", "multi-hop")
+"""Of engine.verify.systems, which is loaded when one is asked for."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -175,7 +189,8 @@ def corpora(as_json: bool) -> None:
     "--system",
     default=DEFAULTS.system,
     show_default=True,
-    help="bm25, dense, late-interaction, hybrid, aspect, transport or instructed.",
+    help="bm25, dense, late-interaction, hybrid, aspect, transport or instructed; with a "
+    "language model also rewrite or multi-hop.",
 )
 @click.option(
     "--steer",
@@ -193,6 +208,9 @@ def corpora(as_json: bool) -> None:
     help="year>=2010, year<=2020, venue=ACL ... Repeatable.",
 )
 @click.option("--symmetric", is_flag=True, help="late-interaction: score both directions.")
+@rerank_option
+@depth_option
+@budget_option
 @json_option
 def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> None:
     """Rank the documents of corpus NAME by likeness to a seed, in one aspect.
@@ -202,7 +220,12 @@ def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> 
     from engine.queries import parse_filter
     from engine.reports import search_report
 
+    mode, depth, most_calls = query_options(options)
+    check_depth(mode, depth)
     query = Query(name, filters=tuple(map(parse_filter, filters)), **options)
+    if mode is not None or query.system in MODEL_SYSTEM_NAMES:
+        _search_with_model(query, mode, depth, most_calls, as_json)
+        return
     found = open_explorer().search(query)
     for note in found.notes:
         click.echo(f"Note: {note}", err=True)
@@ -210,6 +233,28 @@ def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> 
         print_json(search_report(found))
     else:
         print_results(found)
+
+
+def _search_with_model(
+    query: Query, mode: str | None, depth: int | None, most_calls: int | None, as_json: bool
+) -> None:
+    from engine.reports import reranking_report
+    from engine.verify.reranking import DEFAULT_DEPTH
+
+    verifier = open_explorer().verifier
+    with asking() as tell:
+        if mode is None:
+            found = verifier.search(query, most_calls=most_calls, tell=tell)
+        else:
+            depth = depth or DEFAULT_DEPTH
+            found = verifier.rerank(query, mode, depth, most_calls=most_calls, tell=tell)
+    say_what_it_took(mode or query.system, found.report)
+    if as_json:
+        print_json(reranking_report(found))
+    else:
+        print_reranking(found)
+    if code := exit_code(found.report):
+        sys.exit(code)
 
 
 # -- app and doctor --------------------------------------------------------------------------
@@ -255,5 +300,6 @@ def doctor(as_json: bool) -> None:
 
 
 main.add_command(evaluate)
+main.add_command(gap)
 main.add_command(lens_commands)
 main.add_command(sensitivity)

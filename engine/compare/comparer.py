@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from engine.explain import find_evidence
 from engine.focus import focus_on_aspect
 from engine.interpretation import avoided, understood
 from engine.lenses import find_aspect
-from engine.metrics import csfcube_ndcg, judged_at, mean, p_mrr
+from engine.metrics import csfcube_ndcg, judged_at, p_mrr_among_judged
 from engine.queries import check_query
 from engine.ranking_change import compare_rankings, movers
 from engine.retrieve import find_system
@@ -90,7 +91,7 @@ class Comparer:
         ]
         return Comparison(
             corpus=self.query.corpus,
-            seed=ranked[0].seed.document if not variants[0].subset else self._seed().document,
+            seed=self._seed.document,
             aspect=aspect.key,
             variants=rankings,
             pairs=tuple(self._pairs(ranked)),
@@ -149,7 +150,7 @@ class Comparer:
 
     def _read(self, variant: Variant, query: Query) -> tuple[Seed, Focus | None, tuple[str, ...]]:
         """The seed that is used, what the wording was read as, and notes on both."""
-        seed = self._seed()
+        seed = self._seed
         notes: tuple[str, ...] = ()
         if variant.subset:
             cut = self.searcher.subset(seed, self.aspect)
@@ -164,9 +165,11 @@ class Comparer:
     def without_wording(self, system: str) -> tuple[str, ...]:
         """The ranking of the same system for the whole seed and no wording."""
         query = replace(self.query, instruction=None, aspect=None, focus=(), system=system)
-        return tuple(s.doc_id for s in self.searcher.rank(query, self._seed()))
+        return tuple(s.doc_id for s in self.searcher.rank(query, self._seed))
 
+    @functools.cached_property
     def _seed(self) -> Seed:
+        """Read, or encoded, once for all variants."""
         return self.searcher.seed(self.query)
 
     # -- what the differences are ------------------------------------------------------------
@@ -206,20 +209,8 @@ class Comparer:
                     change.rbo,
                     change.tau,
                     change.overlap,
-                    self._p_mrr(first.doc_ids, second.doc_ids),
+                    p_mrr_among_judged(first.doc_ids, second.doc_ids, self.aspect, self.judgments),
                 )
-
-    def _p_mrr(self, first: Sequence[str], second: Sequence[str]) -> float | None:
-        """How far what is relevant only to the aspect stands higher in ``first``."""
-        grades = self.judgments.get(self.aspect, {})
-        values = []
-        for aspect, other in self.judgments.items():
-            if aspect != self.aspect:
-                shared = grades.keys() & other.keys()
-                kept = ([d for d in ids if d in shared] for ids in (first, second))
-                here, there = kept
-                values.append(p_mrr(here, grades, there, other))
-        return mean(values)
 
     def _is_judged(self, name: str) -> tuple[bool, str]:
         if not self.judgments.get(self.aspect):
@@ -250,7 +241,7 @@ class Comparer:
         self, ranked: Sequence[Ranked], blind: Mapping[str, Sequence[str]]
     ) -> list[tuple[tuple[str, float], ...]]:
         """How much more alike each variant's top 20 are, per aspect, than without a wording."""
-        corpus, seed = self.searcher.corpus, self._seed()
+        corpus, seed = self.searcher.corpus, self._seed
         lens = corpus.lens
         parts, names = [], []
         for aspect in lens.aspects:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 from collections.abc import Callable, Sequence
@@ -13,9 +14,10 @@ from engine.compare.comparer import Comparer
 from engine.compare.frontier import find_frontier
 from engine.compare.variants import SETS, built_in_variants
 from engine.errors import BadInputError, SeedLensError
-from engine.judgments import collection_of, judgments_of
+from engine.judgments import collection_of, judgments_of, signature_of_judgments
 from engine.library import Library
 from engine.notebook import Notebook
+from engine.reports import sensitivity_report
 from engine.retrieve import find_system
 from engine.runs import run_lines
 from engine.searching import Searcher
@@ -31,6 +33,11 @@ from engine.types import (
 )
 
 log = logging.getLogger("seedlens")
+
+FINISHED_KEPT = 8
+"""Tables of whole collections that stay in memory, besides those being computed."""
+_Asked = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+"""Corpus, its version, systems and sets of variants."""
 
 
 class _StoppedError(Exception):
@@ -49,6 +56,7 @@ class Comparisons:
     ) -> None:
         self._library, self._notebook, self._searcher = library, notebook, searcher
         self._jobs: dict[str, SensitivityJob] = {}
+        self._asked: dict[str, _Asked] = {}
         self._stop: dict[str, Event] = {}
         self._lock = Lock()
 
@@ -91,6 +99,14 @@ class Comparisons:
             lines[tag] = list(run_lines([replace(ranked.ranking, query_id=query_id)], tag))
         return "".join(line for run in lines.values() for line in run)
 
+    def stamp(self, corpus: str) -> str:
+        """Changes with what comparisons on a corpus rest on, own grades aside.
+
+        That is the corpus as it is now, and the files of its test collection.
+        """
+        judgments = signature_of_judgments(self._library.corpus(corpus))
+        return f"{self._library.open(corpus).identity} {judgments}"
+
     def _comparer(self, corpus: str, seed: str | None, text: str | None, aspect: str) -> Comparer:
         searcher = self._searcher(corpus)
         judgments = {}
@@ -115,24 +131,51 @@ class Comparisons:
             )
         return found
 
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """Names of the sets of variants that a whole collection can be asked in."""
+        return SETS
+
     def start_sensitivity(
         self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
     ) -> str:
         """Compute the table of a whole collection in the background.
 
         Returns:
-            the id to ask :meth:`sensitivity_state` for.
+            the id to ask :meth:`sensitivity_state` for; that of the running computation where
+            the same is being computed already.
         """
         for name in systems:
             find_system(name)
         collection = self.collection(corpus)
         topics = [t for t in collection.topics if t.aspect and t.seed]
-        job = SensitivityJob(secrets.token_hex(8), corpus, 0, len(topics) * len(systems))
+        asked = self._request(corpus, systems, variants)
         with self._lock:
-            self._jobs[job.id], self._stop[job.id] = job, Event()
+            same = self._latest(asked)
+            if same is not None and not _ended(same) and not self._stop[same.id].is_set():
+                return same.id
+            job = SensitivityJob(secrets.token_hex(8), corpus, 0, len(topics) * len(systems))
+            self._jobs[job.id], self._asked[job.id], self._stop[job.id] = job, asked, Event()
         work = (job.id, collection, tuple(systems), tuple(variants))
         Thread(target=self._run, args=work, daemon=True, name="sensitivity").start()
         return job.id
+
+    def find_sensitivity(
+        self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
+    ) -> SensitivityJob | None:
+        """The last computation of this table on the corpus as it is now; None without one."""
+        asked = self._request(corpus, systems, variants)
+        with self._lock:
+            return self._latest(asked)
+
+    def _request(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> _Asked:
+        return corpus, self.stamp(corpus), tuple(systems), tuple(variants)
+
+    def _latest(self, asked: _Asked) -> SensitivityJob | None:
+        same = [job for key, job in self._jobs.items() if self._asked[key] == asked]
+        running = [job for job in same if not _ended(job)]
+        latest = running or same
+        return latest[-1] if latest else None
 
     def sensitivity_state(self, job_id: str) -> SensitivityJob | None:
         """How far a table is, with its result once done; None for an id that is unknown."""
@@ -141,14 +184,21 @@ class Comparisons:
 
     def stop_sensitivity(self, job_id: str) -> None:
         """Give up a table that is being computed."""
-        if job_id in self._stop:
-            self._stop[job_id].set()
+        with self._lock:
+            if job_id in self._stop:
+                self._stop[job_id].set()
+
+    def sensitivity_json(self, found: Sensitivity) -> str:
+        """All of a table as the JSON of ``seedlens sensitivity --json``."""
+        return json.dumps(sensitivity_report(found), ensure_ascii=False, indent=2)
 
     def _run(
         self, job_id: str, collection: Collection, systems: Sequence[str], sets: Sequence[str]
     ) -> None:
+        stop = self._stop[job_id]
+
         def step() -> None:
-            if self._stop[job_id].is_set():
+            if stop.is_set():
                 raise _StoppedError
             self._update(job_id, steps=1)
 
@@ -168,7 +218,20 @@ class Comparisons:
         self, job_id: str, *, steps: int = 0, result: Sensitivity | None = None, error: str = ""
     ) -> None:
         with self._lock:
-            job = self._jobs[job_id]
-            self._jobs[job_id] = replace(
-                job, done=job.done + steps, result=result or job.result, error=error or job.error
+            before = self._jobs[job_id]
+            job = replace(
+                before,
+                done=before.done + steps,
+                result=result or before.result,
+                error=error or before.error,
             )
+            if _ended(job):
+                del self._jobs[job_id]  # to the end: they are kept in the order they ended in
+            self._jobs[job_id] = job
+            ended = [key for key, job in self._jobs.items() if _ended(job)]
+            for old in ended[:-FINISHED_KEPT]:
+                del self._jobs[old], self._asked[old], self._stop[old]
+
+
+def _ended(job: SensitivityJob) -> bool:
+    return job.result is not None or bool(job.error)

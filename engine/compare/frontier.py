@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.compare.comparer import Comparer
-from engine.metrics import csfcube_ndcg, mean, p_mrr
+from engine.metrics import csfcube_ndcg, p_mrr_among_judged
 from engine.retrieve.aspect import standardised
 from engine.types import PAGE_SIZE, Frontier, FrontierPoint, Variant
 
@@ -39,31 +39,27 @@ def find_frontier(
 
 def _judged(
     comparer: Comparer, rankings: Sequence[Sequence[str]], origin: Sequence[str]
-) -> list[tuple[float, float]]:
+) -> list[tuple[float, float | None]]:
     grades = comparer.judgments[comparer.aspect]
-    points = []
-    for ranking in rankings:
-        values = []
-        for aspect, other in comparer.judgments.items():
-            if aspect != comparer.aspect:
-                shared = grades.keys() & other.keys()
-                here, there = ([d for d in r if d in shared] for r in (ranking, origin))
-                values.append(p_mrr(here, grades, there, other))
-        relevance = csfcube_ndcg([d for d in ranking if d in grades], grades)
-        points.append((relevance, mean(values) or 0.0))
-    return points
+    return [
+        (
+            csfcube_ndcg([d for d in ranking if d in grades], grades),
+            p_mrr_among_judged(ranking, origin, comparer.aspect, comparer.judgments),
+        )
+        for ranking in rankings
+    ]
 
 
 def _estimated(
     comparer: Comparer, rankings: Sequence[Sequence[str]], origin: Sequence[str]
-) -> list[tuple[float, float]]:
+) -> list[tuple[float, float | None]]:
     corpus = comparer.searcher.corpus
     pool = sorted({d for ranking in (*rankings, origin) for d in ranking[:PAGE_SIZE]})
     vector = comparer.searcher.seed(comparer.query).vector
     whole = standardised(corpus.cosines(pool, [("vector", vector)])[:, 0])
     alike = dict(zip(pool, whole.tolist(), strict=True))
     before = set(origin[:PAGE_SIZE])
-    points = []
+    points: list[tuple[float, float | None]] = []
     for ranking in rankings:
         top = ranking[:PAGE_SIZE]
         relevance = float(np.mean([alike[d] for d in top])) if top else 0.0

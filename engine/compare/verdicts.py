@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.metrics import mean, p_mrr
+from engine.metrics import p_mrr_among_judged
 from engine.ranking_change import RankingChange, compare_rankings
 from engine.types import Variant, VariantRanking, Verdict, VerdictKind
 
+# The thresholds of the words below are a matter of reading, not of fitting: the numbers stand
+# beside every verdict.
 NOTHING = 0.98
 """Rank-biased overlap from which two rankings are the same to a reader's eye."""
 LITTLE = 0.85
@@ -18,7 +20,8 @@ NOTICEABLE = 0.25
 MOVED = 0.02
 """p-MRR beyond which documents went the right or the wrong way."""
 
-Grades = Mapping[str, Mapping[str, int]]
+Judgments = Mapping[str, Mapping[str, int]]
+"""aspect key -> doc_id -> grade, for one seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Profile:
 
 
 def find_verdicts(
-    profiles: Sequence[Profile], aspect: str, judgments: Grades, key: str
+    profiles: Sequence[Profile], aspect: str, judgments: Judgments, key: str
 ) -> tuple[Verdict, ...]:
     """One verdict per variant.
 
@@ -47,7 +50,7 @@ def find_verdicts(
     return tuple(_verdict(profile, aspect, judgments, key) for profile in profiles)
 
 
-def _verdict(profile: Profile, aspect: str, judgments: Grades, key: str) -> Verdict:
+def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> Verdict:
     variant = profile.ranking.variant
     change = compare_rankings(profile.ranking.ranking.doc_ids, profile.blind)
     numbers = _numbers(change)
@@ -58,7 +61,8 @@ def _verdict(profile: Profile, aspect: str, judgments: Grades, key: str) -> Verd
     if change.rbo is not None and change.rbo >= NOTHING:
         text = f"{name} changes nothing: the same documents lead without any wording."
         return Verdict(variant.name, "nothing", text, numbers)
-    judged = _obedience(profile, judgments, key)
+    ranked = profile.ranking.ranking.doc_ids
+    judged = p_mrr_among_judged(ranked, profile.blind, key, judgments)
     if judged is not None:
         return _judged_verdict(variant, name, aspect, judged, numbers)
     return _estimated_verdict(profile, name, aspect, change, numbers)
@@ -103,20 +107,6 @@ def _estimated_verdict(
         kind = "different"
         text = f"{name} ranks differently, without becoming more alike in {aspect} (estimate)."
     return Verdict(variant.name, kind, text, numbers)
-
-
-def _obedience(profile: Profile, judgments: Grades, key: str) -> float | None:
-    """p-MRR of the variant against its system without a wording, on documents judged for two."""
-    grades = judgments.get(key, {})
-    ranking = profile.ranking.ranking.doc_ids
-    values = []
-    for other_key, other in judgments.items():
-        if other_key != key:
-            shared = grades.keys() & other.keys()
-            here = [d for d in ranking if d in shared]
-            there = [d for d in profile.blind if d in shared]
-            values.append(p_mrr(here, grades, there, other))
-    return mean(values)
 
 
 def _numbers(change: RankingChange) -> str:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from engine import __version__
 from engine.callbacks import Ask
+from engine.config import ASSETS
 from engine.evaluate import (
     Ranker,
     SystemRun,
@@ -21,10 +22,8 @@ from engine.evaluate import (
 )
 from engine.lab.measuring import MAIN_MEASURE
 from engine.lab.shelf import Shelf
-from engine.lab.unlabelled import version_of
 from engine.reports import evaluation_from_report, evaluation_report
 from engine.retrieve import SYSTEMS
-from engine.retrieve.aspect import WEIGHTS
 from engine.searching import Searcher
 from engine.types import Evaluation, EvaluationRequest, Ranking
 from storage.experiments import Experiments
@@ -32,6 +31,8 @@ from storage.records import EvaluationRow, RunRow
 
 Watch = Callable[[str, int, int], None]
 """Told (step in words, queries ranked, queries to rank)."""
+FITTED = ("aspect/weights.json", "roles/classifier.json", "wordings/reader.json")
+"""Assets that rankings are made by: how signals are weighed, pasted text sorted, wordings read."""
 
 
 class StoppedError(Exception):
@@ -56,7 +57,7 @@ class Bench:
         self._searcher, self._request = searcher, request
         self._corpus = searcher.corpus.name
         # Equal versions rank alike: the same documents and vectors, and the same SeedLens.
-        self._version = f"{version_of(searcher.corpus)} {_code_version()}"
+        self._version = f"{searcher.corpus.identity} {_code_version()}"
         self._topics = shelf.digest(request.collection, request.sample)
         self._systems = _json(list(request.systems))
         self._settings = _json(
@@ -178,8 +179,10 @@ class Bench:
 
 def _code_version() -> str:
     """Changes with what rankings are made by: this release, and the fitted weights."""
-    weights = hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
-    return f"{__version__} {weights[:12]}"
+    weights = hashlib.sha256()
+    for name in FITTED:
+        weights.update((ASSETS / name).read_bytes())
+    return f"{__version__} {weights.hexdigest()[:12]}"
 
 
 def _json(value: object, *, in_order: bool = False) -> str:

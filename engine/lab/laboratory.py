@@ -77,7 +77,7 @@ class Laboratory:
         return self._shelf.info(key)
 
     def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
-        """Keep uploaded TREC judgments; see :meth:`engine.shelf.Shelf.add_qrels`."""
+        """Keep uploaded TREC judgments; see :meth:`engine.lab.shelf.Shelf.add_qrels`."""
         return self._shelf.add_qrels(corpus, name, content)
 
     def remove_qrels(self, key: str) -> None:
@@ -91,7 +91,7 @@ class Laboratory:
     def without_labels(self, corpus: str, tell: Tell = tell_nobody) -> str:
         """The corpus derived from another one whose sentence roles are all estimated.
 
-        See :meth:`engine.unlabelled.Unlabelled.derive`.
+        See :meth:`engine.lab.unlabelled.Unlabelled.derive`.
         """
         return self._unlabelled.derive(corpus, tell)
 
@@ -102,7 +102,7 @@ class Laboratory:
         return self._shelf.runs(key)
 
     def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
-        """Keep an uploaded run; see :meth:`engine.shelf.Shelf.add_run`."""
+        """Keep an uploaded run; see :meth:`engine.lab.shelf.Shelf.add_run`."""
         return self._shelf.add_run(key, name, content)
 
     def remove_run(self, run_id: int) -> None:

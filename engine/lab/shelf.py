@@ -6,18 +6,23 @@ import functools
 import hashlib
 import json
 import logging
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.collections import Collection, NoCollectionError, Topic, read_collection
+from engine.collections import (
+    Collection,
+    HeldCollection,
+    NoCollectionError,
+    Topic,
+    cached_collection,
+    held,
+)
 from engine.contents import is_synthetic
 from engine.corpus import OpenCorpus
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate import SystemRun, fitted_run, sampled
 from engine.lab.human import HUMAN
 from engine.lab.trec import decoded, read_qrels, read_run
-from engine.lab.unlabelled import version_of
 from engine.library import Library
 from engine.metrics import Qrels
 from engine.retrieve import SYSTEMS
@@ -31,15 +36,6 @@ UPLOADED = "qrels-"
 """What the key of uploaded judgments begins with; corpora of such a name keep theirs."""
 LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
-Signature = tuple[tuple[str, int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """A collection as it was read, and what tells it from others: a digest of all it holds."""
-
-    collection: Collection
-    digest: str
 
 
 class Shelf:
@@ -100,14 +96,14 @@ class Shelf:
             found[topic.query_id] = title or topic.seed or (topic.text or "")[:80]
         return found
 
-    def _held(self, key: str) -> _Held:
+    def _held(self, key: str) -> HeldCollection:
         row = self._qrels(key)
         if row is not None:
-            return self._uploaded(row, version_of(self._library.open(row.corpus)))
+            return self._uploaded(row, self._library.open(row.corpus).identity)
         path = Path(self._library.corpus(key).source)
-        return _read(path, _signature(path))
+        return cached_collection(path)
 
-    def _read_uploaded(self, row: QrelsRow, version: str) -> _Held:
+    def _read_uploaded(self, row: QrelsRow, version: str) -> HeldCollection:
         del version  # only there so that a changed corpus is looked at again
         judgments = read_qrels(row.qrels, row.name)
         topics, warnings = _topics_of(judgments.qrels, self._library.open(row.corpus), row.name)
@@ -120,7 +116,7 @@ class Shelf:
             source_format="qrels",
             warnings=(*judgments.warnings, *warnings),
         )
-        return _Held(collection, _digest(collection))
+        return held(collection)
 
     def _of_corpus(self, corpus: CorpusInfo) -> CollectionInfo | None:
         path = Path(corpus.source)
@@ -128,7 +124,7 @@ class Shelf:
             return None
         problem, held = "", None
         try:
-            held = _read(path, _signature(path))
+            held = cached_collection(path)
         except (NoCollectionError, UnknownNameError):
             return None  # documents without judgments: most corpora
         except SeedLensError as error:
@@ -256,19 +252,6 @@ class Shelf:
         return name
 
 
-def _signature(path: Path) -> Signature:
-    """Names, times and sizes of a collection's files: when they change, it is read again."""
-    files = [path] if path.is_file() else [*path.glob("*"), *path.glob("qrels/*")]
-    stats = ((str(f), f.stat()) for f in sorted(files) if f.is_file())
-    return tuple((name, s.st_mtime_ns, s.st_size) for name, s in stats)
-
-
-@functools.lru_cache(maxsize=16)
-def _read(path: Path, _signature: Signature) -> _Held:
-    collection = read_collection(path)
-    return _Held(collection, _digest(collection))
-
-
 def _topics_of(
     qrels: Qrels, corpus: OpenCorpus, file: str
 ) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
@@ -295,21 +278,11 @@ def _topics_of(
     )
 
 
-def _digest(collection: Collection) -> str:
-    what = [
-        [asdict(t) for t in collection.topics],
-        collection.qrels,
-        collection.annotators,
-        collection.complete,
-    ]
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def _described(
     key: str,
     corpus: CorpusInfo,
     source: str,
-    held: _Held | None,
+    held: HeldCollection | None,
     problem: str,
     *,
     uploaded: bool = False,

@@ -45,14 +45,6 @@ def unlabelled_name(name: str) -> str:
     return f"{name[: NAME_LENGTH - len(SUFFIX) - 9]}-{digest}{SUFFIX}"
 
 
-def version_of(corpus: OpenCorpus) -> str:
-    """Which documents, vectors and roles exactly: changes with everything that is written.
-
-    >>> # ``demo@7``, or ``demo.2@3`` after a change of the lens
-    """
-    return f"{corpus.table.path.name}@{corpus.version}"
-
-
 class _WithoutLabels(Relens):
     """Copies a corpus; every sentence's roles are estimated, those that were labelled too."""
 
@@ -160,4 +152,4 @@ class Unlabelled:
 
 def _source(corpus: OpenCorpus) -> str:
     """What the derived corpus remembers of where it comes from."""
-    return f"derived from corpus '{corpus.name}' ({version_of(corpus)}), labels left aside"
+    return f"derived from corpus '{corpus.name}' ({corpus.identity}), labels left aside"

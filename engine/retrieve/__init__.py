@@ -24,6 +24,8 @@ SYSTEMS: dict[str, System] = {
         InstructedSystem(),
     )
 }
+READ_STEER = frozenset((AspectSystem.name, TransportSystem.name))
+"""Names of the systems whose ranking steer changes."""
 
 
 def find_system(name: str) -> System:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from engine.retrieve.late_interaction import aspect_similarities, max_similariti
 WEIGHTS = ASSETS / "aspect" / "weights.json"
 CANDIDATES = 60
 """Documents that each vector (the document's, the aspect's) brings up to be scored by all
-signals; the rest follow in the order of their vectors."""
+signals; the rest follow in the order of their vectors. With 100, nDCG@20 on 120 queries of the
+demo is 0.517 instead of 0.513, and a page takes 129 ms instead of 95."""
 GAP = 1e-6
 """Score that sets the rest apart: an equal one would be a tie, and ties go by doc_id."""
 
@@ -87,8 +88,10 @@ class AspectSystem:
     reads_aspect = True
 
     def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+        steer = 0.0 if request.focus is None else request.steer * request.focus.strength
+        if steer == 0.0:  # then the aspect brings up nothing either
+            request = replace(request, focus=None)
         focus = request.focus
-        steer = 0.0 if focus is None else request.steer * focus.strength
         parts = _vector_parts(corpus, request)
         ranking = corpus.by_vectors(_weighed(parts, steer), request)
         if not ranking:
@@ -97,7 +100,7 @@ class AspectSystem:
         signals = find_signals(corpus, request, doc_ids)
         weights = fitted_weights()
         scores = (1.0 - steer) * combined(signals.whole, weights["whole"])
-        if focus is not None and steer > 0:
+        if focus is not None:
             scores = scores + steer * combined(signals.aspect, _emphasised(weights, focus))
         # The rest keep their order, below what was scored by all signals. Scores compare
         # within a ranking only, so it is the few best that are moved.

@@ -154,12 +154,13 @@ class FrontierPoint:
     Attributes:
         relevance: nDCG@20 where judged, else the mean standardised likeness of the top 20
             to the whole seed.
-        obedience: p-MRR where judged, else the share of the top 20 that steer 0 has not.
+        obedience: p-MRR where judged (None when no judged document tells), else the share of
+            the top 20 that steer 0 has not.
     """
 
     steer: float
     relevance: float
-    obedience: float
+    obedience: float | None
 
 
 @dataclass(frozen=True, slots=True)

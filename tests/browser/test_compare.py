@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+import time
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -89,6 +90,10 @@ def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> Non
     box.fill("Papers that report a similar finding or conclusion.")
     box.press("Control+Enter")
     expect(page.locator(".variant").nth(1).locator(".reading")).to_contain_text("Read as Result")
+    # The left column is drawn first: the chart on the right follows.
+    deadline = time.monotonic() + 30
+    while ranked(page, "mine") == before["mine"] and time.monotonic() < deadline:
+        page.wait_for_timeout(100)
     assert ranked(page, "mine") != before["mine"]
     assert ranked(page, "base") == before["base"]
     assert ranked(page, "none") == before["none"]

@@ -21,6 +21,11 @@ def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
     expect(cells.filter(has_text=re.compile("^bm25$"))).to_be_attached()
     visit.shoot("evaluate")
 
+    for chart in ("queries", "aspects"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Download {chart} as SVG").click()
+        assert download.value.suggested_filename == f"{chart}.svg"
+
     page.get_by_role("button", name="Take home").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Run of dense (TREC)").click()

@@ -13,8 +13,10 @@ import pytest
 from engine.compare.comparer import Comparer
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.lenses import RESEARCH
+from engine.importing import ImportRequest
+from engine.lenses import RESEARCH, SHIPPED
 from engine.types import Comparison, Query, Variant, VariantPair, VariantRanking
+from tests.small_collection import write_collection
 
 SEED, ASPECT = "demo-0275", "method"
 BASE = Variant("base", RESEARCH.aspects[1].instruction)
@@ -211,6 +213,36 @@ def test_ones_own_grades_are_judgments(small_copy: Explorer) -> None:
     assert (two.judged, two.unjudged_reason) == (True, "")
     assert pairs(two)["base", "generic"].p_mrr > 0
     assert two.verdicts[0].kind == "follows"
+
+
+def test_a_comparison_is_stale_once_the_lens_or_the_judgments_change(
+    fresh: Explorer, tmp_path: Path
+) -> None:
+    source = write_collection(tmp_path / "judged")
+    fresh.library.import_documents(ImportRequest(source, "judged"))
+    comparing, version = fresh.comparing, fresh.library.open("judged").version
+    topic = comparing.collection("judged").topics[0]
+    stamps = [comparing.stamp("judged")]
+    assert comparing.stamp("judged") == stamps[0]
+
+    document = fresh.library.open("judged").doc_ids[-1]
+    with (source / "qrels.txt").open("a", encoding="utf-8") as qrels:  # the folder stays as old
+        qrels.write(f"{topic.query_id} 0 {document} 3\n")
+    stamps.append(comparing.stamp("judged"))
+    assert comparing.collection("judged").qrels[topic.query_id][document] == 3
+
+    (source / "qrels.txt").rename(source / "moved")
+    stamps.append(comparing.stamp("judged"))
+    with pytest.raises(BadInputError, match="did not come from a test collection"):
+        comparing.collection("judged")
+    (source / "moved").rename(source / "qrels.txt")
+    assert comparing.stamp("judged") == stamps[1]
+    assert comparing.collection("judged").topics, "what failed before is tried again"
+
+    fresh.library.set_lens("judged", SHIPPED[1])
+    stamps.append(comparing.stamp("judged"))
+    assert fresh.library.open("judged").version == version, "the numbers do not tell them apart"
+    assert len(set(stamps)) == len(stamps)
 
 
 def test_a_pasted_text_without_words_is_compared_all_the_same(small: Explorer) -> None:

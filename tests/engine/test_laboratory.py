@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import engine.lab.bench
+from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
-from engine.lab.bench import StoppedError
+from engine.lab.bench import FITTED, StoppedError
 from engine.types import EvaluationJob, EvaluationRequest
 from tests.small_collection import QUERIES, write_collection
 from tests.support import make_explorer
@@ -98,6 +100,55 @@ def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
 def test_the_annotators_row_is_refused_where_nobody_kept_their_grades(lab: Explorer) -> None:
     with pytest.raises(BadInputError, match="no grades of single annotators"):
         lab.laboratory.start(EvaluationRequest("lab", ("dense",), human=True))
+
+
+def test_a_corpus_under_the_name_of_a_deleted_one_is_ranked_anew(
+    lab_home: Path, home: Path
+) -> None:
+    shutil.copytree(lab_home, home)
+    lab = make_explorer(home)
+    request = EvaluationRequest("lab", ("bm25",))
+    lab.laboratory.evaluate(request)
+    before, source = lab.library.open("lab"), Path(lab.library.corpus("lab").source)
+    lab.library.delete("lab")
+    lab.library.restore("lab")
+    assert lab.library.open("lab").identity == before.identity
+    assert lab.laboratory.missing(request) == (), "brought back, it is the same"
+
+    lab.library.delete("lab")
+    lab.library.import_documents(ImportRequest(source, "lab"))
+    assert lab.library.open("lab").version == before.version, "the numbers do not tell them apart"
+    assert lab.library.open("lab").identity != before.identity
+    assert lab.laboratory.evaluation(request) is None
+    assert lab.laboratory.missing(request) == ("bm25",)
+
+
+def test_a_corpus_that_another_process_put_in_place_is_opened_anew(
+    lab_home: Path, home: Path
+) -> None:
+    shutil.copytree(lab_home, home)
+    here, there = make_explorer(home), make_explorer(home)
+    held, source = here.library.open("lab"), Path(here.library.corpus("lab").source)
+    there.library.delete("lab")
+    there.library.import_documents(ImportRequest(source, "lab"))
+    opened = here.library.open("lab")
+    assert opened.identity == there.library.open("lab").identity != held.identity
+    assert here.document("lab", opened.doc_ids[0]).doc_id == opened.doc_ids[0]
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_other_weights_rank_anew(
+    name: str, lab: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = EvaluationRequest("lab", ("bm25",))
+    lab.laboratory.evaluate(request)
+    for fitted in FITTED:
+        (tmp_path / fitted).parent.mkdir()
+        shutil.copy(ASSETS / fitted, tmp_path / fitted)
+    monkeypatch.setattr(engine.lab.bench, "ASSETS", tmp_path)
+    assert lab.laboratory.missing(request) == ()
+    (tmp_path / name).write_text("{}", encoding="utf-8")
+    assert lab.laboratory.missing(request) == ("bm25",)
 
 
 # Runs and judgments that people bring

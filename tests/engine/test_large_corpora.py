@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -237,6 +238,25 @@ def test_a_judged_pool_is_ranked_whole_and_alone(
             query = Query("large", seed="d0000", aspect="method", system=system)
             found = searcher.rank(query, searcher.seed(query), pool)
             assert {s.doc_id for s in found} == {"d0003", "d2000"}, system
+
+
+def test_words_score_alike_in_every_pool_and_from_every_thread(table: DocumentTable) -> None:
+    """``word`` is in every document: a thousand are read, all others score what comes last."""
+    corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
+    request = resolved(corpus, Query("large", seed="d1234"))
+    expected = dict(table.full_text("word", COUNT))
+    for wanted in (["d0003", "d2000"], ["d2999"], ["d0003", "d2999"]):
+        pooled = replace(request, scope=corpus.scope(pool=wanted))
+        found = corpus.word_scores("word", wanted, pooled)
+        assert found.tolist() == pytest.approx([expected[i] for i in wanted])
+    ids = corpus.doc_ids[::7]
+
+    def score(_: int) -> list[float]:
+        return corpus.word_scores("word", ids, request).tolist()
+
+    with ThreadPoolExecutor(8) as threads:
+        for found_there in threads.map(score, range(16)):
+            assert found_there == pytest.approx([expected[i] for i in ids])
 
 
 def test_rows_come_in_the_order_asked_for(table: DocumentTable) -> None:

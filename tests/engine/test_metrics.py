@@ -398,6 +398,12 @@ def test_with_less_than_two_of_either_nothing_is_tested(scores: dict[str, list[f
     assert significance(scores, "RR") == []
 
 
-def test_a_constant_difference_has_a_number_that_json_can_hold() -> None:
-    (row,) = significance({"a": [0.5, 0.5, 0.5], "b": [0.25, 0.25, 0.25]}, "RR")
-    assert all(math.isfinite(float(v)) for k, v in row.items() if k.endswith(("_p", "_holm")))  # type: ignore[arg-type]
+def test_a_constant_difference_leaves_the_t_test_undefined_rather_than_certain() -> None:
+    scores = {"a": [0.5] * 3, "b": [0.25] * 3, "c": [0.6, 0.1, 0.2]}
+    rows = {tuple(row["systems"]): row for row in significance(scores, "RR")}  # type: ignore[arg-type]
+    constant = rows["a", "b"]
+    assert (constant["t_test_p"], constant["t_test_p_holm"]) == (None, None)
+    assert constant["randomisation_p"] == pytest.approx(2 / 8), "+++ and --- of 8"
+    others = [rows["a", "c"], rows["b", "c"]]
+    corrected = holm([float(row["t_test_p"]) for row in others])  # type: ignore[arg-type]
+    assert [row["t_test_p_holm"] for row in others] == corrected, "it counts as no test"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from engine.rerank import MODES, Options, Progress, Reranked, StopAsking, estimate, rerank
+from tests.support import finish
 
 COMPARING = [name for name, mode in MODES.items() if mode.asks == "compare"]
 SEQUENTIAL = ["heapsort", "sliding"]
@@ -67,7 +67,7 @@ def candidates(n: int) -> list[str]:
 
 def run(judge: Any, mode: str, docs: Sequence[str] | int = 60, **more: Any) -> Reranked:
     docs = candidates(docs) if isinstance(docs, int) else docs
-    return asyncio.run(rerank(docs, judge, mode, **more))
+    return finish(rerank(docs, judge, mode, **more))
 
 
 def best(docs: Sequence[str], utility: Callable[[str], float]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Sequence
 
@@ -21,6 +20,7 @@ from tests.engine.test_rerank import (
     informed,
     run,
 )
+from tests.support import finish
 
 FITTED = ["pairwise", "pairwise-lite", "pairwise-thorough"]
 
@@ -145,8 +145,8 @@ def test_simulated_judges_err_as_they_say() -> None:
     judge = SimulatedJudge(MIDDLE, "q", grades)
     again = SimulatedJudge(MIDDLE, "q", grades)
     pairs = [(a, b) for a in docs for b in docs if a != b]
-    answers = asyncio.run(judge.compare(pairs))
-    assert answers == asyncio.run(again.compare(pairs))
+    answers = finish(judge.compare(pairs))
+    assert answers == finish(again.compare(pairs))
     given = [(p, a) for p, a in zip(pairs, answers, strict=True) if a is not None]
     assert 0.99 < len(given) / len(pairs) < 1
     assert 0.55 < sum(a for _, a in given) / len(given) < 0.65

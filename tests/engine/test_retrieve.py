@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import engine.retrieve.aspect
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.numeric import unit
@@ -230,7 +231,10 @@ def test_hybrid_fuses_bm25_and_dense(small: Explorer) -> None:
     assert dict(found) == pytest.approx(expected)
 
 
-def test_at_steer_0_the_aspect_makes_no_difference(small: Explorer) -> None:
+def test_at_steer_0_the_aspect_makes_no_difference(
+    small: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 4)  # most documents are none
     whole = ranked(small, seed="bees-network", steer=1.0)
     for aspect in ("background", "method", "result"):
         assert ranked(small, seed="bees-network", aspect=aspect, steer=0.0) == whole

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import engine.retrieve.aspect
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses import RESEARCH, lens_from_json, lens_to_json
@@ -110,7 +111,10 @@ def test_the_explanation_names_the_aspect_the_cosine_and_the_move(explorer: Expl
 # What the aspect changed
 
 
-def test_rank_change_is_the_difference_to_the_search_at_steer_0(small: Explorer) -> None:
+def test_rank_change_is_the_difference_to_the_search_at_steer_0(
+    small: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 12)
     before = {r.doc_id: r.rank for r in small.search(replace(BEES, steer=0.0)).results}
     found = small.search(BEES)
     assert len(before) == len(found.results) == 39
@@ -123,7 +127,8 @@ def test_rank_change_is_the_difference_to_the_search_at_steer_0(small: Explorer)
     assert found.obedience
 
 
-def test_at_steer_0_nothing_moves(small: Explorer) -> None:
+def test_at_steer_0_nothing_moves(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 4)
     found = small.search(replace(BEES, steer=0.0))
     assert {r.rank_change for r in found.results} == {0}
     assert found.obedience == 0.0

@@ -145,6 +145,13 @@ def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     assert "p-MRR" not in estimated["layout"]["xaxis"]["title"]["text"]
 
 
+def test_a_steer_whose_obedience_is_undefined_is_left_out_of_the_frontier() -> None:
+    points = (FrontierPoint(0.0, 0.9, None), FrontierPoint(0.5, 0.8, 0.1))
+    figure = drawn(_charts.frontier(Frontier(points, True, 1), 0.0, dark=False))
+    assert figure["data"][0]["text"] == ["50%"]
+    assert len(_charts.frontier(Frontier(points[:1], True, 1), 0.0, dark=False).data) == 1
+
+
 def test_equal_comparisons_make_equal_figures() -> None:
     """Else the browser would draw them again after every click."""
     names = ["a", "b"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,15 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.collections import read_collection
+from engine.compare.comparisons import FINISHED_KEPT
 from engine.config import ROOT
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types import SensitivityRow, Variant
+from engine.types import Sensitivity, SensitivityRow, Variant
 from pages import _compare
-from pages._compare_collection import TABLE_3, with_mean
 from pages._compare_components import edited
 from pages._compare_exports import ranks_csv
+from pages._compare_tables import matrix_csv, table_csv, with_mean
 from pages._compare_view import (
     LONGEST_LINK,
     MOST_VARIANTS,
@@ -30,6 +33,8 @@ from pages._compare_view import (
     variants_from_json,
     variants_to_json,
 )
+from pages._paper import WORDINGS
+from pages._shared import escape_label
 
 BROKEN = "Something went wrong in SeedLens itself"
 EVIL = '<b>x</b> **y** <img src="z">'
@@ -189,6 +194,23 @@ def test_names_are_shown_as_they_were_typed(
     assert not page.markdown
 
 
+def test_an_aspect_of_ones_own_lens_is_shown_as_it_was_named(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aspect = {
+        "name": "**x** <b>",
+        "definition": "Sentences that say what hurts.",
+        "examples": ["My knee is swollen.", "At night I cough."],
+    }
+    other = {**aspect, "name": "Other", "examples": ["Take two a day.", "Rest for a week."]}
+    lens = small_copy.library.own_lens({"name": "Own", "aspects": [aspect, other]})
+    small_copy.library.set_lens("small", lens)
+    page = open_page(small_copy, monkeypatch, corpus="small")
+    (label, _) = page.get_by_key("compare_aspect").options
+    assert escape_label("**x** <b>") in label
+    assert "<b>" not in words(page)
+
+
 def test_the_papers_five_and_the_paraphrases_are_one_click_away(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,7 +275,7 @@ def test_a_corpus_without_a_collection_says_so_beside_the_papers_figures(
     page = open_page(small, monkeypatch, corpus="small", show="collection")
     assert "did not come from a test collection" in words(page)
     assert "GritLM-7B" in words(page)
-    assert f"{TABLE_3[-1][2]:+.2f}" in words(page)
+    assert f"{WORDINGS['subset'][1][0]:+.2f}" in words(page)
 
 
 def test_the_paraphrases_have_a_mean_as_in_the_paper() -> None:
@@ -274,12 +296,84 @@ def test_the_paraphrases_have_a_mean_as_in_the_paper() -> None:
     assert with_mean(rows[:2]) == rows[:2], "one paraphrase is its own mean"
 
 
-def test_a_table_that_is_no_longer_there_can_be_computed_again(
+def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = open_page(explorer, monkeypatch, show="collection", job="0123")
-    assert "no longer here" in words(page)
-    assert not page.button(key="compare_start").disabled
+    page = open_page(explorer, monkeypatch, show="collection", systems="bm25,dense",
+                     wordings="generic")  # fmt: skip
+    assert "Not computed since" in words(page)
+    assert page.get_by_key("compare_systems").value == ["bm25", "dense"]
+    assert page.get_by_key("compare_wordings").value == ["generic"]
+    page.button(key="compare_start").click().run()
+    job = explorer.comparing.find_sensitivity("demo", ("bm25", "dense"), ("generic",))
+    assert job is not None
+    explorer.comparing.stop_sensitivity(job.id)
+    assert param(page, "systems") == "bm25,dense"
+    assert param(page, "wordings") == "generic"
+
+
+@pytest.mark.parametrize("name", ["systems", "wordings"])
+def test_a_table_of_what_there_is_not_is_explained(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    page = open_page(explorer, monkeypatch, show="collection", **{name: "magic"})
+    assert "is none of" in words(page)
+    assert BROKEN not in words(page)
+
+
+def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch, two_pairs: None
+) -> None:
+    comparing = explorer.comparing
+    first = comparing.start_sensitivity("demo", ("dense", "aspect"), ("base", "generic"))
+    assert comparing.start_sensitivity("demo", ("dense", "aspect"), ("base", "generic")) == first
+    found = table_of(explorer, ("dense", "aspect"))
+    page = open_page(explorer, monkeypatch, show="collection", systems="dense,aspect",
+                     wordings="base,generic")  # fmt: skip
+    assert "read as asked" in words(page)
+    assert {"Table (CSV)", "Everything (JSON)"} <= {b.label for b in page.get("download_button")}
+
+    rows = list(csv.DictReader(io.StringIO(table_csv(found))))
+    assert [(r["system"], r["variant"]) for r in rows] == [
+        ("dense", "base"), ("dense", "generic"), ("aspect", "base"), ("aspect", "generic")
+    ]  # fmt: skip
+    assert float(rows[2]["nDCG@20"]) == found.systems[1].rows[0].metrics["nDCG@20"]
+    cells = list(csv.DictReader(io.StringIO(matrix_csv(found))))
+    assert {c["first"] for c in cells} == {"base", "generic"}
+    told = json.loads(comparing.sensitivity_json(found))
+    assert set(told["systems"]) == {"dense", "aspect"}
+
+
+def test_of_finished_tables_only_the_last_few_stay_in_memory(
+    explorer: Explorer, two_pairs: None
+) -> None:
+    ids = []
+    for _ in range(FINISHED_KEPT + 1):
+        ids.append(explorer.comparing.start_sensitivity("demo", ("dense",), ("base", "generic")))
+        table_of(explorer, ("dense",))
+    assert len(set(ids)) == len(ids), "what is finished is computed anew when asked for"
+    assert explorer.comparing.sensitivity_state(ids[0]) is None
+    assert all(explorer.comparing.sensitivity_state(i) is not None for i in ids[1:])
+
+
+@pytest.fixture
+def two_pairs(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo's collection cut to two queries, so that its table takes a moment."""
+    whole = explorer.comparing.collection("demo")
+    few = replace(whole, topics=[t for t in whole.topics if t.aspect and t.seed][:2])
+    monkeypatch.setattr(explorer.comparing, "collection", lambda _: few)
+
+
+def table_of(explorer: Explorer, systems: tuple[str, ...]) -> Sensitivity:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        job = explorer.comparing.find_sensitivity("demo", systems, ("base", "generic"))
+        assert job is not None
+        assert not job.error
+        if job.result is not None:
+            return job.result
+        time.sleep(0.02)
+    raise AssertionError("it never ended")
 
 
 # -- links -----------------------------------------------------------------------------------

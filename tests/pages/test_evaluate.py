@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
 from engine.types import EvaluationRequest
+from pages._charts_evaluate import strip_plot, trade_off
+from pages._shared import escape_label
 from tests.small_collection import write_collection
 from tests.support import make_explorer
 
@@ -177,3 +180,37 @@ def test_a_home_without_judgments_says_what_to_import(
 ) -> None:
     monkeypatch.setattr("pages._shared.engine", lambda: small)
     assert "No corpus here came with judgments" in shown(visit())
+
+
+EVIL = "![](http://host/x.png)"
+
+
+def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> None:
+    request = EvaluationRequest("lab", ("dense",))
+    lab.laboratory.evaluate(request)
+    lines = lab.laboratory.run_file(request, "dense").replace(" dense\n", f" {EVIL}\n")
+    run_id = lab.laboratory.add_run("lab", "mine.run", lines.encode()).id
+    seed, other = lab.library.open("lab").doc_ids[:2]
+    judged = lab.laboratory.add_qrels("lab", "**x** <b>", f"{seed}_method 0 {other} 2\n".encode())
+    try:
+        page = finished(visit(systems="dense"), lab)
+        labels = [button.label for button in page.get("download_button")]
+        assert escape_label(f"Run of {EVIL} (TREC)") in labels
+        assert not any(EVIL in label for label in labels)
+        uploader = visit(collection=judged.key).get("file_uploader")[0]
+        assert "**x**" not in uploader.label
+        assert "<b>" not in uploader.label
+    finally:
+        lab.laboratory.remove_run(run_id)
+        lab.laboratory.remove_qrels(judged.key)
+
+
+def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None:
+    found = lab.laboratory.evaluate(EvaluationRequest("lab", ("dense",)))
+    named = replace(found, systems={"%{x} <b>": found.systems["dense"]})
+    for figure in (
+        strip_plot(named, "nDCG@20", {}, (), dark=False),
+        trade_off(named, dark=False),
+    ):
+        templates = [trace.hovertemplate or "" for trace in figure.data]
+        assert not any("<b>" in template or "{x} " in template for template in templates)

@@ -31,6 +31,11 @@ def words(app: AppTest) -> str:
     return " ".join(element.proto.body for element in app.get("html"))
 
 
+def param(app: AppTest, name: str) -> str:
+    found = app.query_params.get(name, "")
+    return found[0] if isinstance(found, list) else found
+
+
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
@@ -88,3 +93,27 @@ def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(
     assert notebook.judge(asked, "demo-0002", 1).query_id == "demo-0275_method"
     worded = Query("demo", seed="demo-0275", aspect="METHOD", instruction=built_in)
     assert notebook.grades(worded) == {"demo-0002": 1}
+
+
+def test_changes_that_come_before_the_page_has_caught_up_all_count(page: AppTest) -> None:
+    page.run()
+    preset = page.selectbox(key="explore_preset")
+    wanted = next(option for option in preset.options if option != preset.value)
+    page.text_input(key="explore_where").set_value("venue=ACL")
+    page.slider(key="explore_steer").set_value(80)
+    preset.set_value(wanted)
+    page.run()
+    assert not page.exception
+    asked = {name: param(page, name) for name in ("where", "steer", "aspect")}
+    assert asked["where"] == "venue=ACL"
+    assert asked["steer"] == "0.8"
+    assert asked["aspect"] != "method"
+
+
+def test_steer_can_be_moved_on_every_system_that_reads_it(page: AppTest) -> None:
+    enabled = {}
+    for system in ("aspect", "transport", "dense"):
+        page.query_params["system"] = system
+        page.run()
+        enabled[system] = not page.slider(key="explore_steer").disabled
+    assert enabled == {"aspect": True, "transport": True, "dense": False}

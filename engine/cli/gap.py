@@ -1,0 +1,115 @@
+"""``seedlens gap``: how much better a verifier knows than retrievers find."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from tqdm import tqdm
+
+from engine.cli.common import json_option, open_explorer, system_names
+from engine.cli.model import asking, budget_option, exit_code, say_what_it_took
+from engine.cli.terminal import print_json, progress
+from engine.errors import BadInputError
+from engine.types import Gap
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--corpus",
+    help="The corpus that holds its documents. Default: the collection's own documents, "
+    "indexed once under its name.",
+)
+@click.option(
+    "--verifier", default="pairwise", show_default=True, help="How the model ranks a pool."
+)
+@click.option(
+    "--pool-sizes",
+    default="20,50,100,200",
+    show_default=True,
+    help="Candidates per query, separated by commas.",
+)
+@click.option(
+    "--systems",
+    default="bm25,dense,aspect",
+    show_default=True,
+    help="Retrievers, separated by commas; candidates are drawn from all of them in turn.",
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Ask only the queries of N seeds, the same ones every time. Default: all.",
+)
+@budget_option
+@json_option
+def gap(
+    path: Path,
+    corpus: str | None,
+    verifier: str,
+    pool_sizes: str,
+    systems: str,
+    sample: int | None,
+    budget_calls: int | None,
+    as_json: bool,
+) -> None:
+    """Estimate the retrieval-verification gap on the test collection at PATH.
+
+    A language model ranks candidates that the retrievers brought up (lower bound), and the same
+    with the missing relevant documents put in (upper bound). What lies between these and the
+    best retriever is what retrieval still misses although it can be recognised.
+    """
+    from engine.collections import read_collection
+    from engine.reports import gap_report
+    from engine.verify.gap import check_gap, gap_now, prepare
+
+    collection = read_collection(path)
+    names, sizes = system_names(systems), _sizes(pool_sizes)
+    check_gap(verifier, names, sizes)
+    explorer = open_explorer()
+    connection = explorer.verifier.connection(most_calls=budget_calls)
+    with progress() as tell:
+        name = corpus or explorer.library.import_collection(collection, tell)
+    searcher = explorer.searcher(name)
+    with tqdm(unit=" queries", file=sys.stderr, disable=None) as bar:
+        ground = prepare(searcher, collection, verifier, names, sizes, sample, bar.update)
+    with asking() as told:
+        found = gap_now(ground, explorer.verifier.model(connection, told))
+    say_what_it_took(verifier, found.report)
+    if as_json:
+        print_json(gap_report(found))
+    else:
+        print_gap(found)
+    sys.exit(exit_code(found.report))
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError as error:
+        raise BadInputError(
+            f"The pool sizes '{text}' are no numbers.", "Write --pool-sizes 20,50,100,200."
+        ) from error
+
+
+def print_gap(found: Gap) -> None:
+    """A row per size; the retrievers below."""
+    click.echo(
+        f"{found.collection}: {found.queries} queries on corpus '{found.corpus}', {found.measure}, "
+        f"verified by {found.verifier} ({found.report.model})\n"
+    )
+    heads = ("pool", "found", "lower", "upper", "gap, lower", "gap, upper")
+    click.echo("".join(f"{head:>12}" for head in heads))
+    for point in found.points:
+        lower, upper = found.gap(point)
+        share = "–" if point.found is None else f"{point.found:.3f}"
+        values = (f"{point.lower:.3f}", f"{point.upper:.3f}", f"{lower:+.3f}", f"{upper:+.3f}")
+        click.echo("".join(f"{value:>12}" for value in (str(point.size), share, *values)))
+    click.echo("")
+    for name, value in sorted(found.retrievers.items(), key=lambda item: -item[1]):
+        best = "  best retriever" if name == found.best else ""
+        click.echo(f"{name:>20}{value:>8.3f}{best}")
+    for note in found.notes:
+        click.echo(f"Note: {note}", err=True)

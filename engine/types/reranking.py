@@ -1,0 +1,313 @@
+"""What a language model did to a ranking, what it cost, and what it says about a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from engine.types.documents import Span
+from engine.types.evaluations import Evaluation, Interval
+from engine.types.searches import Query, SearchResults
+
+ModelJobState = Literal["running", "done", "cancelled", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointInfo:
+    """The endpoint that questions would go to. The key is not among these fields.
+
+    Attributes:
+        address, model: "" where none is set.
+        set_up: an address and a model are set, usable or not.
+        tried: it has answered before, and what it can do is known.
+        logprobs: it tells probabilities; None while nothing is known. Likewise ``reasons`` (it
+            thinks before it answers, which costs) and ``context`` (tokens).
+        problem: why it cannot be used; "" when nothing speaks against it.
+        how: how to connect one, a line each: hosted, vLLM, Ollama.
+    """
+
+    address: str
+    model: str
+    set_up: bool
+    tried: bool = False
+    logprobs: bool | None = None
+    reasons: bool | None = None
+    context: int | None = None
+    problem: str = ""
+    how: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """What reranking will cost at most, retries aside.
+
+    Attributes:
+        calls, rounds: questions, and how often one has to wait for the answers before it.
+        exact: the answers do not change these numbers.
+        input_tokens, output_tokens: None without an endpoint.
+        cost: in the currency of the price that was set; None without one.
+    """
+
+    mode: str
+    depth: int
+    calls: int
+    rounds: int
+    exact: bool
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """What a model was asked and how it went. All counts are of one run over its queries.
+
+    Attributes:
+        queries: how many were asked about.
+        questions: put by the algorithms; those to be answered from the ledger included.
+        rounds: how often an algorithm waited for answers, summed over the queries.
+        calls: requests sent: trying the endpoint out and repeats included.
+        failed: requests without an answer in spite of repeats.
+        unread: answers that could not be read, twice.
+        unanswered: questions without a usable answer for whatever reason; they count for nobody.
+        cached: answered by the ledger at no cost.
+        guessed: calls whose tokens are estimated, as the endpoint reported none.
+        position_bias: probability that the first of two equally good documents is preferred,
+            the mean over the queries; 0.5 is none, None where nothing was compared.
+        first_share: mean probability given to the document shown first.
+        cut: documents of which the model saw the beginning only.
+        empty: documents without text, of which nothing could be asked.
+        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
+        problem: the words for it, or for the last failure.
+    """
+
+    mode: str
+    depth: int
+    endpoint: str
+    model: str
+    queries: int = 0
+    questions: int = 0
+    rounds: int = 0
+    calls: int = 0
+    repeats: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    guessed: int = 0
+    failed: int = 0
+    unread: int = 0
+    unanswered: int = 0
+    cached: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    position_bias: float | None = None
+    first_share: float | None = None
+    cut: int = 0
+    empty: int = 0
+    stopped: str = ""
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a model put a document.
+
+    Attributes:
+        rank, first_rank: now and in the first stage; 1 is best.
+        confidence: 0.5 to 1, how surely it is on its side of the cut behind the top 20; None
+            where documents were not compared.
+        reranked: it was within the depth; the others follow in their order.
+    """
+
+    doc_id: str
+    rank: int
+    first_rank: int
+    confidence: float | None = None
+    reranked: bool = True
+
+    @property
+    def moved(self) -> int:
+        """Places gained (positive) or lost."""
+        return self.first_rank - self.rank
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """A page of results in the model's order.
+
+    Attributes:
+        results: a document's ``score`` is still the first stage's, and falls no more with rank.
+        moves: doc_id -> where it came from, for every document of the ranking.
+        partial: more questions were meant to be asked; this is the best order so far.
+    """
+
+    results: SearchResults
+    moves: Mapping[str, Move]
+    report: ModelReport
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RerankJob:
+    """A reranking in the background of this process.
+
+    Attributes:
+        rounds: done so far; ``done`` of ``total`` questions of the current one are settled.
+        order: the best ids so far, at least the first page; the first stage's at the beginning.
+        report: the figures so far.
+        error, remedy: why it failed, and what to do.
+    """
+
+    id: str
+    query: Query
+    mode: str
+    depth: int
+    state: ModelJobState
+    estimate: CostEstimate
+    order: tuple[str, ...]
+    rounds: int = 0
+    done: int = 0
+    total: int = 0
+    report: ModelReport | None = None
+    error: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedText:
+    """Words that do stand in a document: ``span`` are offsets into its text as stored.
+
+    ``span`` is None for words of the title.
+    """
+
+    text: str
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedExplanation:
+    """What a model says about the likeness of two documents. Always to be marked as generated.
+
+    Attributes:
+        similar: what the model thinks.
+        text: its words.
+        seed_quotes, document_quotes: its evidence, every quote looked up in the document.
+        unfounded: quotes that it claimed and that occur nowhere; they are left out.
+        model, endpoint: who said so.
+        cached: it had been asked before.
+    """
+
+    doc_id: str
+    similar: bool
+    text: str
+    seed_quotes: tuple[QuotedText, ...]
+    document_quotes: tuple[QuotedText, ...]
+    unfounded: int
+    model: str
+    endpoint: str
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEvaluation:
+    """An evaluation, some systems of which used a model.
+
+    Attributes:
+        reports: system -> what its model was asked.
+    """
+
+    evaluation: Evaluation
+    reports: Mapping[str, ModelReport] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GapPoint:
+    """Quality at one size of the candidate pool.
+
+    Attributes:
+        size: candidates asked for per query.
+        documents, documents_infused: what the verifier read per query on the mean: fewer where
+            the retrievers bring no more, more with what was put in.
+        found: share of the relevant documents that the pool holds, the mean over queries.
+        lower: what the verifier makes of the pool: the best possible system does no worse.
+        upper: the same with the missing relevant documents put in.
+        lower_interval, upper_interval: bootstrap intervals of 95 % over queries.
+    """
+
+    size: int
+    documents: float
+    documents_infused: float
+    found: float | None
+    lower: float
+    upper: float
+    lower_interval: Interval = None
+    upper_interval: Interval = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The retrieval-verification gap of a collection: how much better a verifier knows.
+
+    Attributes:
+        measure: what all numbers are; fractions.
+        retrievers: system -> its quality without the verifier.
+        points: by size, ascending.
+        lacking: relevant documents that the corpus does not hold: nobody can put them in.
+    """
+
+    collection: str
+    corpus: str
+    queries: int
+    verifier: str
+    measure: str
+    retrievers: Mapping[str, float]
+    points: Sequence[GapPoint]
+    report: ModelReport
+    lacking: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> str:
+        """The retriever that does best by itself."""
+        return max(self.retrievers, key=lambda name: self.retrievers[name])
+
+    def gap(self, point: GapPoint) -> tuple[float, float]:
+        """Lower and upper bound of the gap: the verifier's less the best retriever's quality."""
+        best = self.retrievers[self.best]
+        return point.lower - best, point.upper - best
+
+
+@dataclass(frozen=True, slots=True)
+class GapRequest:
+    """Which gap to measure.
+
+    Attributes:
+        collection: key of a :class:`engine.types.CollectionInfo`.
+        systems: the retrievers; their rankings together make up the pools.
+    """
+
+    collection: str
+    verifier: str = "pairwise"
+    systems: tuple[str, ...] = ("bm25", "dense", "aspect")
+    sizes: tuple[int, ...] = (20, 50, 100, 200)
+    sample: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GapJob:
+    """A gap being measured in the background; ``gap`` when it is done (or cancelled) and has one.
+
+    Attributes:
+        done, total: rankings that the verifier has to make.
+    """
+
+    id: str
+    request: GapRequest
+    state: ModelJobState
+    done: int = 0
+    total: int = 0
+    gap: Gap | None = None
+    report: ModelReport | None = None
+    error: str = ""
+    remedy: str = ""

@@ -1,0 +1,226 @@
+"""Evaluations in which a model ranks or reranks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.callbacks import Ask, never, tell_nobody
+from engine.collections import Collection, Topic
+from engine.evaluate import (
+    Ranker,
+    SystemRun,
+    check_documents,
+    dense_run,
+    human_runs,
+    judge_runs,
+    sampled,
+    topic_query,
+    usable_topics,
+)
+from engine.lab.human import check_annotators
+from engine.llm.budget import Budget
+from engine.llm.cache import AnswerStore
+from engine.llm.client import Client
+from engine.llm.connection import Connection
+from engine.llm.criterion import Criterion
+from engine.llm.run import complete
+from engine.llm.usage import RoundProgress, Usage
+from engine.retrieve import find_system
+from engine.retrieve.base import Request, Seed
+from engine.searching import Searcher
+from engine.types import ModelEvaluation, ModelReport, Ranking
+from engine.verify.reranking import (
+    Assignment,
+    Finished,
+    Plan,
+    criterion_for,
+    model_report,
+    rerank_all,
+    texts_of,
+    usage_report,
+)
+from engine.verify.systems import Found, find_model_system, names_of
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model, and how a run with it is watched.
+
+    Attributes:
+        tell: called after every settled question.
+        cancelled: asked many times a second.
+    """
+
+    connection: Connection
+    store: AnswerStore
+    tell: Callable[[RoundProgress], None] = tell_nobody
+    cancelled: Ask = never
+
+    def after(self, used: Usage | ModelReport) -> Model:
+        """The same with what a run has left of the budget."""
+        budget = self.connection.budget
+        tokens = used.input_tokens + used.output_tokens
+        left = Budget(
+            None if budget.calls is None else max(0, budget.calls - used.calls),
+            None if budget.tokens is None else max(0, budget.tokens - tokens),
+            None if budget.cost is None else max(0.0, budget.cost - (used.cost or 0.0)),
+            budget.price,
+        )
+        return replace(self, connection=replace(self.connection, budget=left))
+
+
+def evaluate_with_model(
+    searcher: Searcher,
+    collection: Collection,
+    systems: Sequence[str],
+    model: Model,
+    plan: Plan | None = None,
+    *,
+    steer: float | None = None,
+    sample: int | None = None,
+    human: bool = False,
+    on_query: Callable[[], None] = tell_nobody,
+) -> ModelEvaluation:
+    """As :func:`engine.evaluate.evaluate`, with systems that need a model and with reranking.
+
+    A reranked system stands beside its first stage as ``<system>+<mode>``. A run that ends early
+    (cancelled, budget, endpoint) still counts, as far as it came; its report says so.
+
+    Args:
+        plan: how to rerank every system; None not to.
+
+    Raises:
+        EndpointError: the endpoint refused, and there is not a single answer.
+        UnknownNameError, BadInputError: as :func:`engine.evaluate.evaluate`.
+    """
+    own = names_of(systems)[0]
+    for name in own:
+        find_system(name)
+    if human:
+        check_annotators(collection)
+    topics = usable_topics(sampled(collection.topics, sample), searcher)
+    check_documents(collection, searcher)
+    ranker = Ranker(searcher, topics, steer)
+    by_name = {name: ranker.run(name, on_query) for name in own}
+    runs, reports = _with_model(searcher, topics, systems, by_name, plan, model)
+    if human:
+        runs += human_runs(collection, topics, dense_run(ranker, runs))
+    return ModelEvaluation(judge_runs(searcher, collection, topics, runs), reports)
+
+
+def _with_model(
+    searcher: Searcher,
+    topics: Sequence[Topic],
+    systems: Sequence[str],
+    ranked: Mapping[str, SystemRun],
+    plan: Plan | None,
+    model: Model,
+) -> tuple[list[SystemRun], dict[str, ModelReport]]:
+    """All runs in their order; none that would begin after a cancel or a failing endpoint."""
+    runs: list[SystemRun] = []
+    reports: dict[str, ModelReport] = {}
+
+    def went_on(run: SystemRun, report: ModelReport) -> bool:
+        nonlocal model
+        runs.append(run)
+        reports[run.system] = report
+        model = model.after(report)
+        return report.stopped in ("", "budget")
+
+    going = True
+    for name in systems:
+        if name in ranked:
+            runs.append(ranked[name])
+        elif going:
+            going = went_on(*helped_run(searcher, topics, name, model))
+        if plan is not None and going and runs[-1].system == name:
+            going = went_on(*reranked_run(searcher, topics, runs[-1], plan, model))
+    return runs, reports
+
+
+def reranked_run(
+    searcher: Searcher, topics: Sequence[Topic], first: SystemRun, plan: Plan, model: Model
+) -> tuple[SystemRun, ModelReport]:
+    """A first stage's rankings in the model's order, called ``<system>+<mode>``."""
+    given = {r.query_id: r for r in first.rankings}
+    load = texts_of(searcher)
+    assignments = [
+        Assignment(t.query_id, topic_criterion(searcher, t), given[t.query_id].doc_ids, load)
+        for t in topics
+    ]
+
+    async def work(client: Client) -> list[Finished]:
+        return await rerank_all(client, assignments, plan, model.connection.concurrency)
+
+    outcome = complete(model.connection, model.store, work, model.tell, model.cancelled)
+    report = model_report(plan, outcome.usage, outcome.value)
+    rankings = tuple(
+        ranking_of(a.name, f.reranked.order)
+        for a, f in zip(assignments, outcome.value, strict=True)
+    )
+    seconds = first.seconds + outcome.usage.seconds
+    return SystemRun(f"{first.system}+{plan.mode}", rankings, seconds, notes=_early(report)), report
+
+
+def helped_run(
+    searcher: Searcher, topics: Sequence[Topic], name: str, model: Model
+) -> tuple[SystemRun, ModelReport]:
+    """The rankings of a system that needs a model."""
+    system = find_model_system(name)
+    slots = model.connection.concurrency
+
+    async def work(client: Client) -> list[Found]:
+        at_once = asyncio.Semaphore(slots)
+
+        async def one(topic: Topic) -> Found:
+            async with at_once:
+                criterion = topic_criterion(searcher, topic)
+                return await system(client, searcher, _request(searcher, topic), criterion)
+
+        return list(await asyncio.gather(*map(one, topics)))
+
+    outcome = complete(model.connection, model.store, work, model.tell, model.cancelled)
+    unanswered = sum(found.unanswered for found in outcome.value)
+    report = usage_report(name, 0, len(topics), unanswered, outcome.usage)
+    rankings = tuple(
+        Ranking(t.query_id, tuple(s.doc_id for s in f.ranking), tuple(s.score for s in f.ranking))
+        for t, f in zip(topics, outcome.value, strict=True)
+    )
+    return SystemRun(name, rankings, outcome.usage.seconds, notes=_early(report)), report
+
+
+def ranking_of(query_id: str, order: Sequence[str]) -> Ranking:
+    """An order as a ranking: scores that fall by one from place to place."""
+    return Ranking(query_id, tuple(order), tuple(map(float, range(len(order), 0, -1))))
+
+
+def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
+    """What a topic's documents are judged by."""
+    query = topic_query(topic, searcher, "dense", None)
+    seed = _seed(searcher, topic)
+    return criterion_for(searcher, query, seed, searcher.focus(query, seed)[0])
+
+
+def _request(searcher: Searcher, topic: Topic) -> Request:
+    """What is searched: the corpus, or the topic's judged pool."""
+    query = topic_query(topic, searcher, "dense", None)
+    request = searcher.request(query, _seed(searcher, topic), None)
+    if topic.pool is None:
+        return request
+    scope = searcher.corpus.scope(query.filters, without=query.seed, pool=topic.pool)
+    return replace(request, scope=scope)
+
+
+def _seed(searcher: Searcher, topic: Topic) -> Seed:
+    return searcher.seed(topic_query(topic, searcher, "dense", None))
+
+
+def _early(report: ModelReport) -> tuple[str, ...]:
+    """What a reader of the numbers has to know first."""
+    if not report.stopped:
+        return ()
+    words = {"cancelled": "it was cancelled", "budget": "its budget was reached"}
+    why = words.get(report.stopped, "the endpoint failed")
+    return (f"the model did not answer everything: {why}. The order is the best so far.",)

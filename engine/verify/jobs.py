@@ -1,0 +1,147 @@
+"""Rerankings and gaps under way, by id, for pages that come back to look."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from engine.errors import SeedLensError, UnknownNameError
+from engine.llm.run import Outcome, Run
+from engine.llm.usage import Usage
+from engine.rerank import Progress
+from engine.searching import FirstStage, Searcher
+from engine.types import CostEstimate, ModelJobState, ModelReport, Query, Reranking, RerankJob
+from engine.verify.reranking import Assignment, Finished, Plan, model_report
+from engine.verify.results import reranking
+
+log = logging.getLogger("seedlens.llm")
+KEPT = 64
+"""Jobs that are done and can still be looked at."""
+UNEXPECTED = "Something went wrong in SeedLens itself; its log says what."
+Value = TypeVar("Value")
+
+
+class Jobs:
+    """Jobs of this process. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._jobs: dict[str, Any] = {}
+
+    def add(self, job: Any) -> str:
+        """Keep a job; the oldest that are done are forgotten. Returns its id."""
+        job_id = secrets.token_hex(8)
+        with self._lock:
+            done = [key for key, other in self._jobs.items() if other.run.done]
+            for key in done[: max(0, len(self._jobs) + 1 - KEPT)]:
+                del self._jobs[key]
+            self._jobs[job_id] = job
+        return job_id
+
+    def get(self, job_id: str, kind: type[Value]) -> Value:
+        """The job of this id; UnknownNameError when there is none of its kind."""
+        found = self._jobs.get(job_id)
+        if not isinstance(found, kind):
+            raise UnknownNameError(
+                "This run of the model is not known any more.", "Start it again: answers are kept."
+            )
+        return found
+
+    def cancel(self, job_id: str) -> None:
+        """End a job soon; nothing happens when it is done or unknown."""
+        job = self._jobs.get(job_id)
+        if job is not None:
+            job.run.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending(Generic[Value]):
+    """How a run stands: its outcome when it is done and has one."""
+
+    state: ModelJobState
+    outcome: Outcome[Value] | None = None
+    error: str = ""
+    remedy: str = ""
+
+
+def ending(run: Run[Value]) -> Ending[Value]:
+    """How a run stands now; never raises."""
+    if not run.done:
+        return Ending("running")
+    try:
+        outcome = run.result(0)
+    except SeedLensError as error:
+        return Ending("failed", error=error.message, remedy=error.remedy)
+    except Exception:  # a page that polls must not die of it, and the person must learn of it
+        log.exception("A run with a model failed.")
+        return Ending("failed", error=UNEXPECTED)
+    state: ModelJobState = "cancelled" if outcome.usage.stopped == "cancelled" else "done"
+    return Ending(state, outcome)
+
+
+@dataclass(slots=True)
+class RerankWork:
+    """One reranking: what it began with, and how far it is.
+
+    Attributes:
+        usage: of the run when nothing was asked yet.
+        progress: set by the run's thread after every round.
+    """
+
+    searcher: Searcher
+    stage: FirstStage
+    plan: Plan
+    assignment: Assignment
+    estimate: CostEstimate
+    usage: Usage
+    progress: Progress | None = None
+    run: Run[Finished] = field(init=False)
+
+    def note(self, progress: Progress) -> None:
+        """Told after every round."""
+        self.progress = progress
+
+    def job(self, job_id: str) -> RerankJob:
+        """What a page shows of it."""
+        end, now = ending(self.run), self.run.progress
+        asked = end.outcome.value.reranked if end.outcome else self.progress
+        return RerankJob(
+            id=job_id,
+            query=self.stage.query,
+            mode=self.plan.mode,
+            depth=self.plan.depth,
+            state=end.state,
+            estimate=self.estimate,
+            order=asked.order if asked else self.assignment.doc_ids,
+            rounds=asked.rounds if asked else 0,
+            done=now.done if now else 0,
+            total=now.total if now else 0,
+            report=self._report(end),
+            error=end.error,
+            remedy=end.remedy,
+        )
+
+    def reranking(self, query: Query) -> Reranking:
+        """A page of the best order so far, with its evidence."""
+        end = ending(self.run)
+        asked = end.outcome.value.reranked if end.outcome else self.progress
+        report = self._report(end)
+        return reranking(
+            self.searcher,
+            self.stage,
+            asked.order if asked else self.assignment.doc_ids,
+            report,
+            confidence=end.outcome.value.reranked.confidence if end.outcome else None,
+            depth=self.plan.depth,
+            partial=end.state != "done" or bool(report.stopped),
+            query=query,
+        )
+
+    def _report(self, end: Ending[Finished]) -> ModelReport:
+        if end.outcome is not None:
+            return model_report(self.plan, end.outcome.usage, [end.outcome.value])
+        now = self.run.progress
+        return model_report(self.plan, now.usage if now else self.usage)

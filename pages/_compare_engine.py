@@ -1,0 +1,72 @@
+"""What the Compare page asks the engine, remembered between reruns."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types import Comparison, Frontier, Lens, MoverEvidence, Query, Variant
+from pages._compare_view import CompareView
+
+Asked = tuple[str, str | None, str | None, str]
+"""Corpus, seed, pasted text, aspect."""
+Stamp = tuple[object, ...]
+"""What changes when a comparison would: it is only part of the key."""
+
+
+def asked(explorer: Explorer, view: CompareView) -> Asked:
+    """What the view asks the engine for."""
+    text = explorer.notebook.text(view.text_id) if view.text_id else None
+    return view.corpus, None if view.text_id else view.seed or None, text, view.aspect
+
+
+def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
+    """What a comparison rests on besides what was asked: the corpus as it is, and own grades."""
+    grades = [
+        tuple(sorted(explorer.notebook.grades(Query(view.corpus, view.seed, aspect=a.key)).items()))
+        for a in lens.aspects
+        if view.seed
+    ]
+    return explorer.comparing.stamp(view.corpus), *grades
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def compared(
+    _explorer: Explorer,
+    asked: Asked,
+    variants: tuple[Variant, ...],
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+) -> Comparison:
+    """The comparison, computed once; errors are not remembered."""
+    return _explorer.comparing.compare(*asked, variants)
+
+
+@st.cache_resource(show_spinner=False, max_entries=128)
+def evidence(
+    _explorer: Explorer,
+    asked: Asked,
+    variants: tuple[Variant, ...],
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    doc_id: str,
+) -> MoverEvidence:
+    """One document's evidence under each variant."""
+    return _explorer.comparing.evidence(*asked, variants, doc_id)
+
+
+@st.cache_resource(show_spinner=False)
+def _background() -> ThreadPoolExecutor:
+    """Where frontiers are computed: eleven rankings each, and nobody's clicks wait for them."""
+    return ThreadPoolExecutor(1, thread_name_prefix="frontier")
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def traded(
+    _explorer: Explorer,
+    asked: Asked,
+    variant: Variant,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+) -> Future[Frontier]:
+    """The frontier of one variant, begun in the background."""
+    return _background().submit(_explorer.comparing.frontier, *asked, variant)

@@ -1,0 +1,274 @@
+"""The command line with a language model: reranking, systems that need one, and the gap."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.collections import read_collection
+from engine.config import ROOT
+from storage.access import LedgerFile
+from storage.answers import Answers
+from tests.cli.command_line import Outcome, clean_environment, run_inside
+from tests.model_answers import MODEL, read_knowledge
+from tests.model_server import ModelServer, serving
+from tests.small_collection import write_collection
+
+KEY = "sk-Rr7pT2vW9xYz4Lq1"
+RERANK = ("--rerank", "pairwise", "--depth", "20", "--json")
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_collection(tmp_path_factory.mktemp("rerank") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, collection: Path) -> Path:  # type: ignore[override]
+    """A home in which the small collection is indexed."""
+    home = tmp_path_factory.mktemp("rerank-home")
+    assert run_inside(home, "evaluate", collection, "--systems", "dense").code == 0
+    return home
+
+
+@pytest.fixture
+def server(collection: Path, home: Path) -> Iterator[ModelServer]:
+    """A server whose answers nobody has asked for yet."""
+    Answers(LedgerFile(home / "ledger.duckdb", 30)).clear()
+    with serving(read_knowledge(collection)) as running:
+        yield running
+
+
+def settings(server: ModelServer | None) -> dict[str, str]:
+    if server is None:
+        return {}
+    return {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
+
+
+def evaluated(
+    home: Path, collection: Path, server: ModelServer | None, *options: object
+) -> Outcome:
+    options = ("--systems", "dense", "--sample", 1, *options)
+    return run_inside(home, "evaluate", collection, *options, **settings(server))
+
+
+def test_evaluate_reports_calls_rounds_tokens_and_failures(
+    home: Path, collection: Path, server: ModelServer
+) -> None:
+    run = evaluated(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
+    assert run.code == 0, run.stderr
+    systems = run.json["systems"]
+    assert list(systems) == ["dense", "dense+pairwise"]
+    assert systems["dense"]["llm"] is None
+    llm = systems["dense+pairwise"]["llm"]
+    assert llm["calls"] >= llm["questions"] == server.seen.questions > 0
+    assert llm["input_tokens"] > llm["output_tokens"] > 0
+    assert (llm["failed"], llm["cached"], llm["unanswered"], llm["stopped"]) == (0, 0, 0, "")
+    ndcg = {name: s["metrics"]["nDCG@20"] for name, s in systems.items()}
+    assert ndcg["dense+pairwise"] > ndcg["dense"]
+    assert run.json["significance"][0]["systems"] == ["dense", "dense+pairwise"]
+
+    again = evaluated(home, collection, server, "--rerank", "pairwise", "--depth", 20, "--json")
+    repeated = again.json["systems"]["dense+pairwise"]
+    assert (repeated["llm"]["calls"], repeated["llm"]["cached"]) == (0, llm["questions"])
+    assert repeated["metrics"] == systems["dense+pairwise"]["metrics"]
+
+
+def test_evaluate_for_people_says_what_it_took_on_stderr_and_writes_runs(
+    home: Path, collection: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    options = ("--rerank", "pointwise", "--depth", 8, "--run-out", tmp_path / "runs")
+    run = evaluated(home, collection, server, *options)
+    assert run.code == 0, run.stderr
+    assert "dense+pointwise" in run.stdout
+    assert "24 questions in 3 rounds" in run.stderr
+    assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == [
+        "dense+pointwise.run",
+        "dense.run",
+    ]
+    assert KEY not in run.stdout + run.stderr
+
+
+def test_systems_that_need_a_model_stand_beside_the_others(
+    home: Path, collection: Path, server: ModelServer
+) -> None:
+    options = ("--systems", "dense,rewrite,multi-hop", "--json")
+    systems = evaluated(home, collection, server, *options).json["systems"]
+    assert list(systems) == ["dense", "rewrite", "multi-hop"]
+    assert systems["rewrite"]["llm"]["questions"] == 3
+    assert systems["multi-hop"]["llm"]["questions"] == 9
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("evaluate", "COLLECTION", "--systems", "dense", "--rerank", "pairwise"),
+        ("evaluate", "COLLECTION", "--systems", "rewrite"),
+        ("search", "tiny", "--seed", "demo-0001", "--rerank", "pairwise"),
+        ("search", "tiny", "--seed", "demo-0001", "--system", "multi-hop"),
+        ("gap", "COLLECTION"),
+    ],
+    ids=" ".join,
+)
+def test_without_an_endpoint_one_line_says_how_to_connect_one(
+    home: Path, collection: Path, options: tuple[str, ...]
+) -> None:
+    arguments = [collection if o == "COLLECTION" else o for o in options]
+    run = run_inside(home, *arguments)
+    assert (run.code, run.stdout) == (2, "")
+    assert run.stderr.count("\n") == 1
+    assert "OPENAI_BASE_URL" in run.stderr
+    assert "SEEDLENS_LLM_MODEL" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--rerank", "best"), "pairwise-lite"),
+        (("--depth", "10"), "--rerank"),
+        (("--systems", "dense,none-such"), "none-such"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_options_that_mean_nothing_are_refused(
+    home: Path, collection: Path, server: ModelServer, options: tuple[str, ...], says: str
+) -> None:
+    run = evaluated(home, collection, server, *options)
+    assert (run.code, run.stdout) == (2, "")
+    assert says in run.stderr
+    assert server.seen.requests == 0
+
+
+def test_a_wrong_key_ends_with_what_to_do_and_shows_no_key(
+    home: Path, collection: Path, server: ModelServer
+) -> None:
+    server.behaviour.key = "another"
+    run = evaluated(home, collection, server, "--rerank", "pairwise")
+    assert (run.code, run.stdout) == (2, "")
+    assert run.stderr.count("\n") == 1
+    assert KEY not in run.stderr
+
+
+def test_a_budget_of_calls_is_kept_and_said(
+    home: Path, collection: Path, server: ModelServer
+) -> None:
+    options = ("--rerank", "pairwise", "--depth", 20, "--budget-calls", 40, "--json")
+    run = evaluated(home, collection, server, *options)
+    llm = run.json["systems"]["dense+pairwise"]["llm"]
+    assert run.code == 0
+    assert (llm["calls"], llm["stopped"]) == (40, "budget")
+    assert "budget of 40 calls" in run.stderr
+
+
+def test_search_tells_where_each_result_came_from(
+    home: Path, collection: Path, server: ModelServer
+) -> None:
+    topic = read_collection(collection).topics[0]
+    seed = ("--seed", topic.seed, "--aspect", topic.aspect, "--system", "dense")
+    options = ("--rerank", "pairwise", "--depth", 30, "--json")
+    plain = run_inside(home, "search", "tiny", *seed, "--k", 60, "--json")
+    run = run_inside(home, "search", "tiny", *seed, *options, **settings(server))
+    assert run.code == 0, run.stderr
+    first = {r["doc_id"]: r["rank"] for r in plain.json["results"]}
+    for result in run.json["results"]:
+        assert result["first_rank"] == first[result["doc_id"]]
+        assert result["moved"] == result["first_rank"] - result["rank"]
+        assert result["evidence"]
+    assert run.json["llm"]["unanswered"] == 0
+    assert run.json["partial"] is False
+    shown = run_inside(home, "search", "tiny", *seed, *options[:-1], **settings(server))
+    assert "questions in" in shown.stderr
+    assert "0 calls" in shown.stderr
+
+
+def test_search_with_a_rewritten_query_says_what_was_searched_for(
+    home: Path, collection: Path, server: ModelServer
+) -> None:
+    seed = ("--seed", read_collection(collection).topics[0].seed)
+    run = run_inside(home, "search", "tiny", *seed, "--system", "rewrite", "--json",
+                     **settings(server))  # fmt: skip
+    assert run.json["system"] == "rewrite"
+    assert any("one other way to say it" in note for note in run.json["notes"])
+    assert run.json["llm"]["questions"] == 1
+
+
+def test_the_gap_is_a_table_and_json(home: Path, collection: Path, server: ModelServer) -> None:
+    options = ("--verifier", "pointwise", "--pool-sizes", "5,20", "--sample", 1)
+    options = (*options, "--systems", "bm25,dense")
+    run = run_inside(home, "gap", collection, *options, "--json", **settings(server))
+    assert run.code == 0, run.stderr
+    found = run.json
+    assert [p["size"] for p in found["points"]] == [5, 20]
+    assert found["best"] in found["retrievers"]
+    for point in found["points"]:
+        assert point["lower"] <= point["upper"]
+        assert point["gap_upper"] == point["upper"] - found["retrievers"][found["best"]]
+    table = run_inside(home, "gap", collection, *options, **settings(server))
+    assert "best retriever" in table.stdout
+    assert "gap, upper" in table.stdout
+    assert run_inside(home, "gap", collection, "--pool-sizes", "a,b").code == 2
+
+
+# -- ended early ---------------------------------------------------------------------------
+
+
+def start(home: Path, collection: Path, server: ModelServer) -> subprocess.Popen[str]:
+    """An evaluation of its own process that takes a while."""
+    environment = {**os.environ, **clean_environment(home, **settings(server))}
+    command = [sys.executable, "-m", "engine.cli", "evaluate", str(collection)]
+    options = ["--systems", "dense", "--sample", "1", *RERANK]
+    return subprocess.Popen(
+        [*command, *options],
+        env={k: v for k, v in environment.items() if v is not None},
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def wait_for_questions(server: ModelServer, count: int) -> None:
+    deadline = time.monotonic() + 90
+    while server.seen.questions < count:
+        assert time.monotonic() < deadline, "it never asked"
+        time.sleep(0.02)
+
+
+def llm(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)["systems"]["dense+pairwise"]["llm"]
+    return found
+
+
+def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
+    home: Path, collection: Path, server: ModelServer
+) -> None:
+    server.behaviour.latency = 0.2
+    process = start(home, collection, server)
+    wait_for_questions(server, 30)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert llm(stdout)["stopped"] == "cancelled"
+    assert "Traceback" not in stderr
+
+    process = start(home, collection, server)
+    wait_for_questions(server, 80)
+    process.kill()
+    process.communicate()
+    server.behaviour.latency = 0.0
+    kept = Answers(LedgerFile(home / "ledger.duckdb", 30)).count()
+    assert kept > 30
+    before = server.seen.requests
+    whole = evaluated(home, collection, server, *RERANK)
+    report = llm(whole.stdout)
+    assert (report["cached"], report["unanswered"]) == (kept, 0)
+    assert report["calls"] == server.seen.requests - before == report["questions"] - kept

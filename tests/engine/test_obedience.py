@@ -1,0 +1,83 @@
+"""What SeedLens claims on CSFCube's open half: rankings that obey, and rank better."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.collections import Collection, read_collection
+from engine.evaluate import evaluate
+from engine.explorer import Explorer
+from engine.metrics import CSFCUBE_NDCG, P_MRR
+from engine.sensitivity import sensitivity
+from engine.types import Sensitivity, SystemScores
+from tests.support import make_explorer, write_jsonl
+
+
+@pytest.fixture(scope="module")
+def judged(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Explorer, Collection]:
+    """All queries, over the documents that somebody judged: the pools need no others."""
+    folder = tmp_path_factory.mktemp("data") / "csfcube-judged"
+    folder.mkdir()
+    kept: set[str] = set()
+    for path in csfcube.glob("test-pid2anns-csfcube-*.json"):
+        (folder / path.name).write_bytes(path.read_bytes())
+        for seed, pool in json.loads(path.read_text("utf-8")).items():
+            kept.update((seed, *pool["cands"]))
+    with (csfcube / "abstracts-csfcube-preds.jsonl").open(encoding="utf-8") as lines:
+        documents = [d for d in map(json.loads, lines) if d["paper_id"] in kept]
+    write_jsonl(folder / "abstracts-csfcube-preds.jsonl", documents)
+    explorer = make_explorer(tmp_path_factory.mktemp("home"), shard_documents=256)
+    collection = read_collection(folder)
+    explorer.library.import_collection(collection)
+    return explorer, collection
+
+
+def scores(judged: tuple[Explorer, Collection], corpus: str, steer: float = 0.5) -> SystemScores:
+    explorer, collection = judged
+    found = evaluate(explorer.searcher(corpus), collection, ["aspect"], steer=steer)
+    return found.systems["aspect"]
+
+
+@pytest.mark.timeout(600)
+def test_the_aspect_system_ranks_better_than_dense_and_obeys(
+    judged: tuple[Explorer, Collection],
+) -> None:
+    explorer, collection = judged
+    dense = evaluate(explorer.searcher("csfcube-judged"), collection, ["dense"]).systems["dense"]
+    default, top = (scores(judged, "csfcube-judged", s).metrics for s in (0.5, 1.0))
+    assert default[CSFCUBE_NDCG] >= dense.metrics[CSFCUBE_NDCG] + 0.04  # type: ignore[operator]
+    assert default[CSFCUBE_NDCG] >= 0.63  # type: ignore[operator]
+    assert default[P_MRR] >= 0.10  # type: ignore[operator]
+    assert top[CSFCUBE_NDCG] >= 0.60  # type: ignore[operator]
+    assert top[P_MRR] >= 0.145  # type: ignore[operator]
+    assert dense.metrics[P_MRR] == 0.0
+
+
+def test_estimated_roles_cost_little_relevance(judged: tuple[Explorer, Collection]) -> None:
+    labelled = scores(judged, "csfcube-judged").metrics[CSFCUBE_NDCG]
+    derived = judged[0].laboratory.without_labels("csfcube-judged")
+    estimated = scores(judged, derived).metrics[CSFCUBE_NDCG]
+    assert estimated >= labelled - 0.03  # type: ignore[operator]
+
+
+@pytest.fixture(scope="module")
+def table(judged: tuple[Explorer, Collection]) -> Sensitivity:
+    explorer, collection = judged
+    return sensitivity(explorer.searcher("csfcube-judged"), collection, ["dense", "aspect"])
+
+
+def test_a_wording_that_names_no_aspect_has_no_effect(table: Sensitivity) -> None:
+    for system in table.systems:
+        rows = {row.variant: row for row in system.rows}
+        assert rows["generic"].metrics[P_MRR] == 0.0
+
+
+def test_paraphrases_are_obeyed_like_the_base_wording(table: Sensitivity) -> None:
+    rows = {row.variant: row.metrics[P_MRR] for row in table.systems[1].rows}
+    paraphrases = [value for name, value in rows.items() if name.startswith("paraphrase")]
+    assert len(paraphrases) >= 3
+    assert sum(paraphrases) / len(paraphrases) >= 0.9 * rows["base"]  # type: ignore[arg-type, operator]
+    assert rows["definition"] >= 0.9 * rows["base"]  # type: ignore[operator]
