@@ -42,9 +42,9 @@ _BREAK = re.compile(
     r"\b(?<!not )(?<!nothing )(?<!anything )(?=(?:but|yet|though|although|even if|"
     r"even though|rather than|instead of|regardless of|irrespective of|independent(?:ly)? of|"
     r"no matter|never mind|whatever|whichever|without|except|excluding|ignoring|ignore|"
-    r"disregard|leave out|leaving out|leave aside|skip|apart from|other than|as long as|not just|not only|while|"
-    r"whereas|aber|sondern|egal|ohne|statt|unabhängig von|mais|sans|peu importe|quel que soit|"
-    r"pero|sin|sino)\b)|"
+    r"disregard|leave out|leaving out|leave aside|skip|apart from|other than|as long as|not just|"
+    r"not only|while|whereas|aber|sondern|egal|ohne|statt|unabhängig von|mais|sans|peu importe|"
+    r"quel que soit|pero|sin|sino)\b)|"
     r"\b(?=(?:(?:for|on|in|from|with|about|to)\s+)?(?:an?\s+|the\s+)?"
     r"(?:different|unrelated|something else)\b))",
     re.IGNORECASE,
