@@ -41,18 +41,22 @@ class AnswerCache:
     def __init__(self, store: AnswerStore) -> None:
         self._store = store
         self._waiting: list[AnswerRow] = []
+        self._own: dict[str, str] = {}  # of this run, written already or not
         self._writer: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
         self.lost = 0
 
     async def find(self, keys: Collection[str]) -> dict[str, Reply]:
         """Replies that are there, by key. Raises StorageError, before anything was paid for."""
-        found = await asyncio.to_thread(self._store.find, keys)
+        found = {key: self._own[key] for key in keys if key in self._own}
+        if others := [key for key in keys if key not in found]:
+            found |= await asyncio.to_thread(self._store.find, others)
         return {key: Reply.from_json(answer) for key, answer in found.items()}
 
     def put(self, row: AnswerRow) -> None:
         """Write an answer soon."""
         self._waiting.append(row)
+        self._own[row.key] = row.answer
         if self._writer is None or self._writer.done():
             self._hurry.clear()
             self._writer = asyncio.create_task(self._write())

@@ -125,7 +125,6 @@ class Client:
         answers = await self._kept(questions)
         missing = {key: p for key, p in questions.items() if key not in answers}
         await self._ask_all(known, missing, answers, len(questions))
-        await self._cache.flush()
         return [answers.get(key) for key in keys]
 
     async def context(self) -> int | None:

@@ -50,6 +50,8 @@ class Run(Generic[Value]):
         self._connection, self._store, self._work = connection, store, work
         self._tell, self._cancelled = tell, cancelled
         self._flag = threading.Event()
+        # Not the thread's own state: an interrupted join() makes that wrong before Python 3.13.
+        self._ended = threading.Event()
         self._outcome: Outcome[Value] | None = None
         self._error: BaseException | None = None
         self.progress: RoundProgress | None = None
@@ -64,7 +66,7 @@ class Run(Generic[Value]):
     @property
     def done(self) -> bool:
         """Whether :meth:`result` returns at once."""
-        return not self._thread.is_alive()
+        return self._ended.is_set()
 
     def result(self, timeout: float | None = None) -> Outcome[Value]:
         """The outcome; waits for it.
@@ -74,7 +76,7 @@ class Run(Generic[Value]):
             EndpointError: the endpoint refused or failed, and there is not a single answer.
             StorageError: the ledger cannot be read.
         """
-        self._thread.join(timeout)
+        self._ended.wait(timeout)
         if self._error is not None:
             raise self._error
         if self._outcome is None:
@@ -86,6 +88,8 @@ class Run(Generic[Value]):
             self._outcome = asyncio.run(self._run())
         except BaseException as error:  # raised again by result()
             self._error = error
+        finally:
+            self._ended.set()
 
     async def _run(self) -> Outcome[Value]:
         def cancelled() -> bool:
@@ -117,9 +121,9 @@ def complete(
     """
     run = Run(connection, store, work, tell, cancelled)
     try:
-        # In short steps: a long join would keep Ctrl-C waiting on some systems.
-        while not run.done:
-            run._thread.join(POLL_SECONDS)
+        # In short steps: a long wait would keep Ctrl-C waiting on some systems.
+        while not run._ended.wait(POLL_SECONDS):
+            pass
     except KeyboardInterrupt:
         run.cancel()
     return run.result()

@@ -14,6 +14,7 @@ import pytest
 from engine.collections import Collection, read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
+from engine.importing import ImportRequest
 from engine.llm.budget import Budget
 from engine.llm.errors import EndpointError, NoEndpointError
 from engine.rerank import MODES, estimate
@@ -22,7 +23,7 @@ from engine.verify.evaluating import evaluate_with_model
 from engine.verify.reranking import Plan
 from storage.access import LedgerFile
 from storage.answers import Answers
-from tests.judging import KEY, connection
+from tests.judging import KEY, connection, knowledge
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.small_collection import write_collection
@@ -211,6 +212,15 @@ def test_any_depth_will_do(server: ModelServer, evaluated: Evaluate, depth: int)
         assert list(ranking.scores) == sorted(set(ranking.scores), reverse=True)
 
 
+def test_candidates_longer_than_the_context_are_cut_and_counted(
+    server: ModelServer, evaluated: Evaluate
+) -> None:
+    server.behaviour.context = 800
+    report = evaluated(server, "pairwise", depth=6).reports["dense+pairwise"]
+    assert (report.unanswered, report.failed) == (0, 0)
+    assert report.cut > 0
+
+
 def test_what_is_beyond_the_depth_follows_in_its_order(
     server: ModelServer, evaluated: Evaluate
 ) -> None:
@@ -267,9 +277,7 @@ def test_a_system_that_needs_a_model_can_be_reranked_too(
 
 
 @pytest.fixture
-def small_server(small: Explorer) -> Iterator[ModelServer]:
-    from tests.judging import knowledge
-
+def small_server() -> Iterator[ModelServer]:
     with serving(knowledge()) as running:
         yield running
 
@@ -369,14 +377,12 @@ def test_two_people_at_once_get_their_own_rankings(
     assert OTHER not in found[1]
 
 
-def test_documents_of_the_same_or_no_text_stay_together_and_are_not_asked_about_twice(
+def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
     home: Path, small_server: ModelServer
 ) -> None:
-    texts = ["We fit a model to data.", "The same words.", "The same words.", "", "Quite other."]
-    rows = [{"doc_id": f"d{n}", "title": "", "text": t or "."} for n, t in enumerate(texts)]
+    texts = ["We fit a model to data.", "The same words.", "The same words.", ".", "Quite other."]
+    rows = [{"doc_id": f"d{n}", "title": "", "text": t} for n, t in enumerate(texts)]
     explorer = make_explorer(home)
-    from engine.importing import ImportRequest
-
     source = write_jsonl(home.parent / "odd.jsonl", rows)
     explorer.library.import_documents(ImportRequest(source, "odd"))
     query = Query("odd", seed="d0", system="dense")
