@@ -116,9 +116,7 @@ def evaluate(
     with tqdm(total=total, unit=" queries", file=sys.stderr, disable=None) as bar:
         options["on_query"] = bar.update
         found = _evaluated(explorer, searcher, collection, names, plan, connection, options)
-    _say_what_is_missing(found.evaluation)
-    for name, report in found.reports.items():
-        say_what_it_took(name, report)
+    _say_what_happened(found)
     if run_out is not None:
         _write_runs(found.evaluation, run_out)
     if as_json:
@@ -182,6 +180,12 @@ def _corpus(
     with progress() as tell:
         name = corpus or explorer.library.import_collection(collection, tell)
         return explorer.laboratory.without_labels(name, tell) if ignore_labels else name
+
+
+def _say_what_happened(found: ModelEvaluation) -> None:
+    _say_what_is_missing(found.evaluation)
+    for name, report in found.reports.items():
+        say_what_it_took(name, report)
 
 
 def _say_what_is_missing(found: Evaluation) -> None:
