@@ -31,7 +31,7 @@ def evaluated(home: Path, collection: Path, *options: object) -> Outcome:
     return run_inside(home, "evaluate", collection, "--systems", "dense", *options)
 
 
-def refused(home: Path, collection: Path, *options: object, says: tuple[str, ...]) -> None:
+def assert_refused(home: Path, collection: Path, *options: object, says: tuple[str, ...]) -> None:
     run = evaluated(home, collection, *options)
     assert (run.code, run.stdout) == (2, "")
     assert run.stderr.count("\n") == 1, "one line"
@@ -70,7 +70,7 @@ def test_labels_can_be_left_aside_on_a_derived_corpus(home: Path, collection: Pa
 
 
 def test_people_need_their_own_grades(home: Path, collection: Path) -> None:
-    refused(home, collection, "--human", says=("'tiny'", "single annotators", "--human"))
+    assert_refused(home, collection, "--human", says=("'tiny'", "single annotators", "--human"))
 
 
 def test_people_are_a_row_with_one_line_per_annotator(csfcube: Path, tmp_path: Path) -> None:
@@ -120,14 +120,18 @@ def test_a_line_of_judgments_that_cannot_be_used_is_named(
     home: Path, collection: Path, line: str, says: tuple[str, ...]
 ) -> None:
     number = len(with_qrels(collection, line).read_text("utf-8").splitlines())
-    refused(home, collection, says=("qrels.txt", *(words.format(n=number) for words in says)))
+    assert_refused(
+        home, collection, says=("qrels.txt", *(words.format(n=number) for words in says))
+    )
 
 
 def test_two_grades_for_one_pair_are_refused_with_both_lines(home: Path, collection: Path) -> None:
     first = (collection / "qrels.txt").read_text("utf-8").splitlines()
     query, _, document, grade = first[2].split()
     with_qrels(collection, f"{query} 0 {document} {(int(grade) + 1) % 4}")
-    refused(home, collection, says=(f"lines 3 and {len(first) + 1}", f"'{document}'", "Keep one"))
+    assert_refused(
+        home, collection, says=(f"lines 3 and {len(first) + 1}", f"'{document}'", "Keep one")
+    )
 
 
 def test_oddities_are_warnings_with_their_count(home: Path, collection: Path) -> None:
@@ -143,7 +147,7 @@ def test_oddities_are_warnings_with_their_count(home: Path, collection: Path) ->
 
 def test_judgments_of_unknown_documents_only_are_refused(home: Path, collection: Path) -> None:
     (collection / "qrels.txt").write_text("demo-0001_method 0 nowhere 2\n", "utf-8")
-    refused(home, collection, "--corpus", "tiny", says=("'tiny'", "none of the 1 documents"))
+    assert_refused(home, collection, "--corpus", "tiny", says=("'tiny'", "none of the 1 documents"))
 
 
 def test_a_single_aspect_leaves_obedience_undefined_in_words(home: Path, collection: Path) -> None:

@@ -105,18 +105,18 @@ def test_a_collection_of_one_aspect_says_that_p_mrr_is_undefined(
 def test_what_cannot_be_studied_is_refused_in_one_line(
     options: tuple[str, ...], says: tuple[str, ...], demo_home: Path, collection: Path
 ) -> None:
-    refused(run(demo_home, collection, *options, "--json"), says)
+    assert_refused(run(demo_home, collection, *options, "--json"), says)
 
 
 def test_a_collection_of_plain_questions_is_refused(demo_home: Path, tmp_path: Path) -> None:
     topics = [{"query_id": "q", "text": "Who sings at dusk?"}]
     write_lines(tmp_path / "topics.jsonl", topics)
     (tmp_path / "qrels.txt").write_text("q 0 demo-0001 1\n", encoding="utf-8")
-    refused(run(demo_home, tmp_path), ("has a seed and an aspect", "CSFCube"))
-    refused(run(demo_home, tmp_path / "gone"), (str(tmp_path / "gone"), "does not exist"))
+    assert_refused(run(demo_home, tmp_path), ("has a seed and an aspect", "CSFCube"))
+    assert_refused(run(demo_home, tmp_path / "gone"), (str(tmp_path / "gone"), "does not exist"))
 
 
-def refused(done: Outcome, says: tuple[str, ...]) -> None:
+def assert_refused(done: Outcome, says: tuple[str, ...]) -> None:
     assert (done.code, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("Error: ")
