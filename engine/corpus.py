@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.aspect_space import without_context
-from engine.columns import facet
+from engine.conditions import condition
 from engine.encode.protocols import EncoderSpec
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import UnknownNameError
+from engine.fact_index import FactIndex
 from engine.numeric import FloatArray
 from engine.passages import Passages
 from engine.retrieve.base import (
@@ -30,8 +31,9 @@ from engine.retrieve.base import (
     ordered,
     scored_documents,
 )
+from engine.stored_facts import all_facts, facts_of, facts_to_read
 from engine.stored_rows import PASSAGE_COLUMNS, TEXT_COLUMNS, matrix, to_document, to_seed
-from engine.types import Document, Filter, Lens
+from engine.types import Document, Fact, Filter, Lens
 from storage.records import Condition
 from storage.vectors import DocumentTable
 
@@ -86,6 +88,7 @@ class OpenCorpus:
         )
         self._folded: list[str] | None = None
         self._word_counts: Counter[str] | None = None
+        self._fact_index: FactIndex | None = None
         self._resident: dict[str, FloatArray] = {}
         self._memory: dict[str, dict[str, float]] = {}
         # Not over a method of ours: a cycle would keep the vectors in memory after closing.
@@ -172,7 +175,7 @@ class OpenCorpus:
         pool: Sequence[str] | None = None,
     ) -> Scope:
         """Documents that meet every filter, are in the pool if one is given, and not the seed."""
-        conditions = tuple(_condition(f) for f in filters)
+        conditions = tuple(condition(f) for f in filters)
         allowed = np.ones(len(self), dtype=np.bool_)
         if conditions:
             allowed[:] = False
@@ -243,6 +246,20 @@ class OpenCorpus:
         for i, (column, vector) in enumerate(parts):
             out[:, i] = vectors[column] @ vector
         return out
+
+    def by_facts(self, asked: Sequence[Fact], request: Request) -> list[ScoredDocument]:
+        """See :class:`engine.retrieve.base.Corpus`."""
+        with self._lock:
+            if self._fact_index is None:
+                found = dict(all_facts(self.table))
+                self._fact_index = FactIndex(found[doc_id] for doc_id in self.doc_ids)
+        scores = self._fact_index.scores(asked).astype(np.float32)
+        return self._top(scores, request.scope.allowed & (scores > 0), request.depth)
+
+    def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
+        """The facts of stored documents, by id."""
+        rows = self.table.rows(doc_ids, facts_to_read(self.table)).to_pylist()
+        return {row["doc_id"]: facts_of(row) for row in rows}
 
     def word_scores(self, text: str, doc_ids: Sequence[str], request: Request) -> FloatArray:
         """See :class:`engine.retrieve.base.Corpus`."""
@@ -331,18 +348,3 @@ def _read_word_scores(
     if pool is not None:
         return {i: s for i, s in found if i in pool}, 0.0
     return dict(found), min(s for _, s in found) if len(found) == limit else 0.0
-
-
-def _condition(filter_: Filter) -> Condition:
-    if filter_.field == "year":
-        if not re.fullmatch(r"\d{1,4}", filter_.value):
-            raise BadInputError(
-                f"'{filter_.value}' is not a year.", "Write a filter like year>=2010."
-            )
-        return Condition("year", filter_.op, int(filter_.value))
-    if filter_.op != "=":
-        raise BadInputError(
-            f"The filter '{filter_}' cannot be used: only year takes >= and <=.",
-            "Write field=value.",
-        )
-    return Condition("facets", "contains", facet(filter_.field, filter_.value))

@@ -16,6 +16,7 @@ from engine.encode.protocols import Encoder, EncoderSpec, Encoding, Passage
 from engine.ingest import content_hash
 from engine.lenses import RESEARCH
 from engine.numeric import FloatArray, unit
+from engine.stored_facts import FACT_FIELDS, fact_columns
 from engine.text.prototypes import prototypes
 from engine.text.roles import role_classifier
 from engine.text.sentences import split_sentences
@@ -51,6 +52,7 @@ def table_schema(spec: EncoderSpec, lens: Lens) -> pa.Schema:
             pa.field("token_vectors", pa.list_(pa.list_(pa.float16(), spec.token_dimension))),
             pa.field("token_starts", offsets),
             pa.field("token_ends", offsets),
+            *FACT_FIELDS,
         ]
     )
 
@@ -131,6 +133,7 @@ def encode_batch(
     ]
     columns = {
         **_text_columns(documents),
+        **fact_columns([d.text for d in documents], [d.metadata for d in documents]),
         **_vector_columns(encodings, spans, roles, lens),
     }
     schema = table_schema(encoder.spec, lens)

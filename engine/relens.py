@@ -65,7 +65,8 @@ class LensChange:
         encoder = None if has_classifier(lens) else self.encoder(row.name, spec)
         copy = Relens(old, lens, spec, encoder, self.settings.shard_documents)
         try:
-            table = copy.copy(DocumentTable.open(before), after, tell)
+            source = DocumentTable.open_or_create(before, table_schema(spec, old))
+            table = copy.copy(source, after, tell)
             documents = table.count()
             tell(Progress("finishing", documents, documents, 0.0))
             build_indexes(table, row, lens, self.settings, timedelta(0))

@@ -12,6 +12,7 @@ import numpy as np
 from engine.corpus import OpenCorpus
 from engine.encode.protocols import Encoder, Passage
 from engine.explain import Words, explain, find_evidence
+from engine.fact_index import matches
 from engine.index import role_probabilities
 from engine.instructions import LensWords
 from engine.interpretation import Interpreter, avoided, understood
@@ -20,11 +21,14 @@ from engine.numeric import FloatArray
 from engine.queries import check_query
 from engine.retrieve import SYSTEMS, find_system
 from engine.retrieve.base import DEPTH, Focus, Request, ScoredDocument, Seed
+from engine.retrieve.facts import FactsSystem, goes_by_facts, in_focus, narrowed
 from engine.retrieve.instructed import InstructedSystem
+from engine.stored_facts import facts_of_query
 from engine.text.sentences import split_sentences
 from engine.types import (
     PAGE_SIZE,
     Document,
+    Fact,
     Lens,
     Query,
     Result,
@@ -79,8 +83,9 @@ class Searcher:
         seed = self.seed(query)
         focus, notes = self.focus(query, seed)
         request = self.request(query, seed, focus)
-        ranking = find_system(query.system).rank(self.corpus, request)
+        ranking = self._ranking(query, request)
         before = self._without_aspect(query, request)
+        notes = (*notes, *self._fact_notes(query, request))
         return FirstStage(query, seed, focus, notes, request, ranking, before)
 
     def page(
@@ -101,7 +106,7 @@ class Searcher:
         return SearchResults(
             query=query,
             seed=stage.seed.document,
-            results=self._explained(ranking, before, query, stage.seed, focus),
+            results=self._explained(ranking, before, query, stage.seed, focus, stage.request.facts),
             total=len(ranking),
             corpus_size=len(self.corpus),
             truncated=len(ranking) < stage.request.scope.size,
@@ -123,7 +128,35 @@ class Searcher:
         if pool is not None:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
             request = replace(request, scope=scope)
-        return system.rank(self.corpus, request)
+        return self._ranking(query, request)
+
+    def _ranking(self, query: Query, request: Request) -> list[ScoredDocument]:
+        system = find_system(query.system)
+        ranking = system.rank(self.corpus, request)
+        if request.facts and system.name != FactsSystem.name:
+            ranking = narrowed(self.corpus, request, ranking)
+        return ranking
+
+    def _facts(self, query: Query, seed: Seed, focus: Focus | None) -> tuple[Fact, ...]:
+        """The facts that a query goes by: those of the seed's sentences in focus, and of the
+        wording."""
+        if not goes_by_facts(query):
+            return ()
+        stored = seed.document.doc_id
+        found = (
+            self.corpus.facts([stored]).get(stored, ())
+            if stored
+            else facts_of_query(seed.document.text)
+        )
+        if focus is not None:
+            found = in_focus(found, seed, focus)
+        return (*found, *facts_of_query((query.instruction or "").strip()))
+
+    def _fact_notes(self, query: Query, request: Request) -> tuple[str, ...]:
+        if not goes_by_facts(query) or request.facts:
+            return ()
+        where = "these sentences" if request.focus is not None else "this seed"
+        return (f"Nothing in {where} states a date, an amount or a place; the topic decides.",)
 
     def seed(self, query: Query) -> Seed:
         """The stored seed with its vectors, or the pasted text encoded now."""
@@ -207,6 +240,7 @@ class Searcher:
             symmetric=query.symmetric,
             depth=size if size <= FULL_DEPTH_BELOW else max(DEPTH, query.offset + query.k),
             instructed=self._instructed(query, seed),
+            facts=self._facts(query, seed, focus),
         )
 
     def _without_aspect(self, query: Query, request: Request) -> list[ScoredDocument] | None:
@@ -216,7 +250,10 @@ class Searcher:
         system = find_system(query.system)
         if not system.reads_aspect:
             return []
-        return system.rank(self.corpus, replace(request, focus=None, steer=0.0, instructed=None))
+        plain = replace(query, instruction=None)
+        facts = self._facts(plain, request.seed, None)
+        request = replace(request, focus=None, steer=0.0, instructed=None, facts=facts)
+        return self._ranking(plain, request)
 
     def _explained(
         self,
@@ -225,11 +262,13 @@ class Searcher:
         query: Query,
         seed: Seed,
         focus: Focus | None,
+        asked: Sequence[Fact],
     ) -> tuple[Result, ...]:
         page = ranking[query.offset : query.offset + query.k]
         reads_aspect = SYSTEMS[query.system].reads_aspect
         old_ranks = {s.doc_id: rank for rank, s in enumerate(before or (), start=1)}
         documents = {s.document.doc_id: s for s in self.corpus.seeds([s.doc_id for s in page])}
+        facts = self.corpus.facts([s.doc_id for s in page]) if asked else {}
         results = []
         known: Words = {}
         for rank, scored in enumerate(page, start=query.offset + 1):
@@ -247,6 +286,7 @@ class Searcher:
                     rank_change=change,
                     evidence=evidence,
                     explanation=explain(evidence, seed, focus, self.corpus.lens, change),
+                    facts=matches(asked, facts.get(scored.doc_id, ())),
                 )
             )
         return tuple(results)

@@ -93,6 +93,8 @@ class DocumentTable:
     def open_or_create(cls, path: Path, schema: pa.Schema) -> DocumentTable:
         """Open the table, or create it with ``schema``.
 
+        A table from before the last columns of ``schema`` were thought of gets them, empty.
+
         Raises:
             StorageError: a table with other columns is already there.
         """
@@ -103,12 +105,21 @@ class DocumentTable:
                 path.mkdir(parents=True, exist_ok=True)
                 marked = schema.with_metadata({MADE: secrets.token_hex(6)})
                 return cls(path, lancedb.connect(str(path)).create_table(TABLE, schema=marked))
-        if table.schema.names != schema.names:
+        table._add_missing(schema)
+        return table
+
+    def _add_missing(self, schema: pa.Schema) -> None:
+        """Add the last columns of ``schema``, empty, where they are all that is missing."""
+        there = self._table.schema.names
+        missing = [schema.field(name) for name in schema.names[len(there) :]]
+        if [*there, *(field.name for field in missing)] != schema.names:
             raise StorageError(
-                f"The corpus in {path} was indexed with other aspects or another version.",
+                f"The corpus in {self.path} was indexed with other aspects or another version.",
                 "Import it under a new name, or delete it first.",
             )
-        return table
+        if missing:
+            with _wrapped("adding columns", self.path):
+                self._table.add_columns(missing)
 
     @property
     def schema(self) -> pa.Schema:

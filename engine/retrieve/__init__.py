@@ -7,6 +7,7 @@ from engine.retrieve.aspect import AspectSystem
 from engine.retrieve.base import System
 from engine.retrieve.bm25 import Bm25System
 from engine.retrieve.dense import DenseSystem
+from engine.retrieve.facts import FactsSystem
 from engine.retrieve.hybrid import HybridSystem
 from engine.retrieve.instructed import InstructedSystem
 from engine.retrieve.late_interaction import LateInteractionSystem
@@ -22,6 +23,7 @@ SYSTEMS: dict[str, System] = {
         AspectSystem(),
         TransportSystem(),
         InstructedSystem(),
+        FactsSystem(),
     )
 }
 READ_STEER = frozenset((AspectSystem.name, TransportSystem.name))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numeric import FloatArray
-from engine.types import Document
+from engine.types import Document, Fact
 from storage.records import Condition
 
 DEPTH = 1000
@@ -87,6 +87,8 @@ class Request:
     Attributes:
         instructed: gives the seed's vector (d,) when it is read together with the wording in
             force, the aspect's built-in one included; None when there is no wording.
+        facts: what the seed (of the sentences in focus) and the wording state or imply;
+            () for a search that does not go by facts.
     """
 
     seed: Seed
@@ -96,6 +98,7 @@ class Request:
     symmetric: bool = False
     depth: int = DEPTH
     instructed: Callable[[], FloatArray] | None = None
+    facts: tuple[Fact, ...] = ()
 
 
 class VectorPart(NamedTuple):
@@ -142,6 +145,13 @@ class Corpus(Protocol):
 
     def word_scores(self, text: str, doc_ids: Sequence[str], request: Request) -> FloatArray:
         """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
+        ...
+
+    def by_facts(self, asked: Sequence[Fact], request: Request) -> list[ScoredDocument]:
+        """Documents by how well their facts answer those asked for, 0 to 1, best first.
+
+        Documents that answer none are absent; see :class:`engine.fact_index.FactIndex`.
+        """
         ...
 
     def cosines(

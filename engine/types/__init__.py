@@ -50,6 +50,11 @@ from engine.types.evaluations import (
     SystemScores,
     UploadedRun,
 )
+from engine.types.facts import (
+    Fact,
+    FactKind,
+    FactMatch,
+)
 from engine.types.lenses import (
     Aspect,
     Lens,
@@ -96,6 +101,9 @@ __all__ = [
     "EvaluationRequest",
     "EvaluationState",
     "Evidence",
+    "Fact",
+    "FactKind",
+    "FactMatch",
     "Filter",
     "Frontier",
     "FrontierPoint",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from engine.types.model_reports import ModelReport
 from engine.types.searches import Ranking
 
 Measures = Mapping[str, float | None]
@@ -29,6 +30,7 @@ class SystemScores:
         confidence_by_aspect: the same for each aspect, of the main measures only.
         annotators: of the human row, each annotator's own means; empty for systems.
         kind: one of ours, people, or a run that somebody brought.
+        llm: what a language model was asked for it; None where none took part.
     """
 
     metrics: Measures
@@ -39,6 +41,7 @@ class SystemScores:
     confidence_by_aspect: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
     annotators: Mapping[str, Measures] = field(default_factory=dict)
     kind: SystemKind = "system"
+    llm: ModelReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +139,17 @@ class EvaluationRequest:
 
     Attributes:
         collection: key of a :class:`CollectionInfo`.
-        systems: ours; runs that were uploaded for the collection always stand beside them.
+        systems: ours, those that need a language model among them; runs that were uploaded for
+            the collection always stand beside them.
         steer: 0 to 1, for systems that take it.
         sample: how many seeds to ask for; None for all.
         human: also the annotators themselves.
         ignore_labels: sentence roles are estimated even where the source labels them.
+        rerank: a mode in which a language model also reranks every system; "" for none. What
+            comes of it stands beside the system as ``<system>+<mode>``.
+        depth: documents of every ranking that are reranked.
+        model: which model answers, and where: ``judge at http://localhost:8000/v1``; "" where
+            none takes part.
     """
 
     collection: str
@@ -149,6 +158,9 @@ class EvaluationRequest:
     sample: int | None = None
     human: bool = False
     ignore_labels: bool = False
+    rerank: str = ""
+    depth: int = 100
+    model: str = ""
 
 
 EvaluationState = Literal["running", "done", "cancelled", "failed"]
@@ -160,9 +172,13 @@ class EvaluationJob:
 
     Attributes:
         step: what it is at, in words.
-        done, total: queries ranked, over all systems that still had to be ranked.
-        seconds: since it began to rank.
-        error, remedy: why it failed, and what to do.
+        done, total: queries ranked, over all systems that still had to be ranked; or ``unit``:
+            questions to a language model that are settled, of so many at most.
+        seconds: since it began with what ``done`` counts.
+        report: what the model was asked so far for the ranking at hand.
+        partial: what there is where it ended early: systems that were done, and the best order
+            so far of those that a model had begun with. It is not kept.
+        error, remedy: why it ended early, and what to do.
     """
 
     id: str
@@ -174,6 +190,9 @@ class EvaluationJob:
     seconds: float = 0.0
     error: str = ""
     remedy: str = ""
+    unit: str = "queries"
+    report: ModelReport | None = None
+    partial: Evaluation | None = None
 
     @property
     def seconds_left(self) -> float | None:

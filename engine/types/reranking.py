@@ -8,6 +8,7 @@ from typing import Literal
 
 from engine.types.documents import Span
 from engine.types.evaluations import Evaluation, Interval
+from engine.types.model_reports import ModelReport as ModelReport
 from engine.types.searches import Query, SearchResults
 
 ModelJobState = Literal["running", "done", "cancelled", "failed"]
@@ -57,56 +58,6 @@ class CostEstimate:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelReport:
-    """What a model was asked and how it went. All counts are of one run over its queries.
-
-    Attributes:
-        queries: how many were asked about.
-        questions: put by the algorithms; those to be answered from the ledger included.
-        rounds: how often an algorithm waited for answers, summed over the queries.
-        calls: requests sent: trying the endpoint out and repeats included.
-        failed: requests without an answer in spite of repeats.
-        unread: answers that could not be read, twice.
-        unanswered: questions without a usable answer for whatever reason; they count for nobody.
-        cached: answered by the ledger at no cost.
-        guessed: calls whose tokens are estimated, as the endpoint reported none.
-        position_bias: probability that the first of two equally good documents is preferred,
-            the mean over the queries; 0.5 is none, None where nothing was compared.
-        first_share: mean probability given to the document shown first.
-        cut: documents of which the model saw the beginning only.
-        empty: documents without text, of which nothing could be asked.
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-        problem: the words for it, or for the last failure.
-    """
-
-    mode: str
-    depth: int
-    endpoint: str
-    model: str
-    queries: int = 0
-    questions: int = 0
-    rounds: int = 0
-    calls: int = 0
-    repeats: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    guessed: int = 0
-    failed: int = 0
-    unread: int = 0
-    unanswered: int = 0
-    cached: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    position_bias: float | None = None
-    first_share: float | None = None
-    cut: int = 0
-    empty: int = 0
-    stopped: str = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +184,8 @@ class GapPoint:
         lower: what the verifier makes of the pool: the best possible system does no worse.
         upper: the same with the missing relevant documents put in.
         lower_interval, upper_interval: bootstrap intervals of 95 % over queries.
+        gap_lower_interval, gap_upper_interval: the same of the difference to the best retriever,
+            query by query.
     """
 
     size: int
@@ -243,6 +196,8 @@ class GapPoint:
     upper: float
     lower_interval: Interval = None
     upper_interval: Interval = None
+    gap_lower_interval: Interval = None
+    gap_upper_interval: Interval = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +209,7 @@ class Gap:
         retrievers: system -> its quality without the verifier.
         points: by size, ascending.
         lacking: relevant documents that the corpus does not hold: nobody can put them in.
+        retriever_intervals: system -> bootstrap interval of 95 % over queries.
     """
 
     collection: str
@@ -266,6 +222,7 @@ class Gap:
     report: ModelReport
     lacking: int = 0
     notes: tuple[str, ...] = ()
+    retriever_intervals: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -299,7 +256,11 @@ class GapJob:
     """A gap being measured in the background; ``gap`` when it is done (or cancelled) and has one.
 
     Attributes:
-        done, total: rankings that the verifier has to make.
+        step: what it does, in words.
+        done, total: rankings made by the retrievers, or later by the verifier, of so many.
+        settled, at_most: questions to the verifier that are settled, of so many at most; 0
+            before the first.
+        seconds: of the step at hand.
     """
 
     id: str
@@ -311,3 +272,35 @@ class GapJob:
     report: ModelReport | None = None
     error: str = ""
     remedy: str = ""
+    step: str = ""
+    settled: int = 0
+    at_most: int = 0
+    seconds: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """How much of the step at hand is done, 0 to 1."""
+        if self.at_most:
+            return min(1.0, self.settled / self.at_most)
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds of the step to go, None while there is no rate yet."""
+        return self.seconds * (1 / self.share - 1) if self.share else None
+
+
+@dataclass(frozen=True, slots=True)
+class GapRecord:
+    """A gap that was measured before, as a list of them shows it.
+
+    Attributes:
+        model: which model verified, and where: ``judge at http://localhost:8000/v1``.
+        bounds: lower and upper bound of the gap at the largest pool.
+        time: ISO 8601, UTC.
+    """
+
+    request: GapRequest
+    model: str
+    bounds: tuple[float, float]
+    time: str

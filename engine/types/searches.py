@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.types.documents import Document, Span
+from engine.types.facts import FactMatch
 
 PAGE_SIZE = 20
 
@@ -34,6 +35,8 @@ class Query:
             when given they take the place of the aspect's sentences.
         steer: 0 (whole document) to 1 (aspect only).
         symmetric: late interaction scores both directions.
+        facts: raise documents whose dates, amounts and places answer the seed's, whatever the
+            system.
     """
 
     corpus: str
@@ -48,6 +51,7 @@ class Query:
     offset: int = 0
     symmetric: bool = False
     filters: tuple[Filter, ...] = ()
+    facts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ class Result:
         rank: 1 is best.
         rank_change: places gained (positive) or lost against the same search without
             an aspect; None when it was not within the depth of that search.
+        facts: the document's facts that answer the query's, where the search goes by facts.
     """
 
     rank: int
@@ -87,6 +92,7 @@ class Result:
     rank_change: int | None
     evidence: tuple[Evidence, ...]
     explanation: str | None = None
+    facts: tuple[FactMatch, ...] = ()
 
     @property
     def doc_id(self) -> str:

@@ -26,6 +26,7 @@ from engine.retrieve import find_system
 from engine.retrieve.aspect import CANDIDATES, AspectSystem, focus_vector
 from engine.retrieve.base import Request, ScoredDocument, VectorPart, ordered
 from engine.searching import Searcher
+from engine.text.facts.resolve import VERSION
 from engine.types import Query
 from storage.vectors import DocumentTable
 
@@ -70,6 +71,8 @@ def random_rows(count: int) -> pa.RecordBatch:
         "token_vectors": one_each(fixed(vectors())),
         **{name: [[0]] * count for name in ("sentence_starts", "token_starts")},
         **{name: [[4]] * count for name in ("sentence_ends", "token_ends")},
+        "facts": [[]] * count,
+        "facts_version": [VERSION] * count,
     }
     schema = table_schema(SPEC, RESEARCH)
     arrays = [

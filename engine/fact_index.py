@@ -1,0 +1,141 @@
+"""Which documents of a corpus hold the facts that a query asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from dateutil.rrule import rrulestr
+from numpy.typing import NDArray
+
+from engine.types.facts import Fact, FactMatch
+
+CLOSE = 0.001
+"""Amounts whose difference is at most this share of them are the same: people round."""
+ELSEWHERE = 0.3
+"""How well a country answers for a region in it: what is there may be in another region."""
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FactColumn:
+    """Facts of one kind as arrays (f,), one entry per fact.
+
+    Attributes:
+        odd: entries that recur, which arithmetic alone does not decide.
+    """
+
+    low: Doubles
+    high: Doubles
+    unit: NDArray[np.str_]
+    confidence: Doubles
+    odd: dict[int, Fact]
+
+    @classmethod
+    def of(cls, facts: Sequence[Fact]) -> FactColumn:
+        """The arrays of these facts, in their order."""
+        return cls(
+            low=np.array([fact.low for fact in facts], dtype=np.float64),
+            high=np.array([fact.high for fact in facts], dtype=np.float64),
+            unit=np.array([fact.unit for fact in facts], dtype=np.str_),
+            confidence=np.array([fact.confidence for fact in facts], dtype=np.float64),
+            odd={i: fact for i, fact in enumerate(facts) if fact.recurrence},
+        )
+
+    def answers(self, asked: Fact) -> Doubles:
+        """How probably each fact (f,), of the kind of ``asked``, is what is meant: 0 to 1.
+
+        The confidence in both, times the share of the fact's values that are asked for: a day
+        is surely in a month that is asked for, a month is hardly the day that is.
+        """
+        if not len(self.unit):
+            return np.zeros(0)
+        shares = self._places(asked.unit) if asked.kind == "place" else self._ranges(asked)
+        for i in [i for i in self.odd if shares[i] > 0]:
+            shares[i] = _recurs(self.odd[i], asked)
+        return np.asarray(asked.confidence * self.confidence * shares)
+
+    def _ranges(self, asked: Fact) -> Doubles:
+        slack = CLOSE * abs(asked.low) if asked.kind == "amount" else 0.0
+        step = 1.0 if asked.kind == "date" else 0.0  # days are counted, amounts are measured
+        common = np.minimum(self.high, asked.high + slack) - np.maximum(
+            self.low, asked.low - slack
+        )  # below 0 where they do not meet
+        width = self.high - self.low + step
+        share = np.where(width > 0, (common + step) / np.where(width > 0, width, 1.0), 1.0)
+        meets = (self.unit == asked.unit) & (common >= 0)
+        return np.where(meets, np.clip(share, 0.0, 1.0), 0.0)
+
+    def _places(self, asked: str) -> Doubles:
+        inside = (self.unit == asked) | np.char.startswith(self.unit, f"{asked}-")
+        country = asked.split("-", maxsplit=1)[0]
+        around = (self.unit == country) & (country != asked)
+        return np.where(inside, 1.0, np.where(around, ELSEWHERE, 0.0))
+
+
+def _recurs(fact: Fact, asked: Fact) -> float:
+    """1 when a day on which ``fact`` recurs is asked for, else 0."""
+    low, high = max(fact.low, asked.low), min(fact.high, asked.high)
+    rule = rrulestr(fact.recurrence, dtstart=datetime.fromordinal(int(fact.low)), ignoretz=True)
+    first = rule.after(datetime.fromordinal(int(low)), inc=True)
+    return 1.0 if first is not None and first.toordinal() <= high else 0.0
+
+
+def matches(asked: Iterable[Fact], found: Sequence[Fact]) -> tuple[FactMatch, ...]:
+    """The best answer among a document's facts to each fact that is asked for and answered."""
+    out = []
+    for fact in asked:
+        alike = [f for f in found if f.kind == fact.kind]
+        answers = FactColumn.of(alike).answers(fact)
+        if answers.size and answers.max() > 0:
+            best = int(answers.argmax())
+            out.append(FactMatch(fact, alike[best], float(answers[best])))
+    return tuple(out)
+
+
+class FactIndex:
+    """The facts of n documents, as arrays. Made once per opened corpus.
+
+    Args:
+        facts: of every document, in the order of its rows.
+    """
+
+    def __init__(self, facts: Iterable[Sequence[Fact]]) -> None:
+        by_kind: dict[str, list[tuple[int, Fact]]] = {}
+        self.documents = 0
+        for row, found in enumerate(facts):
+            self.documents += 1
+            for fact in found:
+                by_kind.setdefault(fact.kind, []).append((row, fact))
+        self._rows = {k: np.array([row for row, _ in pairs]) for k, pairs in by_kind.items()}
+        self._columns = {k: FactColumn.of([f for _, f in pairs]) for k, pairs in by_kind.items()}
+
+    def scores(self, asked: Sequence[Fact]) -> Doubles:
+        """How well each document answers what is asked, (n,), 0 to 1.
+
+        The mean over the facts that are asked for of how well the document's best fact answers
+        (:meth:`FactColumn.answers`), weighed by how few documents do.
+        """
+        total = np.zeros(self.documents)
+        weights = 0.0
+        for fact in asked:
+            answers = self._answers(fact)
+            weight = self._rarity(answers)
+            total += weight * answers
+            weights += weight
+        return total / weights if weights else total
+
+    def _answers(self, asked: Fact) -> Doubles:
+        out = np.zeros(self.documents)
+        if asked.kind in self._columns:
+            answers = self._columns[asked.kind].answers(asked)
+            np.maximum.at(out, self._rows[asked.kind], answers)
+        return out
+
+    def _rarity(self, answers: Doubles) -> float:
+        """Inverse document frequency, as in BM25."""
+        count = int((answers > 0).sum())
+        return math.log1p((self.documents - count + 0.5) / (count + 0.5))

@@ -1,0 +1,139 @@
+"""Facts as a column of the documents table, and back."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from engine.text.facts.resolve import VERSION, find_facts
+from engine.types.facts import Fact
+from storage.vectors import DocumentTable
+
+log = logging.getLogger("seedlens")
+FACT_TYPE = pa.struct(
+    [
+        ("kind", pa.string()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("unit", pa.string()),
+        ("text", pa.string()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("derivation", pa.string()),
+        ("anchor_start", pa.int32()),
+        ("anchor_end", pa.int32()),
+        ("about", pa.list_(pa.string())),
+        ("implied", pa.bool_()),
+        ("confidence", pa.float32()),
+        ("recurrence", pa.string()),
+        ("generated", pa.bool_()),
+    ]
+)
+FACT_FIELDS = (
+    pa.field("facts", pa.list_(FACT_TYPE)),
+    pa.field("facts_version", pa.int32()),
+)
+"""The last columns of the table; in corpora from before there were facts they are null."""
+FACT_COLUMNS = [field.name for field in FACT_FIELDS]
+SOURCE_COLUMNS = ["text", "metadata"]
+"""What facts are resolved from."""
+DATE_KEYS = ("date", "published", "publication_date", "created", "created_at", "sent", "timestamp")
+"""Metadata that may say when a document was written, the most telling first."""
+
+
+def document_date(metadata: Mapping[str, Any]) -> date | None:
+    """The day on which a document was written, by its metadata; None when no field says so.
+
+    A year or a month is no day: nothing can be counted from it.
+
+    >>> document_date({"venue": "ACL", "date": "2024-02-29"})
+    datetime.date(2024, 2, 29)
+    """
+    for key in DATE_KEYS:
+        value = str(metadata.get(key) or "")
+        if len(value) >= len("20240229"):
+            try:
+                return datetime.fromisoformat(value).date()
+            except ValueError:
+                continue
+    return None
+
+
+def fact_columns(
+    texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]
+) -> dict[str, list[Any]]:
+    """The values of :data:`FACT_FIELDS` for documents with these texts: a pure function."""
+    found = [find_facts(t, document_date(m)) for t, m in zip(texts, metadata, strict=True)]
+    return {
+        "facts": [[_to_row(fact) for fact in facts] for facts in found],
+        "facts_version": [VERSION] * len(found),
+    }
+
+
+def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """The facts of one row with :data:`FACT_COLUMNS` and :data:`SOURCE_COLUMNS`.
+
+    They are resolved now where they were stored by another version, or never.
+    """
+    if row.get("facts_version") == VERSION:
+        return tuple(_from_row(fact) for fact in row["facts"])
+    return find_facts(row["text"], document_date(json.loads(row["metadata"])))
+
+
+def facts_to_read(table: DocumentTable) -> list[str]:
+    """The columns that :func:`facts_of` takes, as far as the table has them."""
+    stored = set(FACT_COLUMNS) <= set(table.schema.names)
+    return [*SOURCE_COLUMNS, *(FACT_COLUMNS if stored else [])]
+
+
+def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
+    """(doc_id, facts) of every document, in stored order."""
+    started, resolved = time.perf_counter(), 0
+    for batch in table.columns(["doc_id", *facts_to_read(table)]):
+        for row in batch.to_pylist():
+            resolved += row.get("facts_version") != VERSION
+            yield row["doc_id"], facts_of(row)
+    if resolved:
+        seconds = time.perf_counter() - started
+        log.info("Resolved facts of %d documents anew in %.1f s.", resolved, seconds)
+
+
+def _to_row(fact: Fact) -> dict[str, Any]:
+    anchor = fact.anchor or (None, None)
+    return {
+        **{name: getattr(fact, name) for name in _PLAIN},
+        "start": fact.span[0],
+        "end": fact.span[1],
+        "anchor_start": anchor[0],
+        "anchor_end": anchor[1],
+        "about": list(fact.about),
+    }
+
+
+def _from_row(row: Mapping[str, Any]) -> Fact:
+    start, end = row["anchor_start"], row["anchor_end"]
+    return Fact(
+        **{name: row[name] for name in _PLAIN},
+        span=(row["start"], row["end"]),
+        anchor=None if start is None else (start, end),
+        about=tuple(row["about"]),
+    )
+
+
+_PLAIN = (
+    *("kind", "low", "high", "unit", "text", "derivation"),
+    *("implied", "confidence", "recurrence", "generated"),
+)
+
+
+@functools.lru_cache(maxsize=256)
+def facts_of_query(text: str) -> tuple[Fact, ...]:
+    """What a query states itself: it was written on no day, so nothing is counted from one."""
+    return find_facts(text, None)
