@@ -29,8 +29,8 @@ from engine.config import DEMO, Settings
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
 from engine.metrics import csfcube_ndcg, mean, p_mrr
-from engine.numeric import FloatArray
-from engine.retrieve.aspect import WEIGHTS, combined, find_signals, standardised
+from engine.numeric import FloatArray, standardised
+from engine.retrieve.aspect import WEIGHTS, combined, find_signals
 from engine.types import Query
 
 STEERS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)

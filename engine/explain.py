@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.numeric import FloatArray, unit
 from engine.retrieve.base import Focus, Seed
-from engine.types import Evidence, Lens, Span
+from engine.types import Evidence, Fact, FactMatch, Lens, Span
 
 MOST_PAIRS = 3
 MOST_MARKS = 6
@@ -161,11 +161,30 @@ def find_words(seed: Seed, span: Span, rarity: Rarity) -> list[Word]:
 
 
 def explain(
-    evidence: Sequence[Evidence], seed: Seed, focus: Focus | None, lens: Lens, change: int | None
+    evidence: Sequence[Evidence],
+    seed: Seed,
+    focus: Focus | None,
+    lens: Lens,
+    change: int | None,
+    facts: Sequence[FactMatch] = (),
 ) -> str | None:
-    """One plain sentence: in what respect the document is alike, by which words, how it moved."""
-    if not evidence:
-        return None
+    """Plain words: in what respect the document is alike, by which words, how it moved.
+
+    What answers a fact of the query comes first.
+    """
+    answers = " ".join(f"It says {in_words(match.found)}." for match in facts)
+    alike = _alike(evidence, seed, focus, lens, change) if evidence else ""
+    return f"{answers} {alike}".strip() or None
+
+
+def in_words(fact: Fact) -> str:
+    """A fact and how it was got: ``27 February 2024, from 'two days ago' in a message ...``."""
+    return f"{fact.text}, from {fact.derivation}" if fact.derivation else fact.text
+
+
+def _alike(
+    evidence: Sequence[Evidence], seed: Seed, focus: Focus | None, lens: Lens, change: int | None
+) -> str:
     respect = "overall"
     if focus is not None:
         respect = f"in {lens.aspects[int(focus.aspect_weights.argmax())].name.lower()}"

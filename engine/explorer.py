@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Sequence
+from datetime import date
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from engine.numeric import FloatArray
 from engine.queries import parse_filter
 from engine.retrieve import READ_STEER, SYSTEMS, find_system
 from engine.searching import Searcher
-from engine.types import Document, Filter, Lens, Query, SearchResults
+from engine.text.facts.resolve import find_facts
+from engine.types import Document, Fact, Filter, Lens, Query, SearchResults
 from engine.verify.verifier import Verifier
 from storage.home import Home
 from storage.ledger import Ledger
@@ -127,6 +129,16 @@ class Explorer:
     def document(self, corpus: str, doc_id: str) -> Document:
         """One document, or UnknownNameError."""
         return self.library.open(corpus).document(doc_id)
+
+    def facts(self, corpus: str, doc_id: str) -> tuple[Fact, ...]:
+        """What a document states or implies: dates, amounts, places; or UnknownNameError."""
+        opened = self.library.open(corpus)
+        return opened.facts([opened.document(doc_id).doc_id])[doc_id]
+
+    @staticmethod
+    def find_facts(text: str, written: date | None = None) -> tuple[Fact, ...]:
+        """What a text states or implies, when it was written on this day (None: not known)."""
+        return find_facts(text, written)
 
     def find_titles(self, corpus: str, words: str, limit: int = 8) -> list[Document]:
         """Documents whose title has all words, for choosing a seed as one types."""

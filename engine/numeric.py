@@ -16,3 +16,11 @@ def unit(rows: FloatArray) -> FloatArray:
     """
     norms = np.linalg.norm(rows, axis=-1, keepdims=True)
     return np.asarray(rows / np.where(norms > 0, norms, 1.0), dtype=np.float32)
+
+
+def standardised(values: FloatArray) -> FloatArray:
+    """Mean 0 and standard deviation 1; zeros when all are alike."""
+    spread = float(values.std())
+    if spread < 1e-6:
+        return np.zeros_like(values)
+    return np.asarray((values - values.mean()) / spread, dtype=np.float32)

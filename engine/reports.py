@@ -11,6 +11,8 @@ from engine.types import (
     CorpusInfo,
     Evaluation,
     Evidence,
+    Fact,
+    FactMatch,
     Gap,
     ImportReport,
     Interval,
@@ -41,6 +43,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "rank_change": r.rank_change,
                 "evidence": [_evidence(e) for e in r.evidence],
                 "explanation": r.explanation,
+                "facts": [_answer(f) for f in r.facts],
             }
             for r in found.results
         ],
@@ -102,6 +105,17 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "seed_marks": [list(s) for s in evidence.seed_marks],
         "doc_marks": [list(s) for s in evidence.doc_marks],
     }
+
+
+def fact_report(fact: Fact) -> dict[str, Any]:
+    """A fact in ``seedlens facts --json`` and, with what it answers, in ``search --json``."""
+    return {**asdict(fact), "span": list(fact.span), "about": list(fact.about)} | {
+        "anchor": None if fact.anchor is None else list(fact.anchor)
+    }
+
+
+def _answer(found: FactMatch) -> dict[str, Any]:
+    return {"asked": found.asked.text, "score": found.score, **fact_report(found.found)}
 
 
 def evaluation_report(found: Evaluation) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from engine.interpretation import Interpreter, avoided, understood
 from engine.lenses import find_aspect
 from engine.numeric import FloatArray
 from engine.queries import check_query
-from engine.retrieve import SYSTEMS, find_system
+from engine.retrieve import GO_BY_FACTS, SYSTEMS, find_system
 from engine.retrieve.base import DEPTH, Focus, Request, ScoredDocument, Seed
-from engine.retrieve.facts import FactsSystem, goes_by_facts, in_focus, narrowed
+from engine.retrieve.facts import in_focus
 from engine.retrieve.instructed import InstructedSystem
 from engine.stored_facts import facts_of_query
 from engine.text.sentences import split_sentences
@@ -83,7 +83,7 @@ class Searcher:
         seed = self.seed(query)
         focus, notes = self.focus(query, seed)
         request = self.request(query, seed, focus)
-        ranking = self._ranking(query, request)
+        ranking = find_system(query.system).rank(self.corpus, request)
         before = self._without_aspect(query, request)
         notes = (*notes, *self._fact_notes(query, request))
         return FirstStage(query, seed, focus, notes, request, ranking, before)
@@ -128,19 +128,12 @@ class Searcher:
         if pool is not None:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
             request = replace(request, scope=scope)
-        return self._ranking(query, request)
-
-    def _ranking(self, query: Query, request: Request) -> list[ScoredDocument]:
-        system = find_system(query.system)
-        ranking = system.rank(self.corpus, request)
-        if request.facts and system.name != FactsSystem.name:
-            ranking = narrowed(self.corpus, request, ranking)
-        return ranking
+        return system.rank(self.corpus, request)
 
     def _facts(self, query: Query, seed: Seed, focus: Focus | None) -> tuple[Fact, ...]:
         """The facts that a query goes by: those of the seed's sentences in focus, and of the
         wording."""
-        if not goes_by_facts(query):
+        if query.system not in GO_BY_FACTS:
             return ()
         stored = seed.document.doc_id
         found = (
@@ -153,7 +146,7 @@ class Searcher:
         return (*found, *facts_of_query((query.instruction or "").strip()))
 
     def _fact_notes(self, query: Query, request: Request) -> tuple[str, ...]:
-        if not goes_by_facts(query) or request.facts:
+        if query.system not in GO_BY_FACTS or request.facts:
             return ()
         where = "these sentences" if request.focus is not None else "this seed"
         return (f"Nothing in {where} states a date, an amount or a place; the topic decides.",)
@@ -253,7 +246,7 @@ class Searcher:
         plain = replace(query, instruction=None)
         facts = self._facts(plain, request.seed, None)
         request = replace(request, focus=None, steer=0.0, instructed=None, facts=facts)
-        return self._ranking(plain, request)
+        return system.rank(self.corpus, request)
 
     def _explained(
         self,
@@ -278,6 +271,7 @@ class Searcher:
                 old = old_ranks.get(scored.doc_id) if reads_aspect else rank
                 change = None if old is None else old - rank
             evidence = find_evidence(seed, found, focus, self.corpus.rarity, known=known)
+            answers = matches(asked, facts.get(scored.doc_id, ()))
             results.append(
                 Result(
                     rank=rank,
@@ -285,8 +279,8 @@ class Searcher:
                     score=scored.score,
                     rank_change=change,
                     evidence=evidence,
-                    explanation=explain(evidence, seed, focus, self.corpus.lens, change),
-                    facts=matches(asked, facts.get(scored.doc_id, ())),
+                    explanation=explain(evidence, seed, focus, self.corpus.lens, change, answers),
+                    facts=answers,
                 )
             )
         return tuple(results)

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from engine import __version__
 from engine.cli.common import json_option, open_explorer
 from engine.cli.evaluate import evaluate
+from engine.cli.facts import facts
 from engine.cli.gap import gap
 from engine.cli.lens import lens as lens_commands
 from engine.cli.model import (
@@ -189,8 +190,8 @@ def corpora(as_json: bool) -> None:
     "--system",
     default=DEFAULTS.system,
     show_default=True,
-    help="bm25, dense, late-interaction, hybrid, aspect, transport or instructed; with a "
-    "language model also rewrite or multi-hop.",
+    help="bm25, dense, late-interaction, hybrid, aspect, transport, instructed, facts, "
+    "hybrid+facts or aspect+facts; with a language model also rewrite or multi-hop.",
 )
 @click.option(
     "--steer",
@@ -300,6 +301,7 @@ def doctor(as_json: bool) -> None:
 
 
 main.add_command(evaluate)
+main.add_command(facts)
 main.add_command(gap)
 main.add_command(lens_commands)
 main.add_command(sensitivity)

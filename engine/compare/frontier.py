@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.compare.comparer import Comparer
 from engine.metrics import csfcube_ndcg, p_mrr_among_judged
-from engine.retrieve.aspect import standardised
+from engine.numeric import standardised
 from engine.types import PAGE_SIZE, Frontier, FrontierPoint, Variant
 
 STEERS = tuple(i / 10 for i in range(11))

@@ -7,7 +7,7 @@ from engine.retrieve.aspect import AspectSystem
 from engine.retrieve.base import System
 from engine.retrieve.bm25 import Bm25System
 from engine.retrieve.dense import DenseSystem
-from engine.retrieve.facts import FactsSystem
+from engine.retrieve.facts import FactsSystem, WithFacts
 from engine.retrieve.hybrid import HybridSystem
 from engine.retrieve.instructed import InstructedSystem
 from engine.retrieve.late_interaction import LateInteractionSystem
@@ -24,10 +24,16 @@ SYSTEMS: dict[str, System] = {
         TransportSystem(),
         InstructedSystem(),
         FactsSystem(),
+        WithFacts(HybridSystem(Bm25System(), DenseSystem())),
+        WithFacts(AspectSystem()),
     )
 }
-READ_STEER = frozenset((AspectSystem.name, TransportSystem.name))
+READ_STEER = frozenset((AspectSystem.name, TransportSystem.name, f"{AspectSystem.name}+facts"))
 """Names of the systems whose ranking steer changes."""
+GO_BY_FACTS = frozenset(
+    name for name, system in SYSTEMS.items() if isinstance(system, FactsSystem | WithFacts)
+)
+"""Names of the systems in whose ranking dates, amounts and places have a say."""
 
 
 def find_system(name: str) -> System:

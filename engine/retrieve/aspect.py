@@ -12,7 +12,7 @@ import numpy as np
 from engine.aspect_space import token_roles, without_context
 from engine.columns import aspect_column
 from engine.config import ASSETS
-from engine.numeric import FloatArray, unit
+from engine.numeric import FloatArray, standardised, unit
 from engine.retrieve.base import (
     Corpus,
     Focus,
@@ -54,14 +54,6 @@ def fitted_weights() -> dict[str, dict[str, float]]:
     """``{"whole": {signal: weight}, "aspect": {...}}`` as ``benchmarks/fit_aspect.py`` wrote it."""
     data = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     return {part: data[part] for part in ("whole", "aspect")}
-
-
-def standardised(values: FloatArray) -> FloatArray:
-    """Mean 0 and standard deviation 1 among the candidates; zeros when all are alike."""
-    spread = float(values.std())
-    if spread < 1e-6:
-        return np.zeros_like(values)
-    return np.asarray((values - values.mean()) / spread, dtype=np.float32)
 
 
 def combined(signals: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.numeric import FloatArray
+from engine.numeric import standardised
 from engine.retrieve.base import (
     Corpus,
     Focus,
     Request,
     ScoredDocument,
     Seed,
+    System,
     VectorPart,
     ordered,
     scored_documents,
 )
 from engine.retrieve.bm25 import query_words
-from engine.types import Fact, Query
+from engine.types import Fact
 
 NARROWS = 8.0
 """Standard deviations of the topic's scores that a full answer to the facts is worth."""
@@ -56,24 +57,29 @@ class FactsSystem:
         return ordered(scored_documents(doc_ids, scores.tolist()))[: request.depth]
 
 
-def narrowed(
-    corpus: Corpus, request: Request, ranking: list[ScoredDocument]
-) -> list[ScoredDocument]:
+class WithFacts:
     """Another system's ranking, its documents raised by how well their facts answer."""
-    answers = {s.doc_id: s.score for s in corpus.by_facts(request.facts, request)}
-    if not answers or not ranking:
-        return ranking
-    scores = standardised(np.array([s.score for s in ranking], dtype=np.float32))
-    raised = [
-        ScoredDocument(s.doc_id, float(score) + NARROWS * answers.get(s.doc_id, 0.0))
-        for s, score in zip(ranking, scores, strict=True)
-    ]
-    return ordered(raised)
 
+    reads_aspect = True
 
-def goes_by_facts(query: Query) -> bool:
-    """True when facts have a say in the ranking."""
-    return query.facts or query.system == FactsSystem.name
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.name = f"{system.name}+facts"
+
+    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+        ranking = self._system.rank(corpus, request)
+        answers = {s.doc_id: s.score for s in corpus.by_facts(request.facts, request)}
+        if not answers:
+            return ranking
+        known = {s.doc_id for s in ranking}
+        floor = min((s.score for s in ranking), default=0.0)
+        ranking += [ScoredDocument(doc_id, floor) for doc_id in answers if doc_id not in known]
+        scores = standardised(np.array([s.score for s in ranking], dtype=np.float32))
+        raised = [
+            ScoredDocument(s.doc_id, float(score) + NARROWS * answers.get(s.doc_id, 0.0))
+            for s, score in zip(ranking, scores, strict=True)
+        ]
+        return ordered(raised)[: request.depth]
 
 
 def in_focus(facts: Sequence[Fact], seed: Seed, focus: Focus) -> tuple[Fact, ...]:
@@ -95,9 +101,3 @@ def topic_words(request: Request) -> str:
         for fact in request.facts:
             text[slice(*fact.span)] = " " * (fact.span[1] - fact.span[0])
     return query_words(document.title, "".join(text))
-
-
-def standardised(values: FloatArray) -> FloatArray:
-    """Mean 0 and standard deviation 1; zeros when all are alike."""
-    spread = float(values.std())
-    return (values - values.mean()) / spread if spread > 1e-6 else np.zeros_like(values)

@@ -35,8 +35,6 @@ class Query:
             when given they take the place of the aspect's sentences.
         steer: 0 (whole document) to 1 (aspect only).
         symmetric: late interaction scores both directions.
-        facts: raise documents whose dates, amounts and places answer the seed's, whatever the
-            system.
     """
 
     corpus: str
@@ -51,7 +49,6 @@ class Query:
     offset: int = 0
     symmetric: bool = False
     filters: tuple[Filter, ...] = ()
-    facts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

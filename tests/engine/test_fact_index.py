@@ -1,0 +1,79 @@
+"""Which facts answer which, and how documents are ranked by them."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from engine.fact_index import ELSEWHERE, FactIndex, matches
+from engine.types import Fact
+
+
+def day(iso: str, last: str = "", **more: object) -> Fact:
+    low = date.fromisoformat(iso).toordinal()
+    high = date.fromisoformat(last).toordinal() if last else low
+    return Fact("date", low, high, "day", iso, (0, 1), **more)  # type: ignore[arg-type]
+
+
+def amount(value: float, unit: str = "USD", **more: object) -> Fact:
+    return Fact("amount", value, value, unit, str(value), (0, 1), **more)  # type: ignore[arg-type]
+
+
+def place(code: str) -> Fact:
+    return Fact("place", 0, 0, code, code, (0, 1))
+
+
+FEBRUARY = day("2024-02-01", "2024-02-29")
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "score"),
+    [
+        (day("2024-02-27"), day("2024-02-27"), 1.0),
+        (day("2024-02-27"), day("2024-02-28"), None),
+        (FEBRUARY, day("2024-02-27"), 1.0),
+        (day("2024-02-27"), FEBRUARY, 1 / 29),
+        (day("2024-02-20", "2024-03-10"), FEBRUARY, 10 / 29),
+        (amount(1950), amount(1950), 1.0),
+        (amount(1950), amount(1950.5), 1.0),
+        (amount(1950), amount(1960), None),
+        (amount(1950), amount(1950, "EUR"), None),
+        (place("FR"), place("FR-IDF"), 1.0),
+        (place("FR-IDF"), place("FR"), ELSEWHERE),
+        (place("FR-IDF"), place("FR-BRE"), None),
+        (day("2024-02-27"), amount(738943, "day"), None),
+    ],
+    ids=lambda value: value.text if isinstance(value, Fact) else "",
+)
+def test_a_fact_answers_by_the_share_of_it_that_is_asked_for(
+    asked: Fact, found: Fact, score: float | None
+) -> None:
+    answers = matches([asked], [found])
+    assert [round(a.score, 6) for a in answers] == ([] if score is None else [round(score, 6)])
+
+
+def test_what_recurs_answers_on_its_days_only() -> None:
+    mondays = day("2024-02-05", "2024-03-25", recurrence="FREQ=WEEKLY;BYDAY=MO")
+    assert matches([day("2024-02-26")], [mondays])
+    assert not matches([day("2024-02-27")], [mondays])
+    assert not matches([day("2024-04-01")], [mondays])
+    assert matches([FEBRUARY], [mondays])
+
+
+def test_the_surest_fact_of_a_document_answers() -> None:
+    weak, sure = day("2024-02-27", confidence=0.3), day("2024-02-27", confidence=0.9)
+    assert [m.found for m in matches([day("2024-02-27")], [weak, sure])] == [sure]
+
+
+def test_a_rare_answer_counts_more_than_a_common_one() -> None:
+    common, rare = place("FR"), day("2024-02-27")
+    index = FactIndex([(common, rare), (common,), (rare,), *[(common,)] * 20, ()])
+    scores = index.scores([common, rare])
+    assert scores[0] == pytest.approx(1.0)
+    assert scores[2] > scores[1] > scores[-1] == 0.0
+
+
+def test_nothing_asked_or_nothing_known_scores_nothing() -> None:
+    assert not FactIndex([(), ()]).scores([day("2024-02-27")]).any()
+    assert not FactIndex([(day("2024-02-27"),)]).scores([]).any()
