@@ -8,8 +8,8 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.library import Library
 from engine.queries import query_from_json, query_id, query_to_json
 from engine.types import Document, Query
+from storage.judging import JudgmentRow
 from storage.ledger import Ledger
-from storage.records import JudgmentRow
 
 
 class Notebook:
@@ -47,14 +47,15 @@ class Notebook:
             rank=rank,
             system=query.system,
             time=datetime.now(UTC),
+            verdict="withdrawn" if relevance is None else "grade",
         )
-        self._ledger.add_judgment(row)
+        self._ledger.judging.add([row])
         return row
 
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
         """The annotator's current grades for a query, by doc_id."""
         who = annotator or self._annotator
-        rows = self._ledger.latest_judgments(query.corpus, query_id(query), who)
+        rows = self._ledger.judging.latest(query.corpus, "", query_id(query), who)
         return {row.doc_id: row.relevance for row in rows if row.relevance is not None}
 
     def add_step(self, trail_id: str, query: Query) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
@@ -19,7 +20,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
-from storage.migrations import migrate, transaction
+from storage.migrations import MIGRATIONS, migrate, schema_version, transaction
 
 Value = TypeVar("Value")
 Signature = tuple[int, int, int]
@@ -48,6 +49,7 @@ class LedgerFile:
         self._wait_seconds = wait_seconds
         self._memory: dict[Hashable, tuple[Signature, Any]] = {}
         self._memory_lock = threading.Lock()
+        self._checked = False
 
     def remembered(
         self, key: Hashable, read: Callable[[duckdb.DuckDBPyConnection], Value]
@@ -89,6 +91,7 @@ class LedgerFile:
             with lock.acquire(poll_interval=POLL_SECONDS):
                 if not self._path.exists():
                     self._create(deadline)
+                self._back_up(deadline)
                 with closing(_connect(self._path, deadline)) as connection:
                     migrate(connection)
                     with transaction(connection):
@@ -97,6 +100,21 @@ class LedgerFile:
             raise self._busy() from e
         except (duckdb.Error, OSError) as e:
             raise self._explained(e) from e
+
+    def _back_up(self, deadline: float) -> None:
+        """Copy a ledger of an older schema aside, once, before it is brought up to date."""
+        if self._checked:
+            return
+        with closing(_connect(self._path, deadline)) as connection:
+            version = schema_version(connection)
+            if 0 < version < len(MIGRATIONS):
+                connection.execute("CHECKPOINT")
+        if 0 < version < len(MIGRATIONS):
+            backup = self._path.with_name(f"{self._path.name}.schema-{version}")
+            half = backup.with_name(f"{backup.name}.new")
+            shutil.copyfile(self._path, half)
+            half.replace(backup)
+        self._checked = True
 
     def _create(self, deadline: float) -> None:
         """Make the file beside its place and move it there: a crash never leaves half of one."""

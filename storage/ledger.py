@@ -1,4 +1,4 @@
-"""The ledger: the registry of corpora, judgments, trails, kept documents, pasted texts.
+"""The ledger: the registry of corpora, trails, kept documents, pasted texts, and its other parts.
 
 Judgments and kept documents are events: a change is a new row, the last one counts.
 """
@@ -6,7 +6,7 @@ Judgments and kept documents are events: a change is a new row, the last one cou
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,9 +15,10 @@ import duckdb
 
 from storage.access import LedgerFile
 from storage.answers import Answers
-from storage.errors import StorageError
 from storage.experiments import Experiments
-from storage.records import CorpusRow, JudgmentRow, KeptRow, TrailStepRow
+from storage.judging import Judging
+from storage.projects import Projects
+from storage.records import CorpusRow, KeptRow, TrailStepRow
 
 Row = TypeVar("Row")
 
@@ -33,6 +34,9 @@ class Ledger:
 
     Attributes:
         experiments: runs and evaluations.
+        answers: of language models.
+        judging: judgments.
+        projects: annotation projects, their queries and pools.
 
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
@@ -44,6 +48,8 @@ class Ledger:
         self._file = LedgerFile(path, wait_seconds)
         self.experiments = Experiments(self._file)
         self.answers = Answers(self._file)
+        self.judging = Judging(self._file)
+        self.projects = Projects(self._file)
 
     # Corpora
 
@@ -80,63 +86,6 @@ class Ledger:
             row = next(iter(_corpora(connection, name)), None)
             connection.execute("DELETE FROM corpora WHERE name = ?", [name])
             return row
-
-    # Judgments
-
-    def add_judgment(self, row: JudgmentRow) -> None:
-        """Append one judgment; what was judged before stays in the history."""
-        self.add_judgments([row])
-
-    def add_judgments(self, rows: Iterable[JudgmentRow]) -> None:
-        """Append judgments in the order given, all of them or, on an error, none."""
-        values = [_judgment_values(row) for row in rows]
-        if not values:
-            return
-        with self._file.access() as connection:
-            connection.executemany(
-                """INSERT INTO judgments (corpus, query_id, doc_id, relevance, annotator, note,
-                       instruction, rank, system, time)
-                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-                values,
-            )
-
-    def judgments(self, corpus: str, query_id: str | None = None) -> list[JudgmentRow]:
-        """Every judgment ever made, changed and taken back ones included, in order of arrival."""
-        return self._judgments(corpus, query_id, None, latest=False)
-
-    def latest_judgments(
-        self, corpus: str, query_id: str | None = None, annotator: str | None = None
-    ) -> list[JudgmentRow]:
-        """The last judgment per query, document and annotator, in order of arrival.
-
-        "Last" is the last to arrive, whatever its ``time`` says. One that was taken back
-        (``relevance`` None) is left out.
-        """
-        return self._judgments(corpus, query_id, annotator, latest=True)
-
-    def _judgments(
-        self, corpus: str, query_id: str | None, annotator: str | None, *, latest: bool
-    ) -> list[JudgmentRow]:
-        sql = """
-            SELECT corpus, query_id, doc_id, relevance, annotator, note, instruction, rank, system,
-                time
-            FROM (
-                FROM judgments
-                WHERE corpus = $corpus
-                    AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
-                    AND ($annotator::VARCHAR IS NULL OR annotator = $annotator)
-                QUALIFY NOT $latest OR row_number() OVER (
-                    PARTITION BY query_id, doc_id, annotator ORDER BY id DESC) = 1
-            )
-            WHERE NOT $latest OR relevance IS NOT NULL
-            ORDER BY id"""
-        values = {"corpus": corpus, "query_id": query_id, "annotator": annotator}
-        return list(
-            self._file.remembered(
-                ("judgments", corpus, query_id, annotator, latest),
-                lambda c: _rows(JudgmentRow, c.execute(sql, {**values, "latest": latest})),
-            )
-        )
 
     # Trails
 
@@ -239,19 +188,6 @@ def _kept(connection: duckdb.DuckDBPyConnection, trail_id: str) -> list[KeptRow]
         )
         WHERE kept ORDER BY id"""
     return _rows(KeptRow, connection.execute(sql, [trail_id]))
-
-
-def _judgment_values(row: JudgmentRow) -> list[Any]:
-    if row.relevance not in (None, 0, 1, 2, 3):
-        raise StorageError(
-            f"The grade {row.relevance!r} for document {row.doc_id!r}, query {row.query_id!r}, "
-            "is not one of 0, 1, 2, 3.",
-            "Use a grade from 0 to 3.",
-        )
-    return [
-        *(row.corpus, row.query_id, row.doc_id, row.relevance, row.annotator, row.note),
-        *(row.instruction, row.rank, row.system, _stored(row.time)),
-    ]
 
 
 def _stored(moment: datetime) -> datetime:

@@ -95,9 +95,66 @@ def m0003_answers(connection: DuckDBPyConnection) -> None:
         )""")
 
 
+def m0004_annotation(connection: DuckDBPyConnection) -> None:
+    """Judgments of every scale with skips, doubts and undos; projects, their queries and pools.
+
+    What was judged before moves over, in its order.
+    """
+    connection.execute("CREATE SEQUENCE judgment_event_ids")
+    connection.execute("""
+        CREATE TABLE judgment_events (
+            id BIGINT NOT NULL DEFAULT nextval('judgment_event_ids'),
+            event VARCHAR PRIMARY KEY, project VARCHAR NOT NULL,
+            corpus VARCHAR NOT NULL, query_id VARCHAR NOT NULL, doc_id VARCHAR NOT NULL,
+            verdict VARCHAR NOT NULL, relevance SMALLINT, annotator VARCHAR NOT NULL,
+            origin VARCHAR NOT NULL, note VARCHAR NOT NULL, marks VARCHAR NOT NULL,
+            instruction VARCHAR NOT NULL, rank BIGINT, system VARCHAR NOT NULL,
+            blind BOOLEAN NOT NULL, seconds DOUBLE, undoes VARCHAR NOT NULL,
+            time TIMESTAMP NOT NULL, CHECK (relevance BETWEEN 0 AND 100),
+            CHECK ((verdict = 'grade') = (relevance IS NOT NULL))
+        )""")
+    connection.execute("""
+        INSERT INTO judgment_events (event, project, corpus, query_id, doc_id, verdict, relevance,
+            annotator, origin, note, marks, instruction, rank, system, blind, seconds, undoes, time)
+        SELECT 'first-' || id, '', corpus, query_id, doc_id,
+            CASE WHEN relevance IS NULL THEN 'withdrawn' ELSE 'grade' END, relevance,
+            annotator, 'person', note, '[]', instruction, rank, system, false, NULL, '', time
+        FROM judgments ORDER BY id""")
+    connection.execute("DROP TABLE judgments")
+    connection.execute("CREATE SEQUENCE project_version_ids")
+    connection.execute("""
+        CREATE TABLE project_versions (
+            id BIGINT NOT NULL DEFAULT nextval('project_version_ids'),
+            corpus VARCHAR NOT NULL, project VARCHAR NOT NULL, settings VARCHAR NOT NULL,
+            author VARCHAR NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+    connection.execute("CREATE SEQUENCE project_query_ids")
+    connection.execute("""
+        CREATE TABLE project_queries (
+            id BIGINT NOT NULL DEFAULT nextval('project_query_ids'),
+            corpus VARCHAR NOT NULL, project VARCHAR NOT NULL, query_id VARCHAR NOT NULL,
+            query VARCHAR NOT NULL, time TIMESTAMP NOT NULL,
+            PRIMARY KEY (corpus, project, query_id)
+        )""")
+    connection.execute("CREATE SEQUENCE pool_item_ids")
+    connection.execute("""
+        CREATE TABLE pool_items (
+            id BIGINT NOT NULL DEFAULT nextval('pool_item_ids'),
+            corpus VARCHAR NOT NULL, project VARCHAR NOT NULL, query_id VARCHAR NOT NULL,
+            doc_id VARCHAR NOT NULL, source VARCHAR NOT NULL, rank BIGINT NOT NULL,
+            time TIMESTAMP NOT NULL,
+            PRIMARY KEY (corpus, project, query_id, doc_id, source)
+        )""")
+
+
 Migration = Callable[["DuckDBPyConnection"], None]
 
-MIGRATIONS: list[Migration] = [m0001_first_schema, m0002_evaluations, m0003_answers]
+MIGRATIONS: list[Migration] = [
+    m0001_first_schema,
+    m0002_evaluations,
+    m0003_answers,
+    m0004_annotation,
+]
 """In order: the first takes an empty file to schema version 1, the next to 2, and so on."""
 
 

@@ -28,22 +28,6 @@ class CorpusRow:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentRow:
-    """One annotator's grade (0 to 3) for one (query, document); None takes a grade back."""
-
-    corpus: str
-    query_id: str
-    doc_id: str
-    relevance: int | None
-    annotator: str
-    note: str
-    instruction: str
-    rank: int | None
-    system: str
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class TrailStepRow:
     """One step of an exploration: the query as JSON text, and when it was taken."""
 

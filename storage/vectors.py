@@ -1,8 +1,8 @@
 """Documents and their vectors in LanceDB; the only importer of ``lancedb``.
 
-One LanceDB database per corpus, table ``documents``, one row per document. Callers
-hand over Arrow batches and get Arrow tables back; nothing here knows what a role or
-an aspect is.
+One LanceDB database per corpus, table ``documents``, one row per document, and beside it
+whatever else is kept by document (:mod:`storage.scenarios`). Callers hand over Arrow batches
+and get Arrow tables back; nothing here knows what a role or an aspect is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import reduce
 from pathlib import Path
+from typing import ClassVar, Self
 
 import lancedb
 import numpy as np
@@ -27,7 +28,6 @@ from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.home import folder_bytes
 from storage.records import Condition
 
-TABLE = "documents"
 PROBES = 32
 """Partitions of a vector index that a search looks into."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
@@ -73,8 +73,20 @@ def _expression(conditions: Sequence[Condition]) -> Expr | None:
     return reduce(lambda a, b: a & b, map(one, conditions)) if conditions else None
 
 
-class DocumentTable:
-    """The documents of one corpus."""
+def _is_one_of(column: str, values: Sequence[str]) -> Expr:
+    return col(column).isin([lit(value) for value in values])
+
+
+class StoredTable:
+    """One table of the database of a corpus.
+
+    Attributes:
+        name: of the table, and what its rows are called.
+        key: the column that names a row.
+    """
+
+    name: ClassVar[str]
+    key: ClassVar[str]
 
     def __init__(self, path: Path, table: LanceTable) -> None:
         self.path = path
@@ -82,15 +94,20 @@ class DocumentTable:
         self._watch: LanceTable | None = None
 
     @classmethod
-    def open(cls, path: Path) -> DocumentTable:
-        """Open the table under ``path``; CorpusMissingError when there is none."""
-        if not (path / f"{TABLE}.lance").is_dir():
-            raise CorpusMissingError(f"No documents are stored under {path}.")
-        with _wrapped("opening the documents", path):
-            return cls(path, lancedb.connect(str(path)).open_table(TABLE))
+    def is_stored(cls, path: Path) -> bool:
+        """Whether there is such a table under ``path``."""
+        return (path / f"{cls.name}.lance").is_dir()
 
     @classmethod
-    def open_or_create(cls, path: Path, schema: pa.Schema) -> DocumentTable:
+    def open(cls, path: Path) -> Self:
+        """Open the table under ``path``; CorpusMissingError when there is none."""
+        if not cls.is_stored(path):
+            raise CorpusMissingError(f"No {cls.name} are stored under {path}.")
+        with _wrapped(f"opening the {cls.name}", path):
+            return cls(path, lancedb.connect(str(path)).open_table(cls.name))
+
+    @classmethod
+    def open_or_create(cls, path: Path, schema: pa.Schema) -> Self:
         """Open the table, or create it with ``schema``.
 
         A table from before the last columns of ``schema`` were thought of gets them, empty.
@@ -101,10 +118,10 @@ class DocumentTable:
         try:
             table = cls.open(path)
         except CorpusMissingError:
-            with _wrapped("creating the documents", path):
+            with _wrapped(f"creating the {cls.name}", path):
                 path.mkdir(parents=True, exist_ok=True)
                 marked = schema.with_metadata({MADE: secrets.token_hex(6)})
-                return cls(path, lancedb.connect(str(path)).create_table(TABLE, schema=marked))
+                return cls(path, lancedb.connect(str(path)).create_table(cls.name, schema=marked))
         table._add_missing(schema)
         return table
 
@@ -151,7 +168,7 @@ class DocumentTable:
         """
         with _wrapped("looking for changes", self.path):
             if self._watch is None:
-                self._watch = lancedb.connect(str(self.path)).open_table(TABLE)
+                self._watch = lancedb.connect(str(self.path)).open_table(self.name)
             self._watch.checkout_latest()
             return int(self._watch.version)
 
@@ -164,11 +181,11 @@ class DocumentTable:
         return folder_bytes(self.path)
 
     def write(self, batch: pa.RecordBatch, *, replace: bool) -> None:
-        """Add rows in one atomic commit; with ``replace``, rows of the same doc_id give way."""
+        """Add rows in one atomic commit; with ``replace``, rows of the same key give way."""
         table = pa.Table.from_batches([batch])
-        with _wrapped("writing documents", self.path):
+        with _wrapped(f"writing {self.name}", self.path):
             if replace:
-                merge = self._table.merge_insert("doc_id").when_matched_update_all()
+                merge = self._table.merge_insert(self.key).when_matched_update_all()
                 merge.when_not_matched_insert_all().execute(table)
             else:
                 self._table.add(table)
@@ -179,6 +196,79 @@ class DocumentTable:
             query = self._table.search().select(list(names)).limit(max(self.count(), 1))
             yield from query.to_batches(batch_size)
 
+    def nearest(
+        self,
+        column: str,
+        vector: np.ndarray,
+        limit: int,
+        conditions: Sequence[Condition] = (),
+    ) -> list[str]:
+        """The doc_id of the rows nearest to ``vector`` by cosine, through the vector index
+        (approximate)."""
+        where = _expression(conditions)
+        with _wrapped("searching vectors", self.path):
+            query = self._table.search(vector.astype(np.float32), vector_column_name=column)
+            query = query.distance_type("cosine").nprobes(PROBES)
+            if where is not None:
+                query = query.where(where)
+            found = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
+        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+
+    def among(self, column: str, values: Sequence[str], names: Sequence[str]) -> pa.Table:
+        """The rows whose ``column`` is one of ``values``, in no particular order."""
+        if not values:
+            return self.schema.empty_table().select(list(names))
+        with _wrapped(f"reading {self.name}", self.path):
+            query = self._table.search().where(_is_one_of(column, values))
+            return query.select(list(names)).limit(max(self.count(), 1)).to_arrow()
+
+    def replace_group(self, column: str, values: Sequence[str], batch: pa.RecordBatch) -> None:
+        """Put ``batch`` in place of all rows whose ``column`` is one of ``values``: one commit."""
+        with _wrapped(f"writing {self.name}", self.path):
+            merge = self._table.merge_insert(self.key).when_matched_update_all()
+            merge = merge.when_not_matched_insert_all()
+            merge = merge.when_not_matched_by_source_delete(_is_one_of(column, values))
+            merge.execute(pa.Table.from_batches([batch]))
+
+    def discard(self, column: str, values: Sequence[str]) -> None:
+        """Delete the rows whose ``column`` is one of ``values``."""
+        with _wrapped(f"deleting {self.name}", self.path):
+            self._table.delete(_is_one_of(column, values))
+
+    def optimize(self, keys: Sequence[str], grace: timedelta) -> None:
+        """Compact the fragments, index the columns that rows are looked up by, and clean up.
+
+        Args:
+            grace: how long files of former versions stay for readers that still use them.
+        """
+        with _wrapped("building the indexes", self.path):
+            self._table.optimize()
+            for column in keys:
+                self._table.create_index(column, config=BTree(), replace=True)
+            self._clean(grace)
+
+    def index_vectors(self, column: str) -> None:
+        """Build an IVF index for cosine similarity; needs at least 256 rows."""
+        # Each partition is trained on at least 256 rows.
+        partitions = max(1, min(round(self.count() ** 0.5), self.count() // 256))
+        config = IvfFlat(distance_type="cosine", num_partitions=partitions)
+        with _wrapped("building the indexes", self.path):
+            self._table.create_index(column, config=config, replace=True)
+
+    def _clean(self, grace: timedelta) -> None:
+        # Files younger than a week count as unverified, since another writer might be at
+        # work on them; our caller holds the corpus's lock, so there is none.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of readers: grace is for them
+            self._table.optimize(cleanup_older_than=grace, delete_unverified=True)
+
+
+class DocumentTable(StoredTable):
+    """The documents of one corpus."""
+
+    name = "documents"
+    key = "doc_id"
+
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows of ``doc_ids``, in that order; ids that are not stored are left out."""
         wanted = list(dict.fromkeys(doc_ids))
@@ -186,7 +276,7 @@ class DocumentTable:
             return self.schema.empty_table().select(["doc_id", *names])
         columns = list(dict.fromkeys(["doc_id", *names]))
         with _wrapped("reading documents", self.path):
-            query = self._table.search().where(col("doc_id").isin([lit(i) for i in wanted]))
+            query = self._table.search().where(_is_one_of("doc_id", wanted))
             found = query.select(columns).limit(len(wanted)).to_arrow()
         # LanceDB gives rows in stored order: put them back into the order asked for.
         position = {doc_id: row for row, doc_id in enumerate(found["doc_id"].to_pylist())}
@@ -215,23 +305,6 @@ class DocumentTable:
             found = query.select(["doc_id", "_score"]).limit(limit).to_arrow()
         return list(zip(found["doc_id"].to_pylist(), found["_score"].to_pylist(), strict=True))
 
-    def nearest(
-        self,
-        column: str,
-        vector: np.ndarray,
-        limit: int,
-        conditions: Sequence[Condition] = (),
-    ) -> list[str]:
-        """Ids nearest to ``vector`` by cosine, through the vector index (approximate)."""
-        where = _expression(conditions)
-        with _wrapped("searching vectors", self.path):
-            query = self._table.search(vector.astype(np.float32), vector_column_name=column)
-            query = query.distance_type("cosine").nprobes(PROBES)
-            if where is not None:
-                query = query.where(where)
-            found = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
-        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
-
     def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
         """Compact the fragments and (re)build what searches need: full text, ids, vectors.
 
@@ -244,18 +317,11 @@ class DocumentTable:
             self._table.optimize()
             self._table.create_index("doc_id", config=BTree(), replace=True)
             for name in vector_columns:
-                # Each partition is trained on at least 256 rows.
-                partitions = max(1, min(round(self.count() ** 0.5), self.count() // 256))
-                config = IvfFlat(distance_type="cosine", num_partitions=partitions)
-                self._table.create_index(name, config=config, replace=True)
+                self.index_vectors(name)
             # The full text comes last: is_finished takes it as the sign that all is done.
             fts = FTS(with_position=False, language="English", stem=True)
             self._table.create_index("search_text", config=fts, replace=True)
-            # Files younger than a week count as unverified, since another writer might be at
-            # work on them; our caller holds the corpus's lock, so there is none.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of readers: grace is for them
-                self._table.optimize(cleanup_older_than=grace, delete_unverified=True)
+            self._clean(grace)
 
     def is_finished(self) -> bool:
         """True when every row is in the full-text index."""

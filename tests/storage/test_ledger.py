@@ -20,8 +20,10 @@ from filelock import FileLock
 from storage.access import LedgerFile
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
 from storage.home import CorpusNameError, Home, check_corpus_name
+from storage.judging import JudgmentRow
 from storage.ledger import Ledger
-from storage.records import CorpusRow, JudgmentRow
+from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
+from storage.records import CorpusRow
 
 SPAWN = multiprocessing.get_context("spawn")
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
@@ -35,7 +37,10 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def judgment(doc_id: str = "d1", relevance: int | None = 2, **fields: object) -> JudgmentRow:
-    row = JudgmentRow("demo", "s1_method", doc_id, relevance, "ann", "", "", 3, "aspect", NOW)
+    verdict = "withdrawn" if relevance is None else "grade"
+    row = JudgmentRow(
+        "demo", "s1_method", doc_id, relevance, "ann", "", "", 3, "aspect", NOW, verdict
+    )
     return replace(row, **fields)  # type: ignore[arg-type]
 
 
@@ -49,28 +54,28 @@ def corpus(name: str = "demo") -> CorpusRow:
 def judge(path: Path, who: str, count: int) -> None:
     ledger = Ledger(path, wait_seconds=120)
     for number in range(count):
-        ledger.add_judgment(judgment(f"d{number}", annotator=who))
+        ledger.judging.add([judgment(f"d{number}", annotator=who)])
 
 
 def judge_until_killed(path: Path, acknowledged: Connection) -> None:
     ledger = Ledger(path)
     for number in range(100_000):
-        ledger.add_judgment(judgment(f"d{number}"))
+        ledger.judging.add([judgment(f"d{number}")])
         acknowledged.send(number)
 
 
 def die_in_mid_transaction(path: Path) -> None:
     with LedgerFile(path, 5).access() as connection:
-        connection.execute("UPDATE judgments SET relevance = 0")
-        connection.execute("DELETE FROM judgments WHERE doc_id = 'd1'")
+        connection.execute("UPDATE judgment_events SET relevance = 0")
+        connection.execute("DELETE FROM judgment_events WHERE doc_id = 'd1'")
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def die_before_closing(path: Path) -> None:
     connection = duckdb.connect(str(path))
     connection.execute(
-        "INSERT INTO judgments BY NAME SELECT * EXCLUDE (id) REPLACE ('wal' AS doc_id) "
-        "FROM judgments LIMIT 1"
+        "INSERT INTO judgment_events BY NAME SELECT * EXCLUDE (id) "
+        "REPLACE ('wal' AS doc_id, 'wal' AS event) FROM judgment_events LIMIT 1"
     )
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -113,7 +118,7 @@ def test_eight_processes_judging_at_once_lose_no_row(tmp_path: Path) -> None:
         process.join()
 
     assert [process.exitcode for process in processes] == [0] * 8
-    rows = Ledger(path).judgments("demo")
+    rows = Ledger(path).judging.history("demo")
     assert len(rows) == 200
     assert len({(row.annotator, row.doc_id) for row in rows}) == 200
 
@@ -121,7 +126,7 @@ def test_eight_processes_judging_at_once_lose_no_row(tmp_path: Path) -> None:
 def test_threads_sharing_one_ledger_lose_no_row(ledger: Ledger) -> None:
     def work(who: str) -> None:
         for number in range(10):
-            ledger.add_judgment(judgment(f"d{number}", annotator=who))
+            ledger.judging.add([judgment(f"d{number}", annotator=who)])
 
     threads = [threading.Thread(target=work, args=(f"t{n}",)) for n in range(6)]
     for thread in threads:
@@ -129,7 +134,7 @@ def test_threads_sharing_one_ledger_lose_no_row(ledger: Ledger) -> None:
     for thread in threads:
         thread.join()
 
-    assert len({(row.annotator, row.doc_id) for row in ledger.judgments("demo")}) == 60
+    assert len({(row.annotator, row.doc_id) for row in ledger.judging.history("demo")}) == 60
 
 
 @pytest.mark.parametrize("holder", [hold_lock, hold_database])
@@ -137,7 +142,7 @@ def test_a_ledger_held_by_another_process_is_reported_within_the_wait(
     tmp_path: Path, holder: object
 ) -> None:
     path = tmp_path / "ledger.duckdb"
-    Ledger(path).add_judgment(judgment())
+    Ledger(path).judging.add([judgment()])
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=holder, args=(path, there))  # type: ignore[arg-type]
     process.start()
@@ -145,15 +150,15 @@ def test_a_ledger_held_by_another_process_is_reported_within_the_wait(
         assert here.recv() == "held"
         started = time.monotonic()
         with pytest.raises(LedgerBusyError, match=r"0\.4 s.*Try again") as caught:
-            Ledger(path, wait_seconds=0.4).add_judgment(judgment("d2"))
+            Ledger(path, wait_seconds=0.4).judging.add([judgment("d2")])
         assert 0.3 < time.monotonic() - started < 5
         assert str(path) in str(caught.value)
         with pytest.raises(LedgerBusyError):
-            Ledger(path, wait_seconds=0).judgments("demo")
+            Ledger(path, wait_seconds=0).judging.history("demo")
     finally:
         process.kill()
         process.join()
-    assert [row.doc_id for row in Ledger(path).judgments("demo")] == ["d1"]
+    assert [row.doc_id for row in Ledger(path).judging.history("demo")] == ["d1"]
 
 
 # Crashes, full disks, damaged files
@@ -168,14 +173,14 @@ def test_a_crash_keeps_exactly_what_was_committed(
     tmp_path: Path, crash: object, survivors: list[str]
 ) -> None:
     path = tmp_path / "ledger.duckdb"
-    Ledger(path).add_judgments([judgment("d1"), judgment("d2")])
+    Ledger(path).judging.add([judgment("d1"), judgment("d2")])
     process = SPAWN.Process(target=crash, args=(path,))  # type: ignore[arg-type]
     process.start()
     process.join()
 
     assert process.exitcode == -signal.SIGKILL
-    Ledger(path, wait_seconds=5).add_judgment(judgment("after"))
-    rows = Ledger(path).judgments("demo")
+    Ledger(path, wait_seconds=5).judging.add([judgment("after")])
+    rows = Ledger(path).judging.history("demo")
     assert [row.doc_id for row in rows] == [*survivors, "after"]
     assert {row.relevance for row in rows} == {2}
 
@@ -196,7 +201,7 @@ def test_every_judgment_acknowledged_before_a_kill_is_there_after_it(
     while here.poll():
         acknowledged.append(here.recv())
 
-    found = [row.doc_id for row in Ledger(path).judgments("demo")]
+    found = [row.doc_id for row in Ledger(path).judging.history("demo")]
     # The kill may fall between the commit and its acknowledgement.
     assert found[: len(acknowledged)] == [f"d{number}" for number in acknowledged]
     assert len(found) <= len(acknowledged) + 1
@@ -206,15 +211,15 @@ def test_a_crash_while_the_ledger_was_first_made_does_not_spoil_it(tmp_path: Pat
     path = tmp_path / "ledger.duckdb"
     (tmp_path / "ledger.duckdb.new").write_bytes(b"half a file")
     (tmp_path / "ledger.duckdb.new.wal").write_bytes(b"half a log")
-    Ledger(path).add_judgment(judgment())
-    assert len(Ledger(path).judgments("demo")) == 1
+    Ledger(path).judging.add([judgment()])
+    assert len(Ledger(path).judging.history("demo")) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger.duckdb", "ledger.duckdb.lock"]
 
 
 @posix_only
 def test_a_full_disk_is_named_and_costs_nothing_stored_before(tmp_path: Path) -> None:
     path = tmp_path / "ledger.duckdb"
-    Ledger(path).add_judgment(judgment())
+    Ledger(path).judging.add([judgment()])
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=fill_disk, args=(path, there))
     process.start()
@@ -224,7 +229,7 @@ def test_a_full_disk_is_named_and_costs_nothing_stored_before(tmp_path: Path) ->
     assert kind == StorageFullError.__name__
     assert str(path) in message
     assert "Free some space" in message
-    assert Ledger(path).judgments("demo") == [judgment()]
+    assert Ledger(path).judging.history("demo") == [judgment()]
     Ledger(path).put_text("there is room again")
 
 
@@ -233,7 +238,7 @@ def test_a_corrupt_file_is_named_and_left_as_it_is(tmp_path: Path, content: byte
     path = tmp_path / "ledger.duckdb"
     path.write_bytes(content)
     with pytest.raises(StorageError, match="left the file as it is") as caught:
-        Ledger(path).judgments("demo")
+        Ledger(path).judging.history("demo")
     assert str(path) in str(caught.value)
     assert isinstance(caught.value.__cause__, duckdb.Error)
     assert path.read_bytes() == content
@@ -241,21 +246,21 @@ def test_a_corrupt_file_is_named_and_left_as_it_is(tmp_path: Path, content: byte
 
 def test_a_truncated_file_is_named_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "ledger.duckdb"
-    Ledger(path).add_judgment(judgment())
+    Ledger(path).judging.add([judgment()])
     content = path.read_bytes()[:20_000]
     path.write_bytes(content)
     with pytest.raises(StorageError, match="cannot be read or written"):
-        Ledger(path).add_judgment(judgment())
+        Ledger(path).judging.add([judgment()])
     assert path.read_bytes() == content
 
 
 def test_a_ledger_from_a_newer_seedlens_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "ledger.duckdb"
-    Ledger(path).add_judgment(judgment())
+    Ledger(path).judging.add([judgment()])
     with duckdb.connect(str(path)) as connection:
         connection.execute("INSERT INTO schema_version VALUES (99, 'm0099', now()::TIMESTAMP)")
     content = path.read_bytes()
-    for access in (Ledger(path).corpora, lambda: Ledger(path).add_judgment(judgment())):
+    for access in (Ledger(path).corpora, lambda: Ledger(path).judging.add([judgment()])):
         with pytest.raises(StorageError, match=r"newer SeedLens.*99.*Upgrade"):
             access()
     assert path.read_bytes() == content
@@ -300,18 +305,18 @@ def test_a_changed_grade_counts_and_the_old_one_stays_in_the_history(ledger: Led
     first, other = judgment(relevance=1), judgment(annotator="bob", relevance=0)
     changed = judgment(relevance=3, time=NOW - timedelta(hours=1), note="on reflection")
     for row in (first, other, changed):
-        ledger.add_judgment(row)
-    assert ledger.judgments("demo") == [first, other, changed]
-    assert ledger.latest_judgments("demo") == [other, changed]
-    assert ledger.latest_judgments("demo", annotator="bob") == [other]
+        ledger.judging.add([row])
+    assert ledger.judging.history("demo") == [first, other, changed]
+    assert ledger.judging.latest("demo") == [other, changed]
+    assert ledger.judging.latest("demo", annotator="bob") == [other]
 
 
 def test_a_grade_taken_back_is_gone_until_it_is_given_again(ledger: Ledger) -> None:
-    ledger.add_judgments([judgment("d1"), judgment("d2"), judgment("d1", None)])
-    assert ledger.latest_judgments("demo") == [judgment("d2")]
-    assert len(ledger.judgments("demo")) == 3
-    ledger.add_judgment(judgment("d1", 0))
-    assert [(r.doc_id, r.relevance) for r in ledger.latest_judgments("demo")] == [
+    ledger.judging.add([judgment("d1"), judgment("d2"), judgment("d1", None)])
+    assert ledger.judging.latest("demo") == [judgment("d2")]
+    assert len(ledger.judging.history("demo")) == 3
+    ledger.judging.add([judgment("d1", 0)])
+    assert [(r.doc_id, r.relevance) for r in ledger.judging.latest("demo")] == [
         ("d2", 2),
         ("d1", 0),
     ]
@@ -319,23 +324,84 @@ def test_a_grade_taken_back_is_gone_until_it_is_given_again(ledger: Ledger) -> N
 
 def test_judgments_are_found_by_corpus_and_query(ledger: Ledger) -> None:
     wanted = judgment(query_id="s2_result", rank=None)
-    ledger.add_judgments([judgment(), wanted, judgment(corpus="other", query_id="s2_result")])
-    assert ledger.judgments("demo", "s2_result") == [wanted]
-    assert ledger.latest_judgments("demo", "s2_result") == [wanted]
-    assert ledger.latest_judgments("demo", "s2_result", "bob") == []
+    ledger.judging.add([judgment(), wanted, judgment(corpus="other", query_id="s2_result")])
+    assert ledger.judging.history("demo", query_id="s2_result") == [wanted]
+    assert ledger.judging.latest("demo", query_id="s2_result") == [wanted]
+    assert ledger.judging.latest("demo", query_id="s2_result", annotator="bob") == []
 
 
-@pytest.mark.parametrize("grade", [-1, 4, 1.5])
+@pytest.mark.parametrize("grade", [-1, 101, 1.5])
 def test_one_grade_out_of_range_refuses_the_whole_batch(ledger: Ledger, grade: int) -> None:
-    with pytest.raises(StorageError, match=rf"{grade}.*'d2'.*0 to 3"):
-        ledger.add_judgments([judgment("d1"), judgment("d2", grade)])
-    assert ledger.judgments("demo") == []
+    with pytest.raises(StorageError, match=rf"{grade}.*'d2'.*0 to 100"):
+        ledger.judging.add([judgment("d1"), judgment("d2", grade)])
+    assert ledger.judging.history("demo") == []
+
+
+def test_an_event_sent_twice_is_stored_once(ledger: Ledger) -> None:
+    row = judgment(event="the-same")
+    assert [ledger.judging.add([row, row]), ledger.judging.add([row])] == [1, 0]
+    assert ledger.judging.history("demo") == [row]
+    assert ledger.judging.known(["the-same", "another"]) == {"the-same"}
+
+
+def test_undo_brings_back_what_was_said_before(ledger: Ledger) -> None:
+    first, second = judgment("d1", 1), judgment("d1", 3)
+    ledger.judging.add([first, judgment("d2", annotator="bob"), second])
+    assert ledger.judging.undo("demo", "", "ann") == second
+    assert ledger.judging.latest("demo", annotator="ann") == [first]
+    assert ledger.judging.undo("demo", "", "ann") == first
+    assert ledger.judging.undo("demo", "", "ann") is None
+    assert [row.annotator for row in ledger.judging.latest("demo")] == ["bob"]
+    assert [row.verdict for row in ledger.judging.history("demo")] == [
+        *["grade"] * 3,
+        *["undo"] * 2,
+    ]
+
+
+def test_nobody_undoes_what_another_said(ledger: Ledger) -> None:
+    other = judgment(annotator="bob")
+    ledger.judging.add([other])
+    assert ledger.judging.undo("demo", "", "ann", other.event) is None
+    assert ledger.judging.latest("demo") == [other]
+
+
+def test_projects_and_adjudications_stand_beside_one_s_own_grade(ledger: Ledger) -> None:
+    own = judgment(relevance=1)
+    project, decided = (
+        replace(own, project="p", event="p"),
+        judgment(relevance=2, origin="adjudication"),
+    )
+    ledger.judging.add([own, project, decided])
+    assert ledger.judging.latest("demo") == [own, decided]
+    assert ledger.judging.latest("demo", "p") == [project]
+
+
+def test_a_project_keeps_its_versions_queries_and_pools(ledger: Ledger) -> None:
+    row = ProjectRow("demo", "p", "{}", "ann", NOW)
+    ledger.projects.put(row)
+    ledger.projects.put(replace(row, settings='{"scale": 1}'))
+    assert [r.settings for r in ledger.projects.all()] == ['{"scale": 1}']
+    query = ProjectQueryRow("demo", "p", "s1_method", "{}", NOW)
+    assert [ledger.projects.add_queries([query, query]), ledger.projects.add_queries([query])] == [
+        1,
+        0,
+    ]
+    assert ledger.projects.queries("demo", "p") == [query]
+    item = PoolRow("demo", "p", "s1_method", "d1", "dense", 4, NOW)
+    deeper = replace(item, source="bm25", rank=9)
+    assert ledger.projects.add_to_pool([item, deeper, replace(item, rank=1)]) == 2
+    assert ledger.projects.pool("demo", "p", "s1_method") == [item, deeper]
+    assert ledger.projects.pool("demo", "q") == []
 
 
 def test_any_words_come_back_as_they_went_in(ledger: Ledger) -> None:
     row = JudgmentRow(NASTY, NASTY, NASTY, 3, NASTY, NASTY, NASTY, 1, NASTY, NOW)
-    ledger.add_judgment(row)
-    assert ledger.judgments(NASTY, NASTY) == ledger.latest_judgments(NASTY, NASTY, NASTY) == [row]
+    ledger.judging.add([row])
+    assert (
+        ledger.judging.history(NASTY, query_id=NASTY)
+        == ledger.judging.latest(NASTY, query_id=NASTY, annotator=NASTY)
+        == [row]
+    )
     assert ledger.text(ledger.put_text(NASTY)) == NASTY
     assert ledger.add_step(NASTY, NASTY, NASTY) == ledger.steps(NASTY)[0]
 
@@ -347,12 +413,12 @@ def test_words_that_no_file_can_hold_are_refused_as_a_value(ledger: Ledger) -> N
 
 def test_times_come_back_in_utc_to_the_microsecond(ledger: Ledger) -> None:
     there = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
-    ledger.add_judgment(judgment(time=there))
-    found = ledger.judgments("demo")[0].time
+    ledger.judging.add([judgment(time=there)])
+    found = ledger.judging.history("demo")[0].time
     assert found == NOW
     assert found.tzinfo is UTC
     with pytest.raises(ValueError, match="no time zone"):
-        ledger.add_judgment(judgment(time=NOW.replace(tzinfo=None)))
+        ledger.judging.add([judgment(time=NOW.replace(tzinfo=None))])
 
 
 # Trails, kept documents, texts
@@ -424,20 +490,20 @@ def test_names_that_could_lead_astray_are_quoted_and_refused(name: str) -> None:
 def test_what_another_process_writes_is_seen_at_the_next_read(tmp_path: Path) -> None:
     path = tmp_path / "ledger.duckdb"
     mine = Ledger(path)
-    mine.add_judgment(judgment("d1"))
-    assert len(mine.judgments("demo")) == 1
+    mine.judging.add([judgment("d1")])
+    assert len(mine.judging.history("demo")) == 1
     other = SPAWN.Process(target=judge_once_more, args=(path,))
     other.start()
     other.join()
-    assert [row.doc_id for row in mine.judgments("demo")] == ["d1", "d2"]
+    assert [row.doc_id for row in mine.judging.history("demo")] == ["d1", "d2"]
 
 
 def judge_once_more(path: Path) -> None:
-    Ledger(path).add_judgment(judgment("d2"))
+    Ledger(path).judging.add([judgment("d2")])
 
 
 def test_changing_a_list_that_was_read_does_not_change_the_next_one(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.duckdb")
-    ledger.add_judgment(judgment("d1"))
-    ledger.judgments("demo").clear()
-    assert len(ledger.judgments("demo")) == 1
+    ledger.judging.add([judgment("d1")])
+    ledger.judging.history("demo").clear()
+    assert len(ledger.judging.history("demo")) == 1

@@ -11,11 +11,13 @@ import pytest
 
 from storage import migrations
 from storage.errors import StorageError
+from storage.ledger import Ledger
 from storage.migrations import MIGRATIONS, migrate, schema_version
 
 TABLES = {
-    *("corpora", "judgments", "kept_events", "schema_version", "texts", "trail_steps"),
+    *("corpora", "judgment_events", "kept_events", "schema_version", "texts", "trail_steps"),
     *("runs", "evaluations", "qrels_files", "answers", "model_capabilities"),
+    *("project_versions", "project_queries", "pool_items"),
 }
 
 
@@ -104,13 +106,50 @@ def test_a_newer_schema_is_refused_with_both_versions_and_the_file(
     assert schema_version(connection) == 99
 
 
-def test_the_database_itself_refuses_grades_out_of_range(
-    connection: duckdb.DuckDBPyConnection,
+@pytest.mark.parametrize(("verdict", "relevance"), [("grade", -1), ("grade", None), ("skip", 2)])
+def test_the_database_itself_refuses_grades_that_are_none(
+    connection: duckdb.DuckDBPyConnection, verdict: str, relevance: int | None
 ) -> None:
     migrate(connection)
     with pytest.raises(duckdb.ConstraintException):
         connection.execute(
-            """INSERT INTO judgments (corpus, query_id, doc_id, relevance, annotator, note,
-                   instruction, system, time)
-               VALUES ('c', 'q', 'd', 4, 'a', '', '', '', TIMESTAMP '2026-01-01')"""
+            """INSERT INTO judgment_events (event, project, corpus, query_id, doc_id, verdict,
+                   relevance, annotator, origin, note, marks, instruction, system, blind, undoes,
+                   time)
+               VALUES ('e', '', 'c', 'q', 'd', ?, ?, 'a', 'person', '', '[]', '', '', false, '',
+                   TIMESTAMP '2026-01-01')""",
+            [verdict, relevance],
         )
+
+
+def test_judgments_of_the_first_schema_move_over_and_a_copy_stays(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE schema_version (version INTEGER, name VARCHAR, applied_at TIMESTAMP)"
+        )
+        for number, step in enumerate(MIGRATIONS[:3], start=1):
+            step(connection)
+            connection.execute("INSERT INTO schema_version VALUES (?, ?, now())", [number, "old"])
+        for relevance in (1, 3, None):
+            connection.execute(
+                """INSERT INTO judgments (corpus, query_id, doc_id, relevance, annotator, note,
+                       instruction, rank, system, time)
+                   VALUES ('c', 'q', 'd', ?, 'ann', 'why', 'w', 2, 'dense', '2026-01-01')""",
+                [relevance],
+            )
+    before = path.read_bytes()
+
+    history = Ledger(path).judging.history("c")
+
+    assert [(row.relevance, row.verdict) for row in history] == [
+        (1, "grade"),
+        (3, "grade"),
+        (None, "withdrawn"),
+    ]
+    assert {(row.note, row.rank, row.system, row.project) for row in history} == {
+        ("why", 2, "dense", "")
+    }
+    assert Ledger(path).judging.latest("c") == []
+    backup = tmp_path / "ledger.duckdb.schema-3"
+    assert backup.read_bytes() == before

@@ -1,0 +1,198 @@
+"""Judgments as events: a change is a new row, an undo is one too, and nothing is ever lost."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import duckdb
+
+from storage.access import LedgerFile
+from storage.errors import StorageError
+
+Verdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
+Origin = Literal["person", "model", "import", "adjudication"]
+
+HIGHEST = 100
+"""The highest grade that any scale can have; what a project's scale is, the engine knows."""
+
+
+def new_event() -> str:
+    """An id that no other event has."""
+    return secrets.token_hex(12)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentRow:
+    """One event: what an annotator said of one (query, document).
+
+    Attributes:
+        relevance: the grade of a ``grade``; None for all else.
+        rank, system: what the annotator was shown it as; None and "" where that was hidden.
+        verdict: ``withdrawn`` takes back what was said before; ``undo`` takes back one event.
+        project: "" for what is judged while exploring.
+        origin: an ``adjudication`` decides between annotators and is nobody's own grade.
+        marks: JSON list of [start, end] offsets of the sentences marked in the document.
+        blind: ranks and systems were hidden.
+        seconds: from being shown to being judged; None when nobody measured.
+        event: given by whoever asks, so that the same event sent twice is stored once.
+        undoes: the event that an ``undo`` takes back.
+    """
+
+    corpus: str
+    query_id: str
+    doc_id: str
+    relevance: int | None
+    annotator: str
+    note: str
+    instruction: str
+    rank: int | None
+    system: str
+    time: datetime
+    verdict: Verdict = "grade"
+    project: str = ""
+    origin: Origin = "person"
+    marks: str = "[]"
+    blind: bool = False
+    seconds: float | None = None
+    event: str = field(default_factory=new_event, compare=False)
+    undoes: str = ""
+
+
+_NAMES = tuple(f.name for f in fields(JudgmentRow))
+_COLUMNS = ", ".join(_NAMES)
+_INSERT = f"""
+    INSERT INTO judgment_events ({_COLUMNS})
+    SELECT {", ".join(["?"] * len(_NAMES))}
+    WHERE NOT EXISTS (FROM judgment_events WHERE event = ?)"""
+_LATEST = f"""
+    SELECT {_COLUMNS} FROM (
+        FROM judgment_events
+        WHERE corpus = $corpus AND project = $project AND verdict <> 'undo'
+            AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
+            AND ($annotator::VARCHAR IS NULL OR annotator = $annotator)
+            AND event NOT IN (
+                SELECT undoes FROM judgment_events
+                WHERE corpus = $corpus AND project = $project AND verdict = 'undo')
+        QUALIFY row_number() OVER (
+            PARTITION BY query_id, doc_id, annotator, origin = 'adjudication'
+            ORDER BY id DESC) = 1
+    )
+    WHERE verdict <> 'withdrawn'
+    ORDER BY id"""  # noqa: S608
+_HISTORY = f"""
+    SELECT {_COLUMNS} FROM judgment_events
+    WHERE corpus = $corpus AND ($project::VARCHAR IS NULL OR project = $project)
+        AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
+    ORDER BY id"""  # noqa: S608
+
+
+class Judging:
+    """The judgments of one ledger; errors as in :class:`storage.ledger.Ledger`."""
+
+    def __init__(self, file: LedgerFile) -> None:
+        self._file = file
+
+    def add(self, rows: Iterable[JudgmentRow]) -> int:
+        """Append events in the order given, all of them or, on an error, none.
+
+        Returns:
+            how many were new: an event that is stored already is not stored again.
+        """
+        rows = list(rows)
+        if not rows:
+            return 0
+        with self._file.access() as connection:
+            return sum(_insert(connection, row) for row in rows)
+
+    def undo(
+        self, corpus: str, project: str, annotator: str, event: str = ""
+    ) -> JudgmentRow | None:
+        """Take back an annotator's last judgment that still stands (or the one named by
+        ``event``, when it is theirs); what they had said before counts again.
+
+        Returns:
+            the judgment that was taken back; None when there is none.
+        """
+        with self._file.access() as connection:
+            cursor = connection.execute(
+                f"""SELECT {_COLUMNS} FROM judgment_events
+                    WHERE corpus = $corpus AND project = $project AND annotator = $annotator
+                        AND verdict <> 'undo' AND ($event = '' OR event = $event)
+                        AND event NOT IN (
+                            SELECT undoes FROM judgment_events WHERE verdict = 'undo')
+                    ORDER BY id DESC LIMIT 1""",  # noqa: S608
+                {"corpus": corpus, "project": project, "annotator": annotator, "event": event},
+            )
+            last = next(iter(_rows(cursor)), None)
+            if last is None:
+                return None
+            now = datetime.now(UTC)
+            _insert(
+                connection,
+                JudgmentRow(
+                    *(corpus, last.query_id, last.doc_id, None, annotator, "", "", None, "", now),
+                    verdict="undo",
+                    project=project,
+                    undoes=last.event,
+                ),
+            )
+            return last
+
+    def latest(
+        self,
+        corpus: str,
+        project: str = "",
+        query_id: str | None = None,
+        annotator: str | None = None,
+    ) -> list[JudgmentRow]:
+        """What stands: the last event per query, document and annotator, in order of arrival.
+
+        "Last" is the last to arrive, whatever its ``time`` says. What was taken back is left
+        out; skips and doubts are there. Adjudications stand beside the annotator's own grade.
+        """
+        values = {
+            "corpus": corpus, "project": project, "query_id": query_id, "annotator": annotator,
+        }  # fmt: skip
+        key = ("judgments", *values.values())
+        return list(self._file.remembered(key, lambda c: _rows(c.execute(_LATEST, values))))
+
+    def history(
+        self, corpus: str, project: str | None = None, query_id: str | None = None
+    ) -> list[JudgmentRow]:
+        """Every event there ever was, in order of arrival; ``project`` None for all projects."""
+        values = {"corpus": corpus, "project": project, "query_id": query_id}
+        key = ("history", *values.values())
+        return list(self._file.remembered(key, lambda c: _rows(c.execute(_HISTORY, values))))
+
+    def known(self, events: Iterable[str]) -> set[str]:
+        """Which of these events are stored."""
+        sql = "SELECT event FROM judgment_events WHERE event IN (SELECT unnest(?::VARCHAR[]))"
+        with self._file.access() as connection:
+            return {row[0] for row in connection.execute(sql, [list(events)]).fetchall()}
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, row: JudgmentRow) -> int:
+    if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
+        raise StorageError(
+            f"The grade {row.relevance} for document '{row.doc_id}' cannot be stored: grades are "
+            f"whole numbers from 0 to {HIGHEST}.",
+            "Correct the grade. Nothing was changed.",
+        )
+    if row.time.tzinfo is None:
+        raise ValueError(f"the time {row.time.isoformat()} has no time zone; use datetime.now(UTC)")
+    values = [getattr(row, name) for name in _NAMES]
+    values[_NAMES.index("time")] = row.time.astimezone(UTC).replace(tzinfo=None)
+    found = connection.execute(_INSERT, [*values, row.event]).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection) -> list[JudgmentRow]:
+    return [JudgmentRow(*map(_read, row)) for row in cursor.fetchall()]
+
+
+def _read(value: Any) -> Any:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value

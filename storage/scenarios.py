@@ -1,0 +1,55 @@
+"""Scenarios of documents and their vectors, beside the documents of a corpus.
+
+Table ``scenarios``, one row per scenario; a document may have any number of rows. It lies in the
+corpus's own folder, so that it is deleted and brought back with the corpus.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+
+from storage.vectors import StoredTable
+
+
+class ScenarioTable(StoredTable):
+    """The scenarios of one corpus."""
+
+    name = "scenarios"
+    key = "scenario_id"
+
+    def put(self, doc_ids: Sequence[str], batch: pa.RecordBatch, *, new: bool) -> None:
+        """Make ``batch`` all that is stored of ``doc_ids``, in one commit.
+
+        Args:
+            new: nothing is stored of them yet: then nothing has to be looked for.
+        """
+        if new:
+            self.write(batch, replace=False)
+        else:
+            self.replace_group("doc_id", doc_ids, batch)
+
+    def of(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
+        """The rows of these documents, in no particular order."""
+        return self.among("doc_id", doc_ids, names)
+
+    def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
+        """Compact, and index what searches need; arguments as for the documents' table."""
+        for name in vector_columns:
+            self.index_vectors(name)
+        self.optimize(["doc_id"], grace)
+
+    @classmethod
+    def remove(cls, path: Path) -> None:
+        """Remove the table under ``path``, if there is one."""
+        shutil.rmtree(path / f"{cls.name}.lance", ignore_errors=True)
+
+    @classmethod
+    def copy(cls, source: Path, target: Path) -> None:
+        """Copy the table under ``source``, if there is one, to another folder."""
+        if cls.is_stored(source):
+            shutil.copytree(source / f"{cls.name}.lance", target / f"{cls.name}.lance")
