@@ -1,0 +1,1 @@
+"""Annotation: projects and their pools, queues of items, judgments, and what comes of them."""

@@ -1,0 +1,266 @@
+"""The facade over annotation: what pages and the command line call as ``explorer.annotation``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from engine.annotate.judging import from_row, make_judgment, standing, to_row
+from engine.annotate.pool import (
+    DEPTH,
+    PoolRequest,
+    brought_up,
+    check_pool,
+    fill,
+    find_holes,
+    pool_items,
+)
+from engine.annotate.projects import ProjectShelf, check_annotator
+from engine.annotate.queueing import Item, Queue
+from engine.callbacks import tell_nobody
+from engine.errors import UnknownNameError
+from engine.lenses import find_aspect
+from engine.library import Library
+from engine.queries import check_query, query_from_json, query_id, query_to_json
+from engine.searching import Searcher
+from engine.types import (
+    Document,
+    Holes,
+    Judgment,
+    JudgmentVerdict,
+    Origin,
+    PoolItem,
+    Project,
+    Query,
+    QueueItem,
+    QueueProgress,
+    Span,
+)
+from storage.ledger import Ledger
+from storage.projects import ProjectQueryRow
+
+
+class Annotation:
+    """Annotation over one home. Safe to share between threads and processes.
+
+    Every judgment is an event in the ledger: nothing is overwritten, and the same event sent
+    twice is stored once.
+
+    Args:
+        searcher: gives the search engine of a corpus by name.
+    """
+
+    def __init__(
+        self, ledger: Ledger, library: Library, searcher: Callable[[str], Searcher]
+    ) -> None:
+        self._ledger, self._library, self._searcher = ledger, library, searcher
+        self._shelf = ProjectShelf(ledger)
+
+    # -- projects ------------------------------------------------------------------------
+
+    def projects(self, corpus: str | None = None) -> list[Project]:
+        """The projects that were saved, by corpus and name."""
+        return self._shelf.all(corpus)
+
+    def project(self, corpus: str, name: str = "") -> Project:
+        """A project by name, or a corpus's own (""); UnknownNameError."""
+        self._library.corpus(corpus)
+        return self._shelf.get(corpus, name)
+
+    def save(self, project: Project, author: str) -> Project:
+        """Keep a new version of a project, checked; BadInputError, UnknownNameError."""
+        lens = self._library.lens(project.corpus)
+        for aspect in project.guidelines:
+            if aspect:
+                find_aspect(lens, aspect)
+        return self._shelf.save(project, check_annotator(author))
+
+    # -- queries and pools -----------------------------------------------------------------
+
+    def queries(self, project: Project) -> dict[str, Query]:
+        """query_id -> query, in the order in which they were added."""
+        rows = self._ledger.projects.queries(project.corpus, project.name)
+        return {row.query_id: query_from_json(row.query) for row in rows}
+
+    def add_queries(
+        self, project: Project, queries: Iterable[Query], names: Mapping[Query, str] | None = None
+    ) -> list[str]:
+        """Add queries to a project and return their ids; known ones stay as they are.
+
+        Args:
+            names: ids that a collection gave its queries; others are named after seed and
+                aspect, see :func:`engine.queries.query_id`.
+
+        Raises:
+            BadInputError, UnknownNameError: a query that cannot be asked of the corpus.
+        """
+        queries = [replace(query, corpus=project.corpus, offset=0) for query in queries]
+        lens = self._library.lens(project.corpus)
+        opened = self._library.open(project.corpus)
+        for query in queries:
+            check_query(query, lens)
+            if query.seed is not None:
+                opened.document(query.seed)
+        now = datetime.now(UTC)
+        ids = [(names or {}).get(query) or query_id(query) for query in queries]
+        self._ledger.projects.add_queries(
+            ProjectQueryRow(project.corpus, project.name, i, query_to_json(query), now)
+            for i, query in zip(ids, queries, strict=True)
+        )
+        return ids
+
+    def pool(self, project: Project, query_id: str | None = None) -> list[PoolItem]:
+        """What is to be judged, with who brought it up."""
+        return pool_items(self._ledger.projects.pool(project.corpus, project.name, query_id))
+
+    def fill_pool(
+        self,
+        project: Project,
+        request: PoolRequest,
+        query_ids: Sequence[str] | None = None,
+        on_query: Callable[[], None] = tell_nobody,
+    ) -> int:
+        """Pool the project's queries (or some of them); what is there and judged stays.
+
+        Returns:
+            how many (query, document, source) were new.
+
+        Raises:
+            BadInputError, UnknownNameError: no such system or query; no depth.
+        """
+        check_pool(request)
+        queries = self.queries(project)
+        chosen = {i: self._known(queries, project, i) for i in query_ids or queries}
+        rows = brought_up(self._searcher(project.corpus), chosen, request, on_query)
+        return fill(self._ledger.projects, project.name, rows)
+
+    def holes(self, project: Project, systems: Sequence[str], k: int = DEPTH) -> tuple[Holes, ...]:
+        """What is unjudged in the top ``k`` of each system, over the project's queries."""
+        check_pool(PoolRequest(tuple(systems), k))
+        searcher, tops = self._searcher(project.corpus), dict[str, dict[str, list[str]]]()
+        for key, query in self.queries(project).items():
+            seed = searcher.seed(query)
+            for system in systems:
+                ranking = searcher.rank(replace(query, system=system), seed)[:k]
+                tops.setdefault(system, {})[key] = [s.doc_id for s in ranking]
+        judged: dict[str, set[str]] = {}
+        for judgment in self.judgments(project):
+            if judgment.relevance is not None:
+                judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
+        return find_holes(tops, judged, k)
+
+    # -- judging -----------------------------------------------------------------------------
+
+    def judge(
+        self,
+        project: Project,
+        query_id: str,
+        doc_id: str,
+        annotator: str,
+        relevance: int | None = None,
+        *,
+        verdict: JudgmentVerdict | None = None,
+        note: str = "",
+        marks: Sequence[Span] = (),
+        origin: Origin = "person",
+        seconds: float | None = None,
+        event: str = "",
+    ) -> Judgment:
+        """Store what an annotator says of an item; see :func:`make_judgment` for arguments.
+
+        Raises:
+            UnknownNameError: the project does not have the query, or the corpus not the document.
+            BadInputError: see :func:`engine.annotate.judging.make_judgment`.
+        """
+        query = self._known(self.queries(project), project, query_id)
+        self._library.open(project.corpus).document(doc_id)
+        judgment = make_judgment(
+            project,
+            query_id,
+            doc_id,
+            annotator,
+            relevance,
+            verdict=verdict,
+            note=note,
+            marks=marks,
+            origin=origin,
+            instruction=query.instruction or "",
+            seconds=seconds,
+            event=event,
+        )
+        self._ledger.judging.add([to_row(judgment)])
+        return judgment
+
+    def undo(self, project: Project, annotator: str) -> Judgment | None:
+        """Take back an annotator's last judgment; None when there is none to take back."""
+        row = self._ledger.judging.undo(project.corpus, project.name, check_annotator(annotator))
+        return None if row is None else from_row(row)
+
+    def judgments(
+        self, project: Project, query_id: str | None = None, annotator: str | None = None
+    ) -> list[Judgment]:
+        """What stands, adjudications included, in order of arrival."""
+        return standing(self._ledger.judging, project, query_id, annotator)
+
+    def history(self, project: Project) -> list[Judgment]:
+        """Every event there ever was, undos included."""
+        rows = self._ledger.judging.history(project.corpus, project.name)
+        return [from_row(row) for row in rows]
+
+    # -- the queue ---------------------------------------------------------------------------
+
+    def queue(self, project: Project, annotator: str) -> Queue:
+        """One annotator's queue as it stands."""
+        annotator = check_annotator(annotator)
+        return Queue.of(project, annotator, self.pool(project), self.judgments(project))
+
+    def next_item(
+        self, project: Project, annotator: str, after: Item | None = None
+    ) -> QueueItem | None:
+        """The next item that is due; None when nothing is left for this annotator."""
+        queue = self.queue(project, annotator)
+        item = queue.next(after)
+        return None if item is None else self.item(project, queue, (item.query_id, item.doc_id))
+
+    def item(self, project: Project, queue: Queue, item: Item) -> QueueItem:
+        """One item of a queue, judged or not; UnknownNameError when it is not there."""
+        position = queue.position(item)
+        if not position:
+            raise UnknownNameError(
+                f"Document '{item[1]}' is not in the pool of '{item[0]}'.",
+                "Go on with the next item, or add it to the pool.",
+            )
+        query = self._known(self.queries(project), project, item[0])
+        opened = self._library.open(project.corpus)
+        seed = (
+            opened.document(query.seed)
+            if query.seed is not None
+            else self._searcher(project.corpus).encode_text(query.text or "").document
+        )
+        return QueueItem(
+            query_id=item[0],
+            query=query,
+            seed=seed,
+            document=opened.document(item[1]),
+            position=position,
+            said=queue.said.get(item),
+            sources=() if project.blind else queue.items[position - 1].sources,
+        )
+
+    def progress(self, project: Project, annotator: str) -> QueueProgress:
+        """How far one annotator is."""
+        return self.queue(project, annotator).progress()
+
+    def document(self, project: Project, doc_id: str) -> Document:
+        """A document of the project's corpus; UnknownNameError."""
+        return self._library.open(project.corpus).document(doc_id)
+
+    @staticmethod
+    def _known(queries: Mapping[str, Query], project: Project, query_id: str) -> Query:
+        if query_id not in queries:
+            raise UnknownNameError(
+                f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
+                "Add it first; its id names seed and aspect, like 10010426_method.",
+            )
+        return queries[query_id]

@@ -1,0 +1,151 @@
+"""One judgment: checked, stored as an event, and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from engine.annotate.projects import check_annotator, printable
+from engine.errors import BadInputError
+from engine.types import Judgment, JudgmentVerdict, Origin, Project, Span
+from storage.judging import Judging, JudgmentRow, new_event
+
+LONGEST_NOTE = 10_000
+GIVEN: tuple[JudgmentVerdict, ...] = ("grade", "skip", "unsure", "withdrawn")
+"""What a person can say of an item; an undo is asked for separately."""
+
+
+def make_judgment(
+    project: Project,
+    query_id: str,
+    doc_id: str,
+    annotator: str,
+    relevance: int | None = None,
+    *,
+    verdict: JudgmentVerdict | None = None,
+    note: str = "",
+    marks: Sequence[Span] = (),
+    origin: Origin = "person",
+    rank: int | None = None,
+    system: str = "",
+    instruction: str = "",
+    seconds: float | None = None,
+    event: str = "",
+    time: datetime | None = None,
+) -> Judgment:
+    """A judgment that fits its project.
+
+    Args:
+        verdict: None for a grade, or for taking one back when there is no ``relevance``.
+        event: an id by which sending it twice stores it once.
+
+    Raises:
+        BadInputError: a grade outside the scale, no annotator or one that the project does not
+            have, a note that is too long.
+    """
+    verdict = verdict or ("withdrawn" if relevance is None else "grade")
+    if verdict not in GIVEN:
+        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
+    if verdict == "grade":
+        check_grade(project, relevance)
+    elif relevance is not None:
+        raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
+    if len(note) > LONGEST_NOTE:
+        raise BadInputError(
+            f"The note has {len(note):,} characters.", f"Use at most {LONGEST_NOTE:,}."
+        )
+    check_member(project, annotator, origin)
+    return Judgment(
+        corpus=project.corpus,
+        project=project.name,
+        query_id=query_id,
+        doc_id=doc_id,
+        annotator=check_annotator(annotator),
+        verdict=verdict,
+        relevance=relevance,
+        time=time or datetime.now(UTC),
+        note=printable(note),
+        marks=tuple(marks),
+        origin=origin,
+        rank=None if project.blind and project.name else rank,
+        system="" if project.blind and project.name else system,
+        instruction=instruction,
+        blind=project.blind and bool(project.name),
+        seconds=seconds,
+        event=event or new_event(),
+    )
+
+
+def check_grade(project: Project, relevance: int | None) -> None:
+    """Raise BadInputError for a grade that the project's scale does not have."""
+    values = project.scale.values
+    if relevance not in values or isinstance(relevance, bool):
+        raise BadInputError(
+            f"The grade is {relevance}.", f"Grades are {', '.join(map(str, values))}."
+        )
+
+
+def check_member(project: Project, annotator: str, origin: Origin = "person") -> None:
+    """Raise BadInputError when a project with a list of people does not have this one."""
+    people = {*project.annotators, *project.leads}
+    if origin == "person" and project.annotators and annotator.strip() not in people:
+        raise BadInputError(
+            f"'{annotator}' is not among the annotators of project '{project.name}'.",
+            f"They are {', '.join(sorted(people))}; a lead can add others.",
+        )
+
+
+def to_row(judgment: Judgment, undoes: str = "") -> JudgmentRow:
+    """The judgment as the ledger keeps it."""
+    return JudgmentRow(
+        corpus=judgment.corpus,
+        query_id=judgment.query_id,
+        doc_id=judgment.doc_id,
+        relevance=judgment.relevance,
+        annotator=judgment.annotator,
+        note=judgment.note,
+        instruction=judgment.instruction,
+        rank=judgment.rank,
+        system=judgment.system,
+        time=judgment.time,
+        verdict=judgment.verdict,
+        project=judgment.project,
+        origin=judgment.origin,
+        marks=json.dumps([list(span) for span in judgment.marks]),
+        blind=judgment.blind,
+        seconds=judgment.seconds,
+        event=judgment.event,
+        undoes=undoes,
+    )
+
+
+def from_row(row: JudgmentRow) -> Judgment:
+    """What :func:`to_row` wrote."""
+    return Judgment(
+        corpus=row.corpus,
+        project=row.project,
+        query_id=row.query_id,
+        doc_id=row.doc_id,
+        annotator=row.annotator,
+        verdict=row.verdict,
+        relevance=row.relevance,
+        time=row.time,
+        note=row.note,
+        marks=tuple((a, b) for a, b in json.loads(row.marks)),
+        origin=row.origin,
+        rank=row.rank,
+        system=row.system,
+        instruction=row.instruction,
+        blind=row.blind,
+        seconds=row.seconds,
+        event=row.event,
+    )
+
+
+def standing(
+    judging: Judging, project: Project, query_id: str | None = None, annotator: str | None = None
+) -> list[Judgment]:
+    """What stands in a project, adjudications included, in order of arrival."""
+    rows = judging.latest(project.corpus, project.name, query_id, annotator)
+    return [from_row(row) for row in rows]

@@ -1,0 +1,140 @@
+"""Pools: the union of what systems, wordings and runs rank best, to be judged.
+
+Depth-k pooling as in TREC (Voorhees and Harman, 2005). Who brought a document up is
+remembered, and expanding a pool keeps what is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from engine.compare.variants import built_in_variants
+from engine.errors import BadInputError
+from engine.metrics import judged_at, mean
+from engine.retrieve import find_system
+from engine.searching import Searcher
+from engine.types import Holes, PoolItem, Query, Ranking, Source
+from storage.projects import PoolRow, Projects
+
+DEPTH = 20
+DEEPEST = 1000
+Queries = Mapping[str, Query]
+"""query_id -> query, in the project's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRequest:
+    """What a pool is made of.
+
+    Attributes:
+        depth: documents taken from the top of each ranking.
+        variants: sets of wordings (:data:`engine.compare.variants.SETS`) that the query's
+            aspect is asked for in as well, by every system.
+        runs: name -> rankings that somebody brought.
+    """
+
+    systems: tuple[str, ...] = ("bm25", "dense", "aspect")
+    depth: int = DEPTH
+    variants: tuple[str, ...] = ()
+    runs: Mapping[str, Sequence[Ranking]] | None = None
+
+
+def check_pool(request: PoolRequest) -> None:
+    """Raise BadInputError or UnknownNameError for a pool that cannot be made."""
+    if not request.systems and not request.runs:
+        raise BadInputError("The pool has no source.", "Name at least one system or run.")
+    if not 1 <= request.depth <= DEEPEST:
+        raise BadInputError(f"The depth of the pool is {request.depth}.", f"Use 1 to {DEEPEST:,}.")
+    for name in request.systems:
+        find_system(name)
+
+
+def brought_up(
+    searcher: Searcher,
+    queries: Queries,
+    request: PoolRequest,
+    on_query: Callable[[], None] = lambda: None,
+) -> list[PoolRow]:
+    """The top of every source for every query, as rows of the ledger without a project.
+
+    Documents of runs that the corpus does not hold are left out.
+    """
+    now = datetime.now(UTC)
+    known = searcher.corpus.row_of
+    runs = {
+        name: {ranking.query_id: ranking.doc_ids for ranking in rankings}
+        for name, rankings in (request.runs or {}).items()
+    }
+    rows = []
+    for query_id, query in queries.items():
+        tops = {
+            **_by_systems(searcher, query, request),
+            **{f"run:{name}": run.get(query_id, ()) for name, run in runs.items()},
+        }
+        rows += [
+            PoolRow(query.corpus, "", query_id, doc_id, source, rank, now)
+            for source, doc_ids in tops.items()
+            for rank, doc_id in enumerate(doc_ids[: request.depth], start=1)
+            if doc_id in known and doc_id != query.seed
+        ]
+        on_query()
+    return rows
+
+
+def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[str, Sequence[str]]:
+    seed = searcher.seed(query)
+    tops: dict[str, Sequence[str]] = {}
+    for system in request.systems:
+        plain = replace(query, system=system)
+        tops[system] = [s.doc_id for s in searcher.rank(plain, seed)[: request.depth]]
+        if query.aspect is None or not request.variants:
+            continue
+        lens = searcher.corpus.lens
+        for variant in built_in_variants(lens, query.aspect, system, query.steer, request.variants):
+            if variant.name == "base" or variant.subset:
+                continue  # the base is the aspect's own wording; a subset is another seed
+            asked = replace(plain, aspect=None, instruction=variant.instruction)
+            ranking = searcher.rank(asked, seed)[: request.depth]
+            tops[f"{system} ({variant.name})"] = [s.doc_id for s in ranking]
+    return tops
+
+
+def fill(projects: Projects, project: str, rows: Iterable[PoolRow]) -> int:
+    """Add what sources brought up to a project's pools; returns how many (query, document,
+    source) were new. What is judged stays judged."""
+    return projects.add_to_pool([replace(row, project=project) for row in rows])
+
+
+def pool_items(rows: Iterable[PoolRow]) -> list[PoolItem]:
+    """Rows of the ledger as items, each (query, document) once, in order of arrival."""
+    sources: dict[tuple[str, str], list[Source]] = {}
+    for row in rows:
+        sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
+    return [PoolItem(*item, tuple(found)) for item, found in sources.items()]
+
+
+def find_holes(
+    tops: Mapping[str, Mapping[str, Sequence[str]]],
+    judged: Mapping[str, Collection[str]],
+    k: int = DEPTH,
+) -> tuple[Holes, ...]:
+    """What is unjudged in the top ``k`` of each system.
+
+    Args:
+        tops: system -> query_id -> ranked doc_ids.
+        judged: query_id -> doc_ids with a grade.
+    """
+    found = []
+    for system, rankings in tops.items():
+        missing = {}
+        shares = []
+        for query_id, doc_ids in rankings.items():
+            known = judged.get(query_id, ())
+            shares.append(judged_at(doc_ids, dict.fromkeys(known, 1), k))
+            lacking = tuple(doc_id for doc_id in doc_ids[:k] if doc_id not in known)
+            if lacking:
+                missing[query_id] = lacking
+        found.append(Holes(system, k, mean(shares) or 0.0, missing))
+    return tuple(found)

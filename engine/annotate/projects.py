@@ -1,0 +1,156 @@
+"""Projects: checked, kept in the ledger as versions, and read back."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.types import ADJUDICATED, GradeMeaning, Project, Scale
+from storage.ledger import Ledger
+from storage.projects import ProjectRow
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+HIGHEST = 9
+"""The highest grade: one key is one grade."""
+LONGEST_GUIDELINES = 50_000
+LONGEST_ANNOTATOR = 64
+ORDERS = ("shuffled", "disagreement", "rank")
+
+
+def check_annotator(name: str) -> str:
+    """The name without blanks around it.
+
+    Raises:
+        BadInputError: empty, too long, with control characters, or taken by adjudication.
+    """
+    name = name.strip()
+    if not name:
+        raise BadInputError("The annotator has no name.", "Say who is judging.")
+    if len(name) > LONGEST_ANNOTATOR:
+        raise BadInputError(
+            f"The annotator's name has {len(name)} characters.",
+            f"Use at most {LONGEST_ANNOTATOR}.",
+        )
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in name):
+        raise BadInputError("The annotator's name holds control characters.", "Leave them out.")
+    if name.casefold() == ADJUDICATED:
+        raise BadInputError(
+            f"'{name}' stands for adjudicated grades.", "Judge under a name of your own."
+        )
+    return name
+
+
+def check_project(project: Project) -> Project:
+    """The project with its names cleaned up.
+
+    Raises:
+        BadInputError: its name, scale, guidelines, people or numbers cannot be used.
+    """
+    if project.name and not _NAME.fullmatch(project.name):
+        raise BadInputError(
+            f"'{project.name}' cannot be a project's name.",
+            "Use 1 to 64 letters, digits, - and _, a letter or digit first.",
+        )
+    if project.per_item < 1:
+        raise BadInputError(
+            f"Each item would need {project.per_item} annotators.", "Ask for at least 1."
+        )
+    if project.order not in ORDERS:
+        raise BadInputError(f"There is no order '{project.order}'.", f"Use {', '.join(ORDERS)}.")
+    if sum(map(len, project.guidelines.values())) > LONGEST_GUIDELINES:
+        raise BadInputError(
+            f"The guidelines are longer than {LONGEST_GUIDELINES:,} characters.", "Shorten them."
+        )
+    people = {"annotators": project.annotators, "leads": project.leads}
+    cleaned = {k: tuple(dict.fromkeys(map(check_annotator, v))) for k, v in people.items()}
+    return Project(
+        project.corpus,
+        project.name,
+        {key: printable(text) for key, text in project.guidelines.items() if text.strip()},
+        check_scale(project.scale),
+        per_item=project.per_item,
+        order=project.order,
+        blind=project.blind,
+        **cleaned,
+    )
+
+
+def check_scale(scale: Scale) -> Scale:
+    """The scale, grades ascending.
+
+    Raises:
+        BadInputError: fewer than two grades, one twice, or one beyond a single digit.
+    """
+    values = [grade.value for grade in scale.grades]
+    if len(set(values)) < 2 or len(set(values)) != len(values):
+        raise BadInputError(
+            f"The scale '{scale.name}' has the grades {', '.join(map(str, values)) or 'none'}.",
+            "Give at least two different grades.",
+        )
+    if min(values) < 0 or max(values) > HIGHEST:
+        raise BadInputError(
+            f"The scale '{scale.name}' goes from {min(values)} to {max(values)}.",
+            f"Grades are single digits, 0 to {HIGHEST}.",
+        )
+    if any(not grade.name.strip() for grade in scale.grades):
+        raise BadInputError(f"A grade of the scale '{scale.name}' has no name.", "Name them all.")
+    return Scale(scale.name, tuple(sorted(scale.grades, key=lambda grade: grade.value)))
+
+
+def printable(text: str) -> str:
+    """The text without control characters, but with its lines and tabs."""
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+
+
+class ProjectShelf:
+    """The projects of one ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._rows = ledger.projects
+
+    def all(self, corpus: str | None = None) -> list[Project]:
+        """Projects that were saved, by corpus and name; a corpus's own only once it was."""
+        return [_read(r) for r in self._rows.all() if corpus in (None, r.corpus)]
+
+    def get(self, corpus: str, name: str = "") -> Project:
+        """The project of this name; a corpus always has its own, called "".
+
+        Raises:
+            UnknownNameError: names the projects that there are.
+        """
+        found = {p.name: p for p in self.all(corpus)}
+        if name in found:
+            return found[name]
+        if name:
+            raise UnknownNameError(
+                f"Corpus '{corpus}' has no project '{name}'.",
+                _projects_there_are(found),
+            )
+        return Project(corpus)
+
+    def save(self, project: Project, author: str) -> Project:
+        """Keep a new version; the versions before it stay in the ledger. Raises BadInputError."""
+        checked = check_project(project)
+        text = json.dumps(asdict(checked), ensure_ascii=False)
+        now = datetime.now(UTC)
+        self._rows.put(ProjectRow(checked.corpus, checked.name, text, author, now))
+        return checked
+
+
+def _projects_there_are(names: Iterable[str]) -> str:
+    known = [name for name in names if name]
+    return f"It has {', '.join(known)}." if known else "Make it first."
+
+
+def _read(row: ProjectRow) -> Project:
+    data: dict[str, Any] = json.loads(row.settings)
+    scale = data["scale"]
+    grades = tuple(GradeMeaning(**grade) for grade in scale["grades"])
+    people = {key: tuple(data[key]) for key in ("annotators", "leads")}
+    return Project(**{**data, **people, "scale": Scale(scale["name"], grades)})

@@ -1,0 +1,143 @@
+"""In which order one annotator is asked, what is left, and how fast it goes."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.types import Judgment, PoolItem, Project, QueueProgress
+
+Item = tuple[str, str]
+"""(query_id, doc_id)"""
+PACE_OVER = 20
+"""Judgments that the pace is measured over."""
+LONGEST_PAUSE = 300.0
+"""Seconds between two judgments that still count as work, not as a break."""
+
+
+def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -> list[PoolItem]:
+    """The items in the order in which one annotator is asked.
+
+    A query's items follow one another, so that the seed stays in view. Queries, and in a
+    ``shuffled`` project items, go by a hash that differs between annotators: what tires or
+    teaches them is not the same for all. ``disagreement`` asks first for what the sources
+    disagree on most, ``rank`` for what any of them ranks best.
+    """
+    by_query: dict[str, list[PoolItem]] = {}
+    for item in items:
+        by_query.setdefault(item.query_id, []).append(item)
+    keys: dict[str, Callable[[PoolItem], tuple[float, str]]] = {
+        "shuffled": lambda item: (0, _hash(annotator, item.query_id, item.doc_id)),
+        "disagreement": lambda item: (-disagreement(item), item.doc_id),
+        "rank": lambda item: (min((s.rank for s in item.sources), default=0), item.doc_id),
+    }
+    return [
+        item
+        for query_id in sorted(by_query, key=lambda q: _hash(annotator, q))
+        for item in sorted(by_query[query_id], key=keys[project.order])
+    ]
+
+
+def disagreement(item: PoolItem) -> float:
+    """How far the sources of an item disagree: the spread of 1 / rank among them, 0 to 1.
+
+    >>> from engine.types import Source
+    >>> disagreement(PoolItem("q", "d", (Source("a", 1), Source("b", 2))))
+    0.5
+    """
+    shares = [1.0 / source.rank for source in item.sources]
+    return max(shares) - min(shares) if len(shares) > 1 else 0.0
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One annotator's queue in one project.
+
+    Attributes:
+        items: all of the project, in the annotator's order.
+        said: what the annotator said, by item; adjudications are not among it.
+        others: by item, how many others graded it or were unsure.
+    """
+
+    project: Project
+    annotator: str
+    items: Sequence[PoolItem]
+    said: Mapping[Item, Judgment]
+    others: Mapping[Item, int]
+
+    @classmethod
+    def of(
+        cls,
+        project: Project,
+        annotator: str,
+        items: Iterable[PoolItem],
+        judgments: Iterable[Judgment],
+    ) -> Queue:
+        """The queue as the standing judgments of the project leave it."""
+        said: dict[Item, Judgment] = {}
+        others: Counter[Item] = Counter()
+        for judgment in judgments:
+            if judgment.origin == "adjudication":
+                continue
+            item = (judgment.query_id, judgment.doc_id)
+            if judgment.annotator == annotator:
+                said[item] = judgment
+            elif judgment.verdict in ("grade", "unsure") and judgment.origin != "model":
+                others[item] += 1
+        return cls(project, annotator, ordered_items(project, items, annotator), said, others)
+
+    def is_due(self, item: PoolItem) -> bool:
+        """The annotator has said nothing of it, and it needs more people."""
+        key = (item.query_id, item.doc_id)
+        return key not in self.said and self.others.get(key, 0) < self.project.per_item
+
+    def next(self, after: Item | None = None) -> PoolItem | None:
+        """The first item that is due (behind ``after``, else from the start); None at the end."""
+        start = 0 if after is None else self.position(after)
+        for item in (*self.items[start:], *self.items[:start]):
+            if self.is_due(item):
+                return item
+        return None
+
+    def position(self, item: Item) -> int:
+        """Where an item stands in the annotator's order, from 1; 0 when it is not there."""
+        for number, other in enumerate(self.items, start=1):
+            if (other.query_id, other.doc_id) == item:
+                return number
+        return 0
+
+    def before(self, item: Item | None) -> Judgment | None:
+        """What the annotator said last, or said last before they judged ``item``."""
+        mine = list(self.said.values())  # in order of arrival, whatever the clocks said
+        at = next((i for i, j in enumerate(mine) if (j.query_id, j.doc_id) == item), len(mine))
+        return mine[at - 1] if at else None
+
+    def progress(self) -> QueueProgress:
+        """How far the annotator is."""
+        asked = {(item.query_id, item.doc_id) for item in self.items}
+        mine = [j for item, j in self.said.items() if item in asked]
+        verdicts = Counter(judgment.verdict for judgment in mine)
+        left = sum(map(self.is_due, self.items))
+        return QueueProgress(
+            done=len(mine),
+            total=len(mine) + left,
+            skipped=verdicts["skip"],
+            unsure=verdicts["unsure"],
+            per_minute=pace(mine),
+        )
+
+
+def pace(judgments: Iterable[Judgment]) -> float | None:
+    """Judgments a minute over the last :data:`PACE_OVER`, breaks left out; None before there
+    are two in a row."""
+    times = sorted(judgment.time for judgment in judgments)[-PACE_OVER - 1 :]
+    gaps = [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
+    worked = [gap for gap in gaps if gap <= LONGEST_PAUSE]
+    return 60.0 * len(worked) / sum(worked) if sum(worked) > 0 else None

@@ -1,0 +1,244 @@
+"""Annotation: projects, their queues, what people said of an item, and how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from engine.types.documents import Document, Span
+from engine.types.evaluations import Interval
+from engine.types.searches import Query
+
+JudgmentVerdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
+Origin = Literal["person", "model", "import", "adjudication"]
+JudgingOrder = Literal["shuffled", "disagreement", "rank"]
+Role = Literal["annotator", "lead"]
+ADJUDICATED = "adjudicated"
+"""The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradeMeaning:
+    """One step of a scale: 0 to 9, so that one key is one grade."""
+
+    value: int
+    name: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The grades of a project, ascending; the lowest is "not relevant"."""
+
+    name: str
+    grades: tuple[GradeMeaning, ...]
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return tuple(grade.value for grade in self.grades)
+
+
+GRADED = Scale(
+    "graded",
+    (
+        GradeMeaning(0, "Not alike", "Nothing in common in this aspect."),
+        GradeMeaning(1, "Related", "Touches on it, in passing or in general terms."),
+        GradeMeaning(2, "Similar", "Shares a good part of it."),
+        GradeMeaning(3, "Nearly the same", "What one says in this aspect, the other could."),
+    ),
+)
+BINARY = Scale("binary", (GradeMeaning(0, "Not relevant"), GradeMeaning(1, "Relevant")))
+SCALES: Mapping[str, Scale] = {scale.name: scale for scale in (GRADED, BINARY)}
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What is judged, how, and by whom.
+
+    Attributes:
+        name: letters, digits, - and _; "" is a corpus's own, for what is judged while exploring.
+        guidelines: aspect key -> Markdown; "" is for all aspects.
+        annotators: names; () lets everybody judge.
+        leads: who may change the project, adjudicate and see what others said.
+        per_item: how many annotators each item needs.
+        blind: ranks, systems and scores are hidden while judging.
+    """
+
+    corpus: str
+    name: str = ""
+    guidelines: Mapping[str, str] = field(default_factory=dict)
+    scale: Scale = GRADED
+    annotators: tuple[str, ...] = ()
+    leads: tuple[str, ...] = ()
+    per_item: int = 1
+    order: JudgingOrder = "shuffled"
+    blind: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """What one annotator said of one (query, document); see storage.judging.JudgmentRow."""
+
+    corpus: str
+    project: str
+    query_id: str
+    doc_id: str
+    annotator: str
+    verdict: JudgmentVerdict
+    relevance: int | None
+    time: datetime
+    note: str = ""
+    marks: tuple[Span, ...] = ()
+    origin: Origin = "person"
+    rank: int | None = None
+    system: str = ""
+    instruction: str = ""
+    blind: bool = False
+    seconds: float | None = None
+    event: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A system, variant or run that brought a document up, and where it stood: 1 is best."""
+
+    name: str
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolItem:
+    """A (query, document) to be judged, and who brought it up."""
+
+    query_id: str
+    doc_id: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProgress:
+    """How far one annotator is.
+
+    Attributes:
+        done: graded, skipped or unsure.  skipped, unsure: of those.
+        total: items that this annotator may still be asked for, or was.
+        per_minute: the pace over the last items; None before there is one.
+    """
+
+    done: int
+    total: int
+    skipped: int = 0
+    unsure: int = 0
+    per_minute: float | None = None
+
+    @property
+    def left(self) -> int:
+        return self.total - self.done
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """The next item of one annotator.
+
+    Attributes:
+        seed: the document (or pasted text) that the query starts from.
+        said: what the annotator said of it before; None when nothing.
+        sources: () in a blind project.
+        position: in the annotator's order, from 1.
+    """
+
+    query_id: str
+    query: Query
+    seed: Document
+    document: Document
+    position: int
+    said: Judgment | None = None
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Holes:
+    """What is unjudged in the top of one system.
+
+    Attributes:
+        judged: Judged@k, the mean over queries, a fraction.
+        missing: query_id -> unjudged documents of its top k, by rank.
+    """
+
+    system: str
+    k: int
+    judged: float
+    missing: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementMeasure:
+    """One coefficient over the items that at least two annotators graded.
+
+    Attributes:
+        value: 1 is full agreement, 0 is what chance gives (of ``raw`` a share, 0 to 1); None
+            where it is undefined.
+        interval: bootstrap of 95 % over items.
+    """
+
+    name: str
+    value: float | None
+    interval: Interval
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far annotators agree.
+
+    Attributes:
+        measures: over all of them: raw, Fleiss' kappa (where everybody graded everything),
+            Krippendorff's alpha (ordinal, with partial overlap).
+        pairs: (one, other) -> raw agreement, Cohen's kappa unweighted, linear and quadratic.
+        by_aspect: aspect -> as ``measures``.
+        confusion: (one, other) -> rows by the one's grade, columns by the other's: counts.
+        grades: of the scale, in the order of rows and columns.
+    """
+
+    annotators: tuple[str, ...]
+    grades: tuple[int, ...]
+    measures: tuple[AgreementMeasure, ...]
+    pairs: Mapping[tuple[str, str], tuple[AgreementMeasure, ...]]
+    by_aspect: Mapping[str, tuple[AgreementMeasure, ...]]
+    confusion: Mapping[tuple[str, str], tuple[tuple[int, ...], ...]]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An item on which annotators differ, for adjudication.
+
+    Attributes:
+        said: each annotator's grade, skips and doubts included.
+        spread: highest less lowest grade.
+        decided: the adjudicated judgment; None while there is none.
+    """
+
+    query_id: str
+    doc_id: str
+    said: Sequence[Judgment]
+    spread: int
+    decided: Judgment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedJudgments:
+    """What an import of judgments did.
+
+    Attributes:
+        added, known: events that were new, and that were there already.
+        conflicts: plain sentences: where a file says otherwise than what stands.
+        warnings: what was left out and why, with line numbers.
+    """
+
+    added: int
+    known: int
+    conflicts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
