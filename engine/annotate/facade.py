@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from engine.annotate.judging import from_row, make_judgment, standing, to_row
 from engine.annotate.pool import (
     DEPTH,
-    PoolRequest,
     brought_up,
     check_pool,
     fill,
@@ -31,6 +30,7 @@ from engine.types import (
     JudgmentVerdict,
     Origin,
     PoolItem,
+    PoolRequest,
     Project,
     Query,
     QueueItem,

@@ -7,7 +7,7 @@ remembered, and expanding a pool keeps what is in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from engine.compare.variants import built_in_variants
@@ -15,30 +15,13 @@ from engine.errors import BadInputError
 from engine.metrics import judged_at, mean
 from engine.retrieve import find_system
 from engine.searching import Searcher
-from engine.types import Holes, PoolItem, Query, Ranking, Source
+from engine.types import Holes, PoolItem, PoolRequest, Query, Source
 from storage.projects import PoolRow, Projects
 
-DEPTH = 20
+DEPTH = PoolRequest().depth
 DEEPEST = 1000
 Queries = Mapping[str, Query]
 """query_id -> query, in the project's order."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolRequest:
-    """What a pool is made of.
-
-    Attributes:
-        depth: documents taken from the top of each ranking.
-        variants: sets of wordings (:data:`engine.compare.variants.SETS`) that the query's
-            aspect is asked for in as well, by every system.
-        runs: name -> rankings that somebody brought.
-    """
-
-    systems: tuple[str, ...] = ("bm25", "dense", "aspect")
-    depth: int = DEPTH
-    variants: tuple[str, ...] = ()
-    runs: Mapping[str, Sequence[Ranking]] | None = None
 
 
 def check_pool(request: PoolRequest) -> None:
@@ -65,7 +48,7 @@ def brought_up(
     known = searcher.corpus.row_of
     runs = {
         name: {ranking.query_id: ranking.doc_ids for ranking in rankings}
-        for name, rankings in (request.runs or {}).items()
+        for name, rankings in request.runs.items()
     }
     rows = []
     for query_id, query in queries.items():

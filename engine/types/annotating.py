@@ -9,7 +9,7 @@ from typing import Literal
 
 from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
-from engine.types.searches import Query
+from engine.types.searches import Query, Ranking
 
 JudgmentVerdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
 Origin = Literal["person", "model", "import", "adjudication"]
@@ -115,6 +115,23 @@ class PoolItem:
     query_id: str
     doc_id: str
     sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRequest:
+    """What a pool is made of.
+
+    Attributes:
+        depth: documents taken from the top of each ranking.
+        variants: sets of wordings (:data:`engine.compare.variants.SETS`) that the query's
+            aspect is asked for in as well, by every system.
+        runs: name -> rankings that somebody brought.
+    """
+
+    systems: tuple[str, ...] = ("bm25", "dense", "aspect")
+    depth: int = 20
+    variants: tuple[str, ...] = ()
+    runs: Mapping[str, Sequence[Ranking]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
