@@ -44,6 +44,7 @@ def make_judgment(
         BadInputError: a grade outside the scale, no annotator or one that the project does not
             have, a note that is too long.
     """
+    annotator = check_annotator(annotator)
     verdict = verdict or ("withdrawn" if relevance is None else "grade")
     if verdict not in GIVEN:
         raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
@@ -61,7 +62,7 @@ def make_judgment(
         project=project.name,
         query_id=query_id,
         doc_id=doc_id,
-        annotator=check_annotator(annotator),
+        annotator=annotator,
         verdict=verdict,
         relevance=relevance,
         time=time or datetime.now(UTC),
@@ -89,7 +90,7 @@ def check_grade(project: Project, relevance: int | None) -> None:
 def check_member(project: Project, annotator: str, origin: Origin = "person") -> None:
     """Raise BadInputError when a project with a list of people does not have this one."""
     people = {*project.annotators, *project.leads}
-    if origin == "person" and project.annotators and annotator.strip() not in people:
+    if origin == "person" and project.annotators and annotator not in people:
         raise BadInputError(
             f"'{annotator}' is not among the annotators of project '{project.name}'.",
             f"They are {', '.join(sorted(people))}; a lead can add others.",

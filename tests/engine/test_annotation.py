@@ -1,0 +1,252 @@
+"""Projects, pools and queues: who is asked for what, and that nothing said is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engine.annotate.queueing import Queue, pace
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.types import (
+    BINARY,
+    GRADED,
+    GradeMeaning,
+    Judgment,
+    PoolItem,
+    PoolRequest,
+    Project,
+    Query,
+    Scale,
+    Source,
+)
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]
+
+
+def said(doc_id: str, annotator: str = "ann", seconds: float = 0, **more: object) -> Judgment:
+    time = NOW + timedelta(seconds=seconds)
+    judgment = Judgment("c", "p", "q1", doc_id, annotator, "grade", 2, time)
+    return replace(judgment, **more)  # type: ignore[arg-type]
+
+
+def queue(judgments: Sequence[Judgment] = (), annotator: str = "ann", **project: object) -> Queue:
+    return Queue.of(Project("c", "p", **project), annotator, ITEMS, judgments)  # type: ignore[arg-type]
+
+
+# -- the queue -----------------------------------------------------------------------------
+
+
+def test_everybody_is_asked_for_everything_in_an_order_of_their_own() -> None:
+    ann, bob = ([i.doc_id for i in queue(annotator=who).items] for who in ("ann", "bob"))
+    assert sorted(ann) == sorted(bob) == [item.doc_id for item in ITEMS]
+    assert ann != bob
+    assert ann == [i.doc_id for i in queue().items]
+
+
+def test_an_item_is_due_until_enough_people_have_judged_it() -> None:
+    bob = said("d0", "bob")
+    assert "d0" not in {i.doc_id for i in ITEMS if queue([bob]).is_due(i)}
+    assert "d0" in {i.doc_id for i in ITEMS if queue([bob], per_item=2).is_due(i)}
+    skipped = replace(bob, verdict="skip", relevance=None)
+    assert "d0" in {i.doc_id for i in ITEMS if queue([skipped]).is_due(i)}
+    model = replace(bob, origin="model")
+    assert "d0" in {i.doc_id for i in ITEMS if queue([model]).is_due(i)}
+
+
+def test_the_next_item_follows_the_one_just_judged_and_wraps_around() -> None:
+    order = [(i.query_id, i.doc_id) for i in queue().items]
+    judged = [said(order[2][1])]
+    behind = queue(judged).next(order[2])
+    assert behind is not None
+    assert behind.doc_id == order[3][1]
+    wrapped = queue([*judged, said(order[5][1])]).next(order[5])
+    assert wrapped is not None
+    assert wrapped.doc_id == order[0][1]
+    assert queue([said(i.doc_id) for i in ITEMS]).next() is None
+
+
+def test_back_goes_by_arrival_even_when_the_clock_ran_backwards() -> None:
+    first, second = said("d1", seconds=60), said("d2", seconds=0)
+    assert queue([first, second]).before(None) == second
+    assert queue([first, second]).before(("q1", "d2")) == first
+    assert queue([first]).before(("q1", "d1")) is None
+
+
+def test_what_sources_disagree_on_comes_first_where_the_project_says_so() -> None:
+    split = PoolItem("q1", "split", (Source("dense", 1), Source("bm25", 50)))
+    agreed = PoolItem("q1", "agreed", (Source("dense", 1), Source("bm25", 1)))
+    project = Project("c", "p", order="disagreement")
+    order = Queue.of(project, "ann", [agreed, split], []).items
+    assert [item.doc_id for item in order] == ["split", "agreed"]
+
+
+def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace() -> None:
+    skip = said("d1", seconds=20, verdict="skip", relevance=None)
+    found = queue([said("d0"), skip, said("d2", seconds=30)]).progress()
+    assert (found.done, found.total, found.left, found.skipped) == (3, 6, 3, 1)
+    assert found.per_minute == pytest.approx(4.0)
+    assert pace([said("d0"), said("d1", seconds=3600)]) is None
+
+
+# -- projects ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("project", "words"),
+    [
+        (Project("demo", "no spaces"), "letters, digits"),
+        (Project("demo", "p", per_item=0), "at least 1"),
+        (Project("demo", "p", annotators=("",)), "no name"),
+        (Project("demo", "p", annotators=("Adjudicated",)), "stands for adjudicated"),
+        (Project("demo", "p", annotators=("a\x07b",)), "control characters"),
+        (Project("demo", "p", guidelines={"": "x" * 50_001}), "longer than"),
+        (Project("demo", "p", scale=Scale("one", GRADED.grades[:1])), "at least two"),
+        (
+            Project("demo", "p", scale=Scale("big", (*BINARY.grades, GradeMeaning(10, "x")))),
+            "0 to 9",
+        ),
+        (Project("demo", "p", guidelines={"colour": "x"}), "colour"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_project_that_cannot_be_is_refused(
+    small_copy: Explorer, project: Project, words: str
+) -> None:
+    annotation = small_copy.annotation
+    with pytest.raises((BadInputError, UnknownNameError), match=words):
+        annotation.save(replace(project, corpus="small"), "ann")
+    assert annotation.projects() == []
+
+
+def test_a_project_comes_back_as_it_was_saved_without_control_characters(
+    small_copy: Explorer,
+) -> None:
+    annotation = small_copy.annotation
+    custom = Scale("three", (GradeMeaning(2, "yes"), GradeMeaning(0, "no"), GradeMeaning(1, "so")))
+    project = Project("small", "p", {"": "Read\x00 **all** of <b>it</b>."}, custom, ("ann", "bob"))
+    saved = annotation.save(project, "ann")
+    assert annotation.project("small", "p") == saved
+    assert saved.guidelines == {"": "Read **all** of <b>it</b>."}
+    assert saved.scale.values == (0, 1, 2)
+    with pytest.raises(UnknownNameError, match=r"no project 'q'.*It has p"):
+        annotation.project("small", "q")
+
+
+# -- from a query to judgments -----------------------------------------------------------------
+
+
+def project_with_pool(explorer: Explorer, **fields: object) -> tuple[Project, str]:
+    annotation = explorer.annotation
+    project = annotation.save(Project("small", "p", **fields), "lead")  # type: ignore[arg-type]
+    seed, aspect = explorer.starting_point("small")
+    (query_id,) = annotation.add_queries(project, [Query("small", seed=seed, aspect=aspect)])
+    annotation.fill_pool(project, PoolRequest(("bm25", "dense"), depth=5))
+    return project, query_id
+
+
+def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
+    small_copy: Explorer,
+) -> None:
+    annotation = small_copy.annotation
+    project, query_id = project_with_pool(small_copy)
+    query = annotation.queries(project)[query_id]
+    tops = {
+        name: [r.doc_id for r in small_copy.search(replace(query, system=name, k=5)).results]
+        for name in ("bm25", "dense")
+    }
+    items = {item.doc_id: item.sources for item in annotation.pool(project)}
+    assert set(items) == {*tops["bm25"], *tops["dense"]}
+    assert query.seed not in items
+    assert Source("dense", 1) in items[tops["dense"][0]]
+
+    annotation.judge(project, query_id, tops["dense"][0], "ann", 3)
+    assert annotation.fill_pool(project, PoolRequest(("bm25", "dense"), depth=5)) == 0
+    assert annotation.fill_pool(project, PoolRequest(("aspect",), variants=("generic",))) > 0
+    assert set(items) < {item.doc_id for item in annotation.pool(project)}
+    assert [j.relevance for j in annotation.judgments(project)] == [3]
+
+
+def test_holes_are_what_is_unjudged_in_the_top_of_a_system(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project, query_id = project_with_pool(small_copy)
+    top = annotation.holes(project, ["dense"], 4)[0].missing[query_id]
+    annotation.judge(project, query_id, top[1], "ann", 0)
+    hole = annotation.holes(project, ["dense"], 4)[0]
+    assert hole.missing == {query_id: (top[0], *top[2:])}
+    assert hole.judged == pytest.approx(0.25)
+
+
+def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project, query_id = project_with_pool(small_copy)
+    seen = []
+    while (item := annotation.next_item(project, "ann")) is not None:
+        assert item.sources == ()
+        assert item.seed.doc_id == annotation.queries(project)[query_id].seed
+        seen.append(item.document.doc_id)
+        annotation.judge(project, item.query_id, item.document.doc_id, "ann", 1)
+    assert sorted(seen) == sorted(i.doc_id for i in annotation.pool(project))
+    assert annotation.progress(project, "ann").left == 0
+    undone = annotation.undo(project, "ann")
+    assert undone is not None
+    assert undone.doc_id == seen[-1]
+    again = annotation.next_item(project, "ann")
+    assert again is not None
+    assert again.document.doc_id == seen[-1]
+
+
+def test_what_is_said_twice_with_one_event_is_stored_once(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project, query_id = project_with_pool(small_copy)
+    doc_id = annotation.pool(project)[0].doc_id
+    for _ in range(2):
+        annotation.judge(project, query_id, doc_id, "ann", 2, event="one-key-press")
+    assert len(annotation.history(project)) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"relevance": 4}, BadInputError, "Grades are 0, 1, 2, 3"),
+        ({"relevance": True}, BadInputError, "Grades are"),
+        ({"annotator": "  "}, BadInputError, "no name"),
+        ({"annotator": "eve"}, BadInputError, "not among the annotators"),
+        ({"note": "x" * 1_000_000}, BadInputError, "at most 10,000"),
+        ({"query_id": "nothing_method"}, UnknownNameError, "not in project"),
+        ({"doc_id": "nothing"}, UnknownNameError, "nothing"),
+        ({"verdict": "skip"}, BadInputError, "Leave the grade out"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(
+    small_copy: Explorer, changes: dict[str, object], error: type[Exception], words: str
+) -> None:
+    annotation = small_copy.annotation
+    project, query_id = project_with_pool(small_copy, annotators=("ann",))
+    asked = {
+        "query_id": query_id,
+        "doc_id": annotation.pool(project)[0].doc_id,
+        "annotator": "ann",
+        "relevance": 2,
+        **changes,
+    }
+    with pytest.raises(error, match=words):
+        annotation.judge(project, **asked)  # type: ignore[arg-type]
+    assert annotation.history(project) == []
+
+
+def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project, query_id = project_with_pool(small_copy)
+    doc_id = annotation.pool(project)[0].doc_id
+    annotation.judge(
+        project, query_id, doc_id, "ann", 2, note="<b>why</b>\x1b[31m\x00", marks=[(0, 9)]
+    )
+    (judgment,) = annotation.judgments(project)
+    assert (judgment.note, judgment.marks) == ("<b>why</b>[31m", ((0, 9),))
+    assert (judgment.rank, judgment.system, judgment.blind) == (None, "", True)
