@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from importlib import import_module
 
+from engine.text.facts.amounts import find_amounts
+from engine.text.facts.places import find_places
+from engine.text.facts.temporal import find_dates
 from engine.types.facts import Fact
 
 VERSION = 1
@@ -17,14 +19,5 @@ def find_facts(text: str, document_date: date | None = None) -> tuple[Fact, ...]
     Args:
         document_date: when the document was written, where its metadata say so.
     """
-    found: list[Fact] = []
-    for module, name, args in (
-        ("temporal", "find_dates", (text, document_date)),
-        ("amounts", "find_amounts", (text,)),
-        ("places", "find_places", (text,)),
-    ):
-        try:
-            found += getattr(import_module(f"engine.text.facts.{module}"), name)(*args)
-        except (ImportError, AttributeError, SyntaxError):
-            pass
+    found = (*find_dates(text, document_date), *find_amounts(text), *find_places(text))
     return tuple(sorted(found, key=lambda fact: fact.span))

@@ -1,0 +1,166 @@
+"""Stated and implied amounts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from engine.text.facts.amounts import find_amounts
+from engine.types.facts import Fact
+from tests.engine.text.facts.fact_cases import Count, read_cases
+
+
+def of_unit(text: str, unit: str) -> list[float]:
+    return sorted(fact.low for fact in find_amounts(text) if fact.unit == unit)
+
+
+def about(text: str, words: str) -> Fact:
+    """The only amount in money that belongs to what ``words`` name."""
+    facts = [f for f in find_amounts(text) if f.unit not in {"percent"} and words in f.about]
+    assert len(facts) == 1, facts
+    return facts[0]
+
+
+@pytest.mark.parametrize("name", ["amounts_cases.txt", "amounts_more_cases.txt"])
+def test_amounts_of_hand_written_cases_are_right_and_mostly_found(name: str) -> None:
+    count = Count()
+    for case in read_cases(name):
+        count.add(case.expected, find_amounts(case.text))
+    assert count.precision >= 0.95
+    assert count.recall >= 0.80
+    assert count.binding >= 0.90
+
+
+def test_an_implied_amount_says_how_it_follows() -> None:
+    text = "The CD is 15 euros. The LP costs twice as much as the CD."
+    fact = about(text, "LP")
+    assert (fact.low, fact.unit, fact.implied) == (30, "EUR", True)
+    assert text[slice(*fact.span)] == "twice as much as"
+    assert fact.anchor is not None
+    assert text[slice(*fact.anchor)] == "15 euros"
+    assert "15 EUR" in fact.derivation
+
+
+@pytest.mark.parametrize(
+    ("relation", "price"),
+    [
+        ("is two and a half times more expensive than", 250),
+        ("is 2.5x the price of", 250),
+        ("costs 25 percent more than", 125),
+        ("costs 25% less than", 75),
+        ("is two times cheaper than", 50),
+        ("is half as expensive as", 50),
+        ("costs a third more than", 133.33),
+        ("costs 30 dollars less than", 70),
+        ("is as expensive as", 100),
+    ],
+)
+def test_a_relation_works_in_both_directions(relation: str, price: float) -> None:
+    forward = f"The oak desk costs 100 dollars. The pine shelf {relation} the oak desk."
+    assert about(forward, "pine shelf").low == pytest.approx(price)
+    backward = f"The pine shelf {relation} the oak desk. The pine shelf costs {price:.2f} dollars."
+    assert about(backward, "oak desk").low == pytest.approx(100, abs=0.01)
+
+
+def test_relations_are_chained() -> None:
+    text = (
+        "The bench costs half as much as the table. The table costs 40 euros more than the stool. "
+        "The stool costs 60 euros."
+    )
+    assert about(text, "table").low == 100
+    bench = about(text, "bench")
+    assert bench.low == 50
+    assert bench.confidence < about(text, "table").confidence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The tent costs twice as much as the stove, the stove half as much as the tent.",
+        "The tent is 10 euros. The stove costs twice the tent. It costs a third of the tent.",
+    ],
+)
+def test_a_circle_and_a_contradiction_imply_nothing(text: str) -> None:
+    assert not any(fact.implied for fact in find_amounts(text))
+
+
+def test_currencies_are_never_mixed() -> None:
+    assert of_unit(
+        "The tent is 90 euros and the stove is 20 dollars more than the tent.", "EUR"
+    ) == [90]
+    mixed = "The tent costs 90 euros or 100 dollars."
+    assert (of_unit(mixed, "EUR"), of_unit(mixed, "USD")) == ([90], [100])
+
+
+def test_nothing_is_divided_by_zero() -> None:
+    text = (
+        "The desk is 80 dollars, which is 100 percent less than the lamp. The mat is 0 times that."
+    )
+    assert of_unit(text, "USD") == [80]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("for 1.234,50 €", [1234.5]),
+        ("for €1,234.50", [1234.5]),
+        ("for 1.234 €", []),  # a thousand, or one and a bit
+        ("for 1.234 € or 2.345,60 €", [1234, 2345.6]),
+        ("for 1,23,45 €", []),
+        ("for ٣٥٠ €", [350]),
+        ("for １２０ €", [120]),
+        ("for 12 500 €", []),
+    ],
+)
+def test_separators_and_scripts_are_read_where_they_allow_one_reading(
+    text: str, values: list[float]
+) -> None:
+    assert of_unit(text, "EUR") == values
+
+
+def test_what_was_chosen_stands_above_what_it_was_compared_with() -> None:
+    offers = "The steel frame costs 900 dollars and the wooden frame is twice as expensive. "
+    for choice, other in (("steel frame", "wooden frame"), ("wooden frame", "steel frame")):
+        text = f"{offers} In the end we settled on the {choice}."
+        assert about(text, choice).confidence > about(offers, choice).confidence
+        assert about(text, other).confidence < about(offers, other).confidence
+        refused = f"{offers} We did not choose the {choice}."
+        assert about(refused, other).confidence == about(offers, other).confidence
+
+
+def test_a_query_gives_its_own_amounts() -> None:
+    (fact,) = find_amounts("Which washing machine costs $1,350?")
+    assert (fact.low, fact.unit, fact.about) == (1350, "USD", ("washing machine",))
+
+
+def test_a_text_without_amounts_implies_none() -> None:
+    assert find_amounts("It is twice as expensive, half the size and three times more fun.") == ()
+    assert find_amounts("") == ()
+
+
+def test_a_book_is_read_in_linear_time() -> None:
+    page = (
+        "The model A{0} is {0} dollars, the model B{0} is twice as expensive. I bought the B{0}. "
+        + "It rained all day long and nobody came. " * 40
+    )
+    book = "\n\n".join(page.format(number) for number in range(100, 300))
+    began = time.process_time()
+    facts = find_amounts(book)
+    assert len(facts) == 400
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the model 2019 is a good one, costing 5 dollars, which is half the new one, " * 500,
+        "is a x, at " * 5000 + " $5",
+        "we bought it, " * 1000 + "$5 and $6",
+        "1 " * 5000,
+    ],
+)
+def test_a_text_without_sentences_is_read_all_the_same(text: str) -> None:
+    began = time.process_time()
+    find_amounts(text)
+    assert time.process_time() - began < 5
