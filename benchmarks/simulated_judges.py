@@ -12,10 +12,8 @@ How much noisier lists and single grades are than pairs is assumed, not measured
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
@@ -84,31 +82,29 @@ class SimulatedJudge:
     Args:
         grades: doc_id -> true grade; what is not listed has 0.
         repeat: another number draws other answers from the same character.
-        latency: seconds that every request takes.
-        concurrency: requests under way at once; 0 for no limit.
 
     Attributes:
-        asked: questions so far.  inside: seconds spent in here, waiting included.
+        asked: questions so far.
     """
 
     character: Character
     query_id: str
     grades: Mapping[str, float]
     repeat: int = 0
-    latency: float = 0.0
-    concurrency: int = 16
     asked: int = 0
-    inside: float = 0.0
     _utilities: dict[str, float] = field(default_factory=dict)
 
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        return await self._round([lambda a=a, b=b: self.pair(a, b) for a, b in pairs])
+        self.asked += len(pairs)
+        return [self.pair(first, second) for first, second in pairs]
 
     async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
-        return await self._round([lambda d=d: self.grade(d) for d in doc_ids])
+        self.asked += len(doc_ids)
+        return [self.grade(doc_id) for doc_id in doc_ids]
 
     async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
-        return await self._round([lambda x=x: self.listing(x) for x in lists])
+        self.asked += len(lists)
+        return [self.listing(doc_ids) for doc_ids in lists]
 
     def pair(self, first: str, second: str) -> float | None:
         """The answer about an ordered pair."""
@@ -159,23 +155,3 @@ class SimulatedJudge:
         """One document's share of a pair's noise, as a standard deviation."""
         c = self.character
         return math.sqrt((c.pair_noise**2 + (c.doubt * _LOGISTIC_SD) ** 2) / 2)
-
-    async def _round(self, questions):  # type: ignore[no-untyped-def]
-        started = time.perf_counter()
-        self.asked += len(questions)
-        answers = [question() for question in questions]
-        if self.latency:
-            answers = await self._wait(answers)
-        self.inside += time.perf_counter() - started
-        return answers
-
-    async def _wait(self, answers):  # type: ignore[no-untyped-def]
-        """Every request holds one of ``concurrency`` places for ``latency`` seconds."""
-        places = asyncio.Semaphore(self.concurrency or len(answers))
-
-        async def request(answer):  # type: ignore[no-untyped-def]
-            async with places:
-                await asyncio.sleep(self.latency)
-            return answer
-
-        return await asyncio.gather(*map(request, answers))

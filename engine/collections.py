@@ -33,13 +33,18 @@ Signature = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One query of a collection: a stored seed or a text, maybe an aspect, maybe a judged pool."""
+    """One query of a collection: a stored seed or a text, maybe an aspect, maybe a judged pool.
+
+    Attributes:
+        answer: the reference answer to a question; None where the collection has none.
+    """
 
     query_id: str
     seed: str | None = None
     text: str | None = None
     aspect: str | None = None
     pool: tuple[str, ...] | None = None
+    answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +128,18 @@ def signature_of(path: Path) -> Signature:
 def held(collection: Collection) -> HeldCollection:
     """The collection with its digest."""
     what = [
-        [asdict(topic) for topic in collection.topics],
+        [_asked(topic) for topic in collection.topics],
         collection.qrels,
         collection.annotators,
         collection.complete,
     ]
     digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
     return HeldCollection(collection, digest)
+
+
+def _asked(topic: Topic) -> dict[str, Any]:
+    """What is ranked by: without the answer, which leaves evaluations as they are."""
+    return {name: value for name, value in asdict(topic).items() if name != "answer"}
 
 
 @functools.lru_cache(maxsize=16)
@@ -215,7 +225,8 @@ def _native_topic(row: dict[str, Any]) -> Topic:
         raise BadInputError(
             f"topics.jsonl: query '{query_id}' needs either a seed or a text.", "Give it one."
         )
-    return Topic(query_id, seed, text, row.get("aspect"))
+    answer = str(row.get("answer") or "") or None
+    return Topic(query_id, seed, text, row.get("aspect"), answer=answer)
 
 
 def _trec_qrels(path: Path) -> JudgmentsFile:
@@ -326,7 +337,11 @@ def _impliret(path: Path) -> Collection:
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     topics = tuple(
-        Topic(_field(row, "id", where), text=_field(row, "question", where))
+        Topic(
+            _field(row, "id", where),
+            text=_field(row, "question", where),
+            answer=row.get("answer") or None,
+        )
         for where, row in ((f"{path.name}, row {n}", r) for n, r in enumerate(rows, start=1))
     )
     qrels = {topic.query_id: {topic.query_id: 1} for topic in topics}

@@ -8,7 +8,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,15 +23,18 @@ FAULTS = (
         "html",
         "empty",
         "prose",
+        "other-json",
         "no-logprobs",
         "wrong-model",
         "slow",
     ),
 )
 """What ``Behaviour.faults`` may name: a status, a request never answered, a connection that ends
-within the answer, broken JSON, a web page, an answer without text, one in words, one without the
-log probabilities that were asked for, one by another model, one ten times as late."""
+within the answer, broken JSON, a web page, an answer without text, one in words, a JSON object of
+another form, one without the log probabilities that were asked for, one by another model, one ten
+times as late."""
 FIRST_WORDS = 8
+Handler = Callable[[str, Mapping[str, Any]], Any]
 
 
 @dataclass
@@ -44,6 +47,7 @@ class Behaviour:
         bias: what standing first is worth, in grades.
         sharpness: how sure it is: log odds per grade of difference.
         latency: seconds per answer.
+        pause: seconds between the pieces of a streamed one.
         faults: fault -> share of requests, drawn anew for every repeat of a request.
         retry_after: seconds that a 429 asks to wait; None says nothing.
         refuses: parts of a request that it does not accept: ``max_tokens``, ``temperature``,
@@ -53,6 +57,10 @@ class Behaviour:
         context: tokens (of four characters) that it accepts, or None.
         key: the only key that it accepts, or None.
         most_requests: it is gone after so many, or never.
+        handlers: asked first, in their order, with the question's text (all messages) and the
+            body of the request: what one returns is the answer, a string or something to be sent
+            as JSON, or (text, [(token, probability) of what could have stood there]); None leaves
+            it to the next.
     """
 
     noise: float = 0.0
@@ -60,6 +68,7 @@ class Behaviour:
     bias: float = 0.0
     sharpness: float = 2.0
     latency: float = 0.0
+    pause: float = 0.0
     seed: int = 0
     faults: dict[str, float] = field(default_factory=dict)
     retry_after: float | None = None
@@ -70,6 +79,7 @@ class Behaviour:
     key: str | None = None
     model: str = MODEL
     most_requests: int | None = None
+    handlers: list[Handler] = field(default_factory=list)
 
 
 class Knowledge:
@@ -113,10 +123,14 @@ class Knowledge:
                 return doc_id
         return None
 
+    def grades(self, seed: str, aspect: str) -> dict[str, int]:
+        """The grades of a query's documents."""
+        return self._grades.get(f"{seed}_{aspect}", {})
+
     def grade(self, seed: str, aspect: str, doc_id: str) -> int:
         """The grade for a query; without an aspect, the best over the seed's queries."""
         if aspect:
-            return self._grades.get(f"{seed}_{aspect}", {}).get(doc_id, 0)
+            return self.grades(seed, aspect).get(doc_id, 0)
         grades = (g for q, g in self._grades.items() if q.rpartition("_")[0] == seed)
         return max((g.get(doc_id, 0) for g in grades), default=0)
 
@@ -139,8 +153,14 @@ class Answerer:
 
     def answer(self, prompt: str, body: Mapping[str, Any]) -> tuple[str, list[tuple[str, float]]]:
         """Text, and (token, probability) of what could have stood there."""
+        for handler in self.behaviour.handlers:
+            said = handler(prompt, body)
+            if isinstance(said, tuple):
+                return said
+            if said is not None:
+                return said if isinstance(said, str) else json.dumps(said), []
         seed, candidates = self.knowledge.documents(prompt)
-        aspect = _aspect(prompt)
+        aspect = aspect_of(prompt)
         if "A or B" in prompt and len(candidates) >= 2:
             options = self._pair(seed, aspect, candidates[-2], candidates[-1])
         elif "yes or no" in prompt and candidates:
@@ -223,7 +243,8 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _aspect(prompt: str) -> str:
+def aspect_of(prompt: str) -> str:
+    """The name of the aspect that a prompt asks about, in lower case, or ""."""
     found = re.search(r"^Aspect: (.+)$", prompt, re.MULTILINE)
     return found[1].strip().lower() if found else ""
 

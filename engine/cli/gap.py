@@ -9,10 +9,11 @@ import click
 from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer, system_names
+from engine.cli.gap_chart import drawn, svg
 from engine.cli.model import asking, budget_option, exit_code, say_what_it_took
 from engine.cli.terminal import print_json, progress
 from engine.errors import BadInputError
-from engine.types import Gap
+from engine.types import Gap, Interval
 
 
 @click.command()
@@ -44,6 +45,12 @@ from engine.types import Gap
     help="Ask only the queries of N seeds, the same ones every time. Default: all.",
 )
 @budget_option
+@click.option(
+    "--chart",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg",
+    help="Also write the chart as an SVG file.",
+)
 @json_option
 def gap(
     path: Path,
@@ -53,6 +60,7 @@ def gap(
     systems: str,
     sample: int | None,
     budget_calls: int | None,
+    chart: Path | None,
     as_json: bool,
 ) -> None:
     """Estimate the retrieval-verification gap on the test collection at PATH.
@@ -62,12 +70,14 @@ def gap(
     best retriever is what retrieval still misses although it can be recognised.
     """
     from engine.collections import read_collection
-    from engine.reports import gap_report
     from engine.verify.gap import check_gap, gap_now, prepare
+    from engine.verify.gap_shelf import gap_json
 
     collection = read_collection(path)
     names, sizes = system_names(systems), _sizes(pool_sizes)
     check_gap(verifier, names, sizes)
+    if chart is not None:
+        _check_chart(chart)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls)
     with progress() as tell:
@@ -78,11 +88,31 @@ def gap(
     with asking() as told:
         found = gap_now(ground, explorer.verifier.model(connection, told))
     say_what_it_took(verifier, found.report)
+    if chart is not None:
+        _write_chart(found, chart)
     if as_json:
-        print_json(gap_report(found))
+        print_json(gap_json(found))
     else:
         print_gap(found)
     sys.exit(exit_code(found.report))
+
+
+def _check_chart(path: Path) -> None:
+    """Raise BadInputError before the model is asked anything for a file that cannot be written."""
+    if path.suffix.lower() != ".svg":
+        raise BadInputError(f"The chart {path} is no .svg file.", "Write --chart gap.svg.")
+    if not path.absolute().parent.is_dir():
+        raise BadInputError(
+            f"The folder {path.absolute().parent} of the chart does not exist.", "Make it first."
+        )
+
+
+def _write_chart(found: Gap, path: Path) -> None:
+    try:
+        path.write_text(svg(found), encoding="utf-8")
+    except OSError as error:
+        # What was measured is printed all the same.
+        click.echo(f"Warning: the chart {path} cannot be written: {error.strerror}.", err=True)
 
 
 def _sizes(text: str) -> list[int]:
@@ -95,21 +125,37 @@ def _sizes(text: str) -> list[int]:
 
 
 def print_gap(found: Gap) -> None:
-    """A row per size; the retrievers below."""
+    """Both bounds drawn, a row per size, and the retrievers."""
     click.echo(
         f"{found.collection}: {found.queries} queries on corpus '{found.corpus}', {found.measure}, "
         f"verified by {found.verifier} ({found.report.model})\n"
     )
+    click.echo(f"{drawn(found)}\n")
     heads = ("pool", "found", "lower", "upper", "gap, lower", "gap, upper")
-    click.echo("".join(f"{head:>12}" for head in heads))
+    widths = (8, 8, 23, 23, 24, 24)
+    click.echo("".join(f"{head:>{w}}" for head, w in zip(heads, widths, strict=True)))
     for point in found.points:
         lower, upper = found.gap(point)
-        share = "–" if point.found is None else f"{point.found:.3f}"
-        values = (f"{point.lower:.3f}", f"{point.upper:.3f}", f"{lower:+.3f}", f"{upper:+.3f}")
-        click.echo("".join(f"{value:>12}" for value in (str(point.size), share, *values)))
+        values = (
+            f"{point.size:,}",
+            "–" if point.found is None else f"{point.found:.3f}",
+            f"{point.lower:.3f}{_bounds(point.lower_interval)}",
+            f"{point.upper:.3f}{_bounds(point.upper_interval)}",
+            f"{lower:+.3f}{_bounds(point.gap_lower_interval, '+')}",
+            f"{upper:+.3f}{_bounds(point.gap_upper_interval, '+')}",
+        )
+        click.echo("".join(f"{value:>{w}}" for value, w in zip(values, widths, strict=True)))
     click.echo("")
     for name, value in sorted(found.retrievers.items(), key=lambda item: -item[1]):
         best = "  best retriever" if name == found.best else ""
         click.echo(f"{name:>20}{value:>8.3f}{best}")
     for note in found.notes:
         click.echo(f"Note: {note}", err=True)
+
+
+def _bounds(interval: Interval, sign: str = "") -> str:
+    """`` (0.552 to 0.661)``: 95 %, or nothing."""
+    if interval is None:
+        return ""
+    low, high = (f"{value:{sign}.3f}" for value in interval)
+    return f" ({low} to {high})"

@@ -12,13 +12,15 @@ from threading import Event, Lock, Thread
 
 from engine.callbacks import Ask, Tell, never, tell_nobody
 from engine.config import Settings
-from engine.errors import BadInputError, CorpusBusyError, SeedLensError
-from engine.lab.bench import Bench, StoppedError, Watch
+from engine.errors import BadInputError, CorpusBusyError, SeedLensError, UnknownNameError
+from engine.lab.bench import Bench, Step, StoppedError, Watch, failures
+from engine.lab.helping import HELPED, Helper, needs_model, run_names
 from engine.lab.human import check_annotators
 from engine.lab.shelf import Shelf
+from engine.lab.stored import evaluation_json, request_from_json
 from engine.lab.unlabelled import Unlabelled
 from engine.library import Library
-from engine.reports import evaluation_report
+from engine.rerank import MODES
 from engine.retrieve import SYSTEMS, find_system
 from engine.runs import run_lines
 from engine.searching import Searcher
@@ -35,6 +37,7 @@ from storage.home import Home
 from storage.ledger import Ledger
 
 log = logging.getLogger("seedlens")
+_PLAIN = EvaluationRequest("", ())
 
 
 class Laboratory:
@@ -119,7 +122,14 @@ class Laboratory:
             BadInputError: it cannot be evaluated; says why.
         """
         for name in request.systems:
-            find_system(name)
+            if name not in HELPED:
+                find_system(name)
+        if request.rerank and request.rerank not in MODES:
+            raise UnknownNameError(
+                f"There is no reranking mode '{request.rerank}'.", f"Use one of {', '.join(MODES)}."
+            )
+        if request.depth < 1:
+            raise BadInputError(f"The depth is {request.depth}.", "Rerank at least 1 document.")
         if not request.systems:
             raise BadInputError("No system is chosen.", "Choose at least one.")
         if not 0.0 <= request.steer <= 1.0:
@@ -130,8 +140,11 @@ class Laboratory:
         if request.human:
             check_annotators(self._shelf.read(request.collection))
         sample = request.sample if request.sample and request.sample < info.seeds else None
-        systems = tuple(name for name in SYSTEMS if name in request.systems)
-        return replace(request, systems=systems, sample=sample)
+        systems = tuple(name for name in (*SYSTEMS, *HELPED) if name in request.systems)
+        request = replace(request, systems=systems, sample=sample)
+        if not request.rerank:
+            request = replace(request, depth=_PLAIN.depth)
+        return request if needs_model(request) else replace(request, model="")
 
     def evaluation(self, request: EvaluationRequest) -> Evaluation | None:
         """The stored result of an equal request, without rankings; None when there is none."""
@@ -139,19 +152,36 @@ class Laboratory:
         return None if bench is None else bench.stored()
 
     def missing(self, request: EvaluationRequest) -> tuple[str, ...]:
-        """Systems that would have to be ranked first; the others are known already."""
-        bench = self._bench(self.checked(request))
-        return request.systems if bench is None else bench.missing()
+        """Runs that would have to be made first; the others are known already."""
+        request = self.checked(request)
+        bench = self._bench(request)
+        return run_names(request) if bench is None else bench.missing()
+
+    def answered_by(self, request: EvaluationRequest) -> EvaluationRequest:
+        """The request with the model of the latest evaluation that is equal but for the model.
+
+        The request as it is where there is none, or no model takes part.
+        """
+        asked = replace(self.checked(request), model="")
+        former = (record.request for record in self.history(request.collection))
+        return next((f for f in former if replace(f, model="") == asked), request)
 
     def evaluate(
         self,
         request: EvaluationRequest,
         watch: Watch = tell_nobody,
         cancelled: Ask = never,
+        helper: Helper | None = None,
     ) -> Evaluation:
         """Answer a request now, from what is stored as far as possible.
 
+        With a helper, questions to the model that failed before are asked again.
+
+        Args:
+            helper: the language model, where one takes part.
+
         Raises:
+            StoppedError: it was cancelled, or its model left it unfinished.
             UnknownNameError: no such collection or system.
             BadInputError: it cannot be evaluated; says why.
         """
@@ -160,14 +190,22 @@ class Laboratory:
         if bench is None:
             searcher = self._searcher(self._derive(request, watch))
             bench = Bench(self._experiments, self._shelf, searcher, request)
-        return bench.stored() or bench.compute(watch, cancelled)
+        stored = bench.stored()
+        if stored is not None and (helper is None or not failures(stored)):
+            return stored
+        return bench.compute(watch, cancelled, helper)
 
-    def start(self, request: EvaluationRequest) -> EvaluationJob:
+    def start(self, request: EvaluationRequest, helper: Helper | None = None) -> EvaluationJob:
         """Evaluate in the background; rankings are stored system by system as they are done.
+
+        Args:
+            helper: the language model, where one takes part.
 
         Raises:
             CorpusBusyError: another evaluation is running.
         """
+        if helper is not None:
+            request = replace(request, model=helper.model)
         request = self.checked(request)
         with self._lock:
             running = self._job if self._job and self._job.state == "running" else None
@@ -180,7 +218,10 @@ class Laboratory:
             self._job = EvaluationJob(secrets.token_hex(8), request, "running")
             self._stop = Event()
             work = Thread(
-                target=self._work, args=(self._job, self._stop), daemon=True, name="evaluation"
+                target=self._work,
+                args=(self._job, self._stop, helper),
+                daemon=True,
+                name="evaluation",
             )
             work.start()
             return self._job
@@ -202,7 +243,7 @@ class Laboratory:
             summary, asked = json.loads(row.summary), json.loads(row.settings)["request"]
             found.append(
                 EvaluationRecord(
-                    request=EvaluationRequest(**{**asked, "systems": tuple(asked["systems"])}),
+                    request=request_from_json(asked),
                     corpus=row.corpus,
                     queries=summary["queries"],
                     headline=summary["headline"],
@@ -213,7 +254,7 @@ class Laboratory:
 
     def report(self, found: Evaluation) -> str:
         """All of an evaluation as the JSON of ``seedlens evaluate --json``."""
-        return json.dumps(evaluation_report(found), ensure_ascii=False, indent=2)
+        return json.dumps(evaluation_json(found), ensure_ascii=False, indent=2)
 
     def run_file(self, request: EvaluationRequest, system: str) -> str:
         """The rankings of one system (of ours, or brought) as a TREC run.
@@ -224,7 +265,7 @@ class Laboratory:
         request = self.checked(request)
         bench = self._bench(request)
         runs = self._shelf.brought(request.collection, request.sample)
-        if bench is not None and system in SYSTEMS:
+        if bench is not None and system in run_names(request):
             known = bench.known(system)
             runs += [] if known is None else [known]
         run = next((run for run in runs if run.system == system), None)
@@ -245,22 +286,33 @@ class Laboratory:
 
     def _derive(self, request: EvaluationRequest, watch: Watch) -> str:
         def tell(told: Progress) -> None:
-            watch("Estimating sentence roles", told.done, told.total)
+            watch(Step("Estimating sentence roles", told.done, told.total, "documents"))
 
         return self._unlabelled.derive(self.collection(request.collection).corpus, tell)
 
-    def _work(self, job: EvaluationJob, stop: Event) -> None:
-        started = time.monotonic()
+    def _work(self, job: EvaluationJob, stop: Event, helper: Helper | None) -> None:
+        began, counted = time.monotonic(), (0, "")
 
-        def watch(step: str, done: int, total: int) -> None:
-            seconds = time.monotonic() - started
-            self._job = replace(job, step=step, done=done, total=total, seconds=seconds)
+        def watch(now: Step) -> None:
+            nonlocal began, counted
+            if counted != (now.total, now.unit):  # another count: the clock begins anew
+                began, counted = time.monotonic(), (now.total, now.unit)
+            seconds = time.monotonic() - began
+            self._job = replace(
+                job,
+                step=now.step,
+                done=now.done,
+                total=now.total,
+                unit=now.unit,
+                report=now.report,
+                seconds=seconds,
+            )
 
         try:
-            self.evaluate(job.request, watch, stop.is_set)
-            ended = replace(self._job or job, state="done")
-        except StoppedError:
-            ended = replace(self._job or job, state="cancelled")
+            self.evaluate(job.request, watch, stop.is_set, helper)
+            ended = replace(self._job or job, state="done", report=None)
+        except StoppedError as stopped:
+            ended = _stopped(self._job or job, stopped)
         except SeedLensError as error:
             ended = replace(job, state="failed", error=error.message, remedy=error.remedy)
         except Exception:
@@ -272,3 +324,17 @@ class Laboratory:
                 remedy="The log in the terminal has the details.",
             )
         self._job = ended
+
+
+def _stopped(job: EvaluationJob, stopped: StoppedError) -> EvaluationJob:
+    """What is left of a job that was cancelled, or that its model left unfinished."""
+    problem = stopped.problem
+    if problem is None:
+        return replace(job, state="cancelled", partial=stopped.found)
+    return replace(
+        job,
+        state="failed",
+        partial=stopped.found,
+        error=problem.message,
+        remedy=problem.remedy,
+    )

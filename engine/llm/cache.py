@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import ChainMap
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.errors import StorageError
+from engine.llm.endpoints import Endpoint
 from engine.llm.messages import Reply
 from storage.answers import AnswerRow
 
 log = logging.getLogger("seedlens.llm")
-GATHER_SECONDS = 0.2
+MOST_READ = 50_000
+"""Answers of the ledger that a run holds in memory."""
+GATHER_SECONDS = 0.5
 """Answers of this long are written together; a kill costs no more than these."""
 
 
@@ -21,6 +28,8 @@ class AnswerStore(Protocol):
     """Where answers are kept; :class:`storage.answers.Answers` is one."""
 
     def find(self, keys: Collection[str]) -> dict[str, str]: ...
+
+    def heads(self, endpoint: str, model: str) -> NDArray[np.uint64]: ...
 
     def add(self, rows: Sequence[AnswerRow]) -> None: ...
 
@@ -34,24 +43,48 @@ class AnswerStore(Protocol):
 class AnswerCache:
     """A store as one run uses it: off the event loop, and never in the way of an answer.
 
+    Which answers the ledger has is read once; it is opened again only for those. What others
+    write during the run is therefore not seen, and asked for again.
+
     Attributes:
         lost: answers that could not be written (a full disk, say); they count in this run.
     """
 
-    def __init__(self, store: AnswerStore) -> None:
-        self._store = store
-        self._waiting: list[AnswerRow] = []
+    def __init__(self, store: AnswerStore, endpoint: Endpoint) -> None:
+        self._store, self._endpoint = store, endpoint
+        self._heads: NDArray[np.uint64] | None = None  # of the keys that the ledger had
         self._own: dict[str, str] = {}  # of this run, written already or not
+        self._read: dict[str, str] = {}
+        self._held = ChainMap(self._own, self._read)
+        self._reading = asyncio.Lock()
+        self._waiting: list[AnswerRow] = []
         self._writer: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
         self.lost = 0
 
     async def find(self, keys: Collection[str]) -> dict[str, Reply]:
         """Replies that are there, by key. Raises StorageError, before anything was paid for."""
-        found = {key: self._own[key] for key in keys if key in self._own}
-        if others := [key for key in keys if key not in found]:
-            found |= await asyncio.to_thread(self._store.find, others)
+        async with self._reading:
+            found = {key: self._held[key] for key in keys if key in self._held}
+            if others := await self._listed([key for key in keys if key not in found]):
+                read = await asyncio.to_thread(self._store.find, others)
+                if len(self._read) + len(read) > MOST_READ:
+                    self._read.clear()
+                self._read |= read
+                found |= {key: read[key] for key in others if key in read}
         return {key: Reply.from_json(answer) for key, answer in found.items()}
+
+    async def _listed(self, keys: Sequence[str]) -> list[str]:
+        """Those that the ledger may have."""
+        if self._heads is None:
+            place = self._endpoint.address, self._endpoint.model
+            self._heads = await asyncio.to_thread(self._store.heads, *place)
+        if not len(self._heads) or not keys:
+            return []
+        heads = np.array([int(key[:16], 16) for key in keys], dtype=np.uint64)
+        places = np.minimum(np.searchsorted(self._heads, heads), len(self._heads) - 1)
+        listed = self._heads[places] == heads
+        return [key for key, there in zip(keys, listed.tolist(), strict=True) if there]
 
     def put(self, row: AnswerRow) -> None:
         """Write an answer soon."""

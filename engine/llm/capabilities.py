@@ -53,6 +53,7 @@ class Capabilities:
         temperature: it accepts one.
         system: it accepts a system message.
         reasons: it thinks before it answers.
+        stream_usage: it tells what a streamed answer took. Not tried out before the first one.
         context: tokens that it can read and write at once, where the endpoint tells.
     """
 
@@ -63,6 +64,7 @@ class Capabilities:
     system: bool = True
     reasons: bool = False
     context: int | None = None
+    stream_usage: bool = True
 
     def to_json(self) -> str:
         """What the ledger remembers."""
@@ -106,6 +108,11 @@ class Capabilities:
             first = f"{messages[0]['content']}\n\n{messages[1]['content']}"
             messages = [{**messages[1], "content": first}, *messages[2:]]
         return {**self.parameters(model, prompt), "messages": messages}
+
+    def stream_body(self, model: str, prompt: Prompt[Any]) -> dict[str, Any]:
+        """The whole body of a request for a streamed answer."""
+        options = {"stream_options": {"include_usage": True}} if self.stream_usage else {}
+        return {**self.body(model, prompt), "stream": True, **options}
 
 
 async def try_out(transport: Transport, meter: Meter) -> Capabilities:

@@ -7,25 +7,25 @@ A failing endpoint is no exception here: what was answered stays usable, the res
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.callbacks import Ask, never, tell_nobody
-from engine.errors import StorageError
 from engine.llm.budget import Estimate, Meter
 from engine.llm.cache import AnswerCache, AnswerStore
-from engine.llm.capabilities import Capabilities, try_out
+from engine.llm.capabilities import Capabilities
 from engine.llm.connection import Connection
+from engine.llm.course import Course
 from engine.llm.errors import (
     BudgetReachedError,
     EndpointError,
-    RefusedError,
     TooLongError,
     UnsupportedError,
 )
+from engine.llm.learning import Learner
 from engine.llm.messages import Message, Prompt, Reply, answer_key
 from engine.llm.parsing import without_reasoning
 from engine.llm.tally import Tally
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from engine.llm.transport import Transport
 
 Value = TypeVar("Value")
-
-GIVE_UP_AFTER = 8
-"""Questions that fail one after the other, without one success, until the run stops."""
-WATCH_SECONDS = 0.05
 
 
 @asynccontextmanager
@@ -69,7 +65,6 @@ class Client:
     """Asks one model for one run. See :func:`open_client`.
 
     Attributes:
-        stopped: why no more questions go out; "" while they do.
         meter: what the run has used.
     """
 
@@ -83,19 +78,18 @@ class Client:
     ) -> None:
         self._endpoint = connection.endpoint
         self._transport = transport
-        self._store = store
-        self._cache = AnswerCache(store)
-        self._cancelled = cancelled
+        self._cache = AnswerCache(store, self._endpoint)
+        self._course = Course(cancelled)
         self._tell = tell
         self._slots = asyncio.Semaphore(max(1, connection.concurrency))
-        self._known: Capabilities | None = None
-        self._learning = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._tally = Tally(self._endpoint)
-        self._failures_in_a_row = 0
-        self._problem: EndpointError | None = None
-        self.stopped: Stopped = ""
         self.meter = Meter(connection.budget)
+        self._learner = Learner(transport, store, self._course, self.meter)
+
+    @property
+    def stopped(self) -> Stopped:
+        """Why no more questions go out; "" while they do."""
+        return self._course.stopped
 
     async def close(self) -> None:
         """Write what is left to write, and let the connections go."""
@@ -115,7 +109,7 @@ class Client:
         if not prompts:
             return []
         self._tally.counts["rounds"] += 1
-        known = await self._capabilities()
+        known = await self._learner.capabilities()
         if known is None:
             self._tally.counts["asked"] += len(prompts)
             return [None] * len(prompts)
@@ -127,21 +121,82 @@ class Client:
         await self._ask_all(known, missing, answers, len(questions))
         return [answers.get(key) for key in keys]
 
+    async def stream(self, prompt: Prompt[str]) -> AsyncGenerator[str]:
+        """The text of one answer, piece by piece, as the model sends it; nothing is kept.
+
+        Ends early, without an error, when the run is cancelled.
+
+        Raises:
+            EndpointError: the endpoint refused, failed, or broke off; what came before stands.
+            BudgetReachedError: the budget does not allow it.
+        """
+        self._tally.counts["rounds"] += 1
+        self._tally.counts["asked"] += 1
+        known = await self._learner.capabilities()
+        if known is None:
+            self.raise_problem()
+            return
+        pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        pump = asyncio.create_task(self._course.together([self._pump(known, prompt, pieces)]))
+        pump.add_done_callback(lambda _: pieces.put_nowait(None))
+        failures = self._tally.counts["failed"]
+        try:
+            while (piece := await pieces.get()) is not None:
+                yield piece
+            await pump
+        finally:
+            pump.cancel()
+            await asyncio.gather(pump, return_exceptions=True)
+        if self._tally.counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
+            self.raise_problem()
+
+    async def _pump(
+        self, known: Capabilities, prompt: Prompt[str], pieces: asyncio.Queue[str | None]
+    ) -> None:
+        """Ask, and pass on what comes."""
+        model, size = self._endpoint.model, known.size(prompt)
+        async with self._slots:
+            if self.stopped:
+                return
+            try:
+                try:
+                    await self._pass_on(known.stream_body(model, prompt), size, pieces)
+                except UnsupportedError as refusal:
+                    if "stream_options" not in refusal.hint or not known.stream_usage:
+                        raise
+                    less = replace(known, stream_usage=False)
+                    await self._learner.correct(less)
+                    await self._pass_on(less.stream_body(model, prompt), size, pieces)
+            except BudgetReachedError as error:
+                self._course.stop("budget", error)
+            except EndpointError as error:
+                await self._failed(error)
+            else:
+                self._course.succeeded()
+                self._tally.counts["answered"] += 1
+
+    async def _pass_on(
+        self, body: Mapping[str, Any], size: tuple[int, int], pieces: asyncio.Queue[str | None]
+    ) -> None:
+        async with aclosing(self._transport.stream(body, self.meter, size)) as arriving:
+            async for piece in arriving:
+                pieces.put_nowait(piece)
+
     async def context(self) -> int | None:
         """Tokens that the model can read and write at once, None where nobody knows."""
-        known = await self._capabilities()
+        known = await self._learner.capabilities()
         return known.context if known else None
 
     async def estimate(self, prompt: Prompt[Any], calls: int) -> Estimate:
         """What ``calls`` questions like this one would take if none was in the ledger."""
-        known = await self._capabilities() or Capabilities()
+        known = await self._learner.capabilities() or Capabilities()
         size_in, size_out = known.size(prompt)
         return self.meter.estimate(calls, calls * size_in, calls * size_out)
 
     def raise_problem(self) -> None:
         """Raise what stopped the run, or else the last failure, if there was any."""
-        if self._problem is not None:
-            raise self._problem
+        if self._course.problem is not None:
+            raise self._course.problem
 
     async def _kept(self, questions: Mapping[str, Prompt[Value]]) -> dict[str, Value]:
         if self.stopped == "cancelled":
@@ -174,23 +229,7 @@ class Client:
 
         settled: list[str] = []
         work = [settle(key, prompt) for key, prompt in missing.items()]
-        await self._together(work)
-
-    async def _together(self, work: Sequence[Coroutine[Any, Any, None]]) -> None:
-        """Run all at once; on a stop, those under way are let go."""
-        tasks = {asyncio.create_task(one) for one in work}
-        self._tasks |= tasks
-        watcher = asyncio.create_task(self._watch())
-        try:
-            done, _ = await asyncio.wait(tasks)
-            for task in done:
-                if not task.cancelled():
-                    task.result()  # a mistake of ours is not to be swallowed
-        finally:
-            for task in (watcher, *tasks):
-                task.cancel()
-            await asyncio.gather(watcher, *tasks, return_exceptions=True)
-            self._tasks -= tasks
+        await self._course.together(work)
 
     async def _one(self, known: Capabilities, key: str, prompt: Prompt[Value]) -> Value | None:
         async with self._slots:
@@ -199,13 +238,13 @@ class Client:
             try:
                 answered = await self._answer(known, prompt)
             except BudgetReachedError as error:
-                self._stop("budget", error)
+                self._course.stop("budget", error)
                 return None
             except EndpointError as error:
-                self._failed(error)
+                await self._failed(error)
                 return None
         value, reply = answered
-        self._failures_in_a_row = 0
+        self._course.succeeded()
         self._tally.served[reply.model] += 1
         if value is None:
             self._tally.counts["unread"] += 1
@@ -252,72 +291,18 @@ class Client:
         choices = prompt.choices if known.mode(prompt) == "logprobs" else ()
         return await self._transport.complete(body, self.meter, known.size(prompt), choices)
 
-    # -- stopping ----------------------------------------------------------------------
-
-    def _failed(self, error: EndpointError) -> None:
+    async def _failed(self, error: EndpointError) -> None:
         self._tally.counts["failed"] += 1
-        self._failures_in_a_row += 1
-        self._problem = error
         if isinstance(error, UnsupportedError):  # it could yesterday: try it out anew next time
-            with suppress(StorageError):
-                self._remember(None)
-        if isinstance(error, RefusedError) or self._failures_in_a_row >= GIVE_UP_AFTER:
-            self._stop("endpoint", error)
-            self._let_go()
-
-    def _stop(self, reason: Stopped, problem: EndpointError | None = None) -> None:
-        if not self.stopped:
-            self.stopped, self._problem = reason, problem or self._problem
-
-    def _let_go(self) -> None:
-        current = asyncio.current_task()
-        for task in self._tasks:
-            if task is not current:
-                task.cancel()
-
-    async def _watch(self) -> None:
-        while not self._cancelled():
-            await asyncio.sleep(WATCH_SECONDS)
-        self._stop("cancelled")
-        self._let_go()
-
-    # -- knowing the endpoint ----------------------------------------------------------
-
-    async def _capabilities(self) -> Capabilities | None:
-        """What the model can do, tried out on first use; None when that failed (it stopped)."""
-        async with self._learning:
-            if self._cancelled():
-                self._stop("cancelled")
-            if self._known is None:
-                self._known = await asyncio.to_thread(self._remembered)
-            if self._known is None and not self.stopped:
-                await self._together([self._try_out()])
-            return self._known
-
-    async def _try_out(self) -> None:
-        try:
-            self._known = await try_out(self._transport, self.meter)
-        except BudgetReachedError as error:
-            self._stop("budget", error)
-        except EndpointError as error:
-            self._stop("endpoint", error)
-        else:
-            await asyncio.to_thread(self._remember, self._known)
-
-    def _remembered(self) -> Capabilities | None:
-        text = self._store.capabilities(self._endpoint.address, self._endpoint.model)
-        return None if text is None else Capabilities.from_json(text)
-
-    def _remember(self, known: Capabilities | None) -> None:
-        text = None if known is None else known.to_json()
-        self._store.remember_capabilities(self._endpoint.address, self._endpoint.model, text)
+            await self._learner.forget()
+        self._course.failed(error)
 
     # -- counting ----------------------------------------------------------------------
 
     @property
     def usage(self) -> Usage:
         """The figures until now."""
-        problem = "" if self._problem is None else str(self._problem)
+        problem = "" if self._course.problem is None else str(self._course.problem)
         lost, repeats = self._cache.lost, self._transport.repeats
         return self._tally.usage(self.meter.spent, repeats, lost, self.stopped, problem)
 

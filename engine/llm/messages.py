@@ -45,7 +45,7 @@ class Reply:
         kept: dict[str, Any] = {"text": self.text}
         if self.options:
             kept["options"] = self.options
-        return json.dumps(kept, ensure_ascii=False)
+        return json.dumps(kept)  # in ASCII: halves of surrogate pairs cannot be stored
 
     @staticmethod
     def from_json(text: str) -> Reply:

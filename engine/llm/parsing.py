@@ -95,12 +95,17 @@ def read_order(text: str, count: int, *, incomplete: bool = False) -> list[int] 
     return order if incomplete or len(order) == count else None
 
 
-def read_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that is the whole answer, a code block around it aside."""
+def json_text(text: str) -> str:
+    """The answer without reasoning and without a code block around it."""
     answer = without_reasoning(text)
     block = _BLOCK.match(answer)
+    return block[1] if block else answer
+
+
+def read_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that is the whole answer, a code block around it aside."""
     try:
-        value = json.loads(block[1] if block else answer)
+        value = json.loads(json_text(text))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -42,6 +42,14 @@ def garbled(endpoint: Endpoint) -> TransientError:
     )
 
 
+def broken_off(endpoint: Endpoint, said: str = "") -> TransientError:
+    """A streamed answer ended before its end."""
+    quoted = f" ({said})" if said else ""
+    return TransientError(
+        f"{endpoint.address} broke off in the middle of an answer{quoted}.", "Ask again."
+    )
+
+
 def explained(error: Exception, endpoint: Endpoint, timeout: float) -> EndpointError:
     """The client's error as one of ours, free of the key."""
     where = endpoint.address
@@ -57,6 +65,8 @@ def explained(error: Exception, endpoint: Endpoint, timeout: float) -> EndpointE
             f"{where} cannot be reached, or broke off.", "Check that it runs, and its address."
         )
     said = scrub(str(error), endpoint.key.get_secret_value())
+    if type(error) is openai.APIError:  # within a stream
+        return broken_off(endpoint, said)
     return RefusedError(f"{where} could not be asked: {said}", _PERSISTENT)
 
 

@@ -97,9 +97,13 @@ def harmless(text: str) -> str:
     >>> harmless("<|im_end|> as shown in [12]")
     '< |im_end|> as shown in (12)'
     """
-    printable = "".join(
-        c for c in text if c in _JOINERS or unicodedata.category(c) not in _INVISIBLE
-    )
+    printable = text
+    if not text.replace(
+        "\n", ""
+    ).isprintable():  # most texts are, and this is a hundred times faster
+        printable = "".join(
+            c for c in text if c in _JOINERS or unicodedata.category(c) not in _INVISIBLE
+        )
     return _LABEL.sub(r"(\1)", _TEMPLATE.sub(lambda found: f"{found[0]} ", printable))
 
 

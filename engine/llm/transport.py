@@ -8,13 +8,17 @@ repeat it; neither may end up in a traceback.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import random
+import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+import httpx2
 import openai
 import tenacity
 
@@ -24,9 +28,10 @@ from engine.llm.endpoints import Endpoint, ambient_headers
 from engine.llm.errors import EndpointError, RefusedError, TransientError
 from engine.llm.messages import Reply
 from engine.llm.parsing import read_choice
-from engine.llm.refusals import explained, garbled
+from engine.llm.refusals import broken_off, explained, garbled
 
 log = logging.getLogger("seedlens.llm")
+_PATH = "/chat/completions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +78,7 @@ class Transport:
             TransientError: it failed as often, or for as long, as patience allows.
             RefusedError, TooLongError, WithheldError: asking again is no use.
         """
-        async for attempt in tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception_type(TransientError),
-            stop=tenacity.stop_after_attempt(self._patience.attempts)
-            | tenacity.stop_before_delay(self._patience.seconds),
-            wait=self._wait,
-            before_sleep=self._before_sleep,
-            reraise=True,
-        ):
+        async for attempt in self._attempts():
             with attempt:
                 await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
                 meter.hold(*tokens)
@@ -92,6 +90,29 @@ class Transport:
                     meter.settle(tokens, used, answered=answered)
         return reply
 
+    async def stream(
+        self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int]
+    ) -> AsyncGenerator[str]:
+        """The text of one reply, piece by piece, reasoning included.
+
+        Transient errors are waited out until the first piece; after it they are raised, for what
+        was said cannot be taken back. The timeout is from one piece to the next.
+
+        Args:
+            body: the JSON body of a chat completion, which asks for a stream.
+
+        Raises as :meth:`complete`.
+        """
+        async for attempt in self._attempts():
+            with attempt:
+                await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
+                pieces = self._pieces(body, meter, tokens)
+                first = await anext(pieces, "")
+        async with aclosing(pieces):
+            yield first
+            async for piece in pieces:
+                yield piece
+
     async def models(self) -> list[ModelCard]:
         """What the endpoint offers; empty where it does not tell."""
         try:
@@ -102,11 +123,55 @@ class Transport:
         except (openai.OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, KeyError):
             return []
 
+    def _attempts(self) -> tenacity.AsyncRetrying:
+        return tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception_type(TransientError),
+            stop=tenacity.stop_after_attempt(self._patience.attempts)
+            | tenacity.stop_before_delay(self._patience.seconds),
+            wait=self._wait,
+            before_sleep=self._before_sleep,
+            reraise=True,
+        )
+
+    async def _pieces(
+        self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int]
+    ) -> AsyncGenerator[str]:
+        """One request's text as it comes; what it used is settled however it ends."""
+        meter.hold(*tokens)
+        used, answered, whole = None, False, False
+        failure: EndpointError | None = None
+        try:
+            async with asyncio.timeout(self._patience.timeout):
+                chunks = await self._client.chat.completions.create(**body)
+            async with chunks:
+                arriving = aiter(chunks)
+                while (chunk := await self._next(arriving)) is not None:
+                    piece = _piece(chunk.model_dump())
+                    answered = True
+                    used, whole = piece.used or used, whole or piece.last
+                    if piece.text:
+                        yield piece.text
+            if not whole:
+                failure = broken_off(self.endpoint)
+        except (openai.OpenAIError, TimeoutError, OSError) as error:
+            failure = explained(error, self.endpoint, self._patience.timeout)
+        except (ValueError, TypeError, AttributeError, IndexError, KeyError):
+            failure = garbled(self.endpoint)
+        finally:
+            meter.settle(tokens, used, answered=answered)
+        if failure is not None:
+            raise failure
+
+    async def _next(self, chunks: AsyncIterator[Any]) -> Any:
+        async with asyncio.timeout(self._patience.timeout):  # from one to the next
+            return await anext(chunks, None)
+
     async def _once(self, body: Mapping[str, Any], choices: tuple[str, ...]) -> Reply:
         failure: EndpointError
         try:
             async with asyncio.timeout(self._patience.timeout):
-                found = await self._client.chat.completions.create(**body)
+                # Its typed form of the same would take it more time than all that we do.
+                found = await self._client.post(_PATH, cast_to=object, body=dict(body))
             return _reply(found, choices)
         except (openai.OpenAIError, TimeoutError, OSError) as error:
             failure = explained(error, self.endpoint, self._patience.timeout)
@@ -160,40 +225,72 @@ def _open(endpoint: Endpoint, timeout: float) -> openai.AsyncOpenAI:
         timeout=timeout,
         default_headers={"Authorization": f"Bearer {key}"} if dropped else None,
         http_client=openai.DefaultAsyncHttpx2Client(
+            verify=_certificates(),
             follow_redirects=False,  # a redirect would carry questions to a stranger
             event_hooks={"request": [drop]},
         ),
     )
 
 
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """Those that the client trusts by default; reading them takes longer than a fast answer."""
+    return httpx2.create_ssl_context()
+
+
 def _reply(found: Any, choices: tuple[str, ...]) -> Reply:
-    """Read a completion; raises ValueError and its like where parts are missing."""
-    choice = found.choices[0]
-    content = choice.message.content
+    """Read a completion's JSON; raises KeyError and its like where parts are missing."""
+    choice = found["choices"][0]
+    message = choice["message"]
+    usage = found.get("usage") or {}
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    details = usage.get("completion_tokens_details") or {}
+    return Reply(
+        text=_text(message.get("content")),
+        options=_options(choice.get("logprobs"), choices),
+        used=_used(usage),
+        model=str(found.get("model") or ""),
+        cut=choice.get("finish_reason") == "length",
+        reasoned=bool(reasoning) or bool(details.get("reasoning_tokens")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Part of a streamed reply; ``last`` when the answer ends with it."""
+
+    text: str
+    used: tuple[int, int] | None
+    last: bool
+
+
+def _piece(found: Mapping[str, Any]) -> _Piece:
+    """Read a chunk's JSON; raises KeyError and its like where parts are missing."""
+    used = _used(found.get("usage") or {})
+    if not found["choices"]:  # the last chunk may carry the usage alone
+        return _Piece("", used, last=False)
+    choice = found["choices"][0]
+    text = _text((choice.get("delta") or {}).get("content"))
+    return _Piece(text, used, last=bool(choice.get("finish_reason")))
+
+
+def _text(content: Any) -> str:
     if content is not None and not isinstance(content, str):
         raise ValueError("the content is no text")
-    extra = choice.message.model_extra or {}
-    reasoning = extra.get("reasoning_content") or extra.get("reasoning")
-    usage = found.usage
-    used = None
-    if usage is not None and isinstance(usage.prompt_tokens, int):
-        used = (usage.prompt_tokens, int(usage.completion_tokens or 0))
-    details = getattr(usage, "completion_tokens_details", None)
-    return Reply(
-        text=content or "",
-        options=_options(choice.logprobs, choices),
-        used=used,
-        model=str(found.model or ""),
-        cut=choice.finish_reason == "length",
-        reasoned=bool(reasoning) or bool(getattr(details, "reasoning_tokens", 0)),
-    )
+    return content or ""
+
+
+def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
+    sent = usage.get("prompt_tokens")
+    return (sent, int(usage.get("completion_tokens") or 0)) if isinstance(sent, int) else None
 
 
 def _options(logprobs: Any, choices: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     """The alternatives at the first token that spells one of the choices."""
-    for token in (logprobs.content or []) if logprobs is not None else []:
-        if read_choice(token.token, choices) is not None:
-            return tuple((o.token, float(o.logprob)) for o in token.top_logprobs or [])
+    for token in (logprobs or {}).get("content") or []:
+        if read_choice(token["token"], choices) is not None:
+            top = token.get("top_logprobs") or []
+            return tuple((str(o["token"]), float(o["logprob"])) for o in top)
     return ()
 
 

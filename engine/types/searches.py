@@ -7,6 +7,7 @@ from typing import Literal
 
 from engine.types.documents import Document, Span
 from engine.types.facts import FactMatch
+from engine.types.scenarios import ScenarioMatch
 
 PAGE_SIZE = 20
 
@@ -81,6 +82,7 @@ class Result:
         rank_change: places gained (positive) or lost against the same search without
             an aspect; None when it was not within the depth of that search.
         facts: the document's facts that answer the query's, where the search goes by facts.
+        scenario: its scenario that is nearest to the query, where the system goes by scenarios.
     """
 
     rank: int
@@ -90,6 +92,7 @@ class Result:
     evidence: tuple[Evidence, ...]
     explanation: str | None = None
     facts: tuple[FactMatch, ...] = ()
+    scenario: ScenarioMatch | None = None
 
     @property
     def doc_id(self) -> str:

@@ -19,7 +19,9 @@ from engine.evaluate import (
     topic_query,
     usable_topics,
 )
+from engine.lab.helping import HelpedRun, Told, reranked_name
 from engine.lab.human import check_annotators
+from engine.lab.stored import with_reports
 from engine.llm.budget import Budget
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
@@ -30,7 +32,8 @@ from engine.llm.usage import RoundProgress, Usage
 from engine.retrieve import find_system
 from engine.retrieve.base import Request, Seed
 from engine.searching import Searcher
-from engine.types import ModelEvaluation, ModelReport, Ranking
+from engine.types import EvaluationRequest, ModelEvaluation, ModelReport, Ranking
+from engine.verify.foreseeing import Foreseen, foreseen_helped, foreseen_reranked
 from engine.verify.reranking import (
     Assignment,
     Finished,
@@ -107,7 +110,8 @@ def evaluate_with_model(
     runs, reports = _with_model(searcher, topics, systems, by_name, plan, model)
     if human:
         runs += human_runs(collection, topics, dense_run(ranker, runs))
-    return ModelEvaluation(judge_runs(searcher, collection, topics, runs), reports)
+    judged = judge_runs(searcher, collection, topics, runs)
+    return ModelEvaluation(with_reports(judged, reports), reports)
 
 
 def _with_model(
@@ -161,7 +165,8 @@ def reranked_run(
         for a, f in zip(assignments, outcome.value, strict=True)
     )
     seconds = first.seconds + outcome.usage.seconds
-    return SystemRun(f"{first.system}+{plan.mode}", rankings, seconds, notes=_early(report)), report
+    name = reranked_name(first.system, plan.mode)
+    return SystemRun(name, rankings, seconds, notes=_early(report)), report
 
 
 def helped_run(
@@ -224,3 +229,84 @@ def _early(report: ModelReport) -> tuple[str, ...]:
     words = {"cancelled": "it was cancelled", "budget": "its budget was reached"}
     why = words.get(report.stopped, "the endpoint failed")
     return (f"the model did not answer everything: {why}. The order is the best so far.",)
+
+
+class ModelHelper:
+    """A model that helps the laboratory (:class:`engine.lab.helping.Helper`).
+
+    Its budget is spent over everything that it is asked.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._given = model
+
+    @property
+    def model(self) -> str:
+        """Which model, and where."""
+        return model_name(self._given.connection)
+
+    def rank(
+        self, searcher: Searcher, topics: Sequence[Topic], system: str, told: Told, cancelled: Ask
+    ) -> HelpedRun:
+        """See :meth:`engine.lab.helping.Helper.rank`."""
+        ahead = foreseen_helped(system, searcher, topics)
+        report = usage_report(system, 0, len(topics), 0, Usage(*self._place))
+        watched = self._watched(ahead, report, told, cancelled)
+        return self._done(*helped_run(searcher, topics, system, watched))
+
+    def rerank(
+        self,
+        searcher: Searcher,
+        topics: Sequence[Topic],
+        first: SystemRun,
+        request: EvaluationRequest,
+        told: Told,
+        cancelled: Ask,
+    ) -> HelpedRun:
+        """See :meth:`engine.lab.helping.Helper.rerank`."""
+        plan = Plan(request.rerank, request.depth)
+        ahead = foreseen_reranked(plan, [len(r.doc_ids) for r in first.rankings])
+        report = model_report(plan, Usage(*self._place))
+        watched = self._watched(ahead, report, told, cancelled)
+        return self._done(*reranked_run(searcher, topics, first, plan, watched))
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        place = self._given.connection.endpoint
+        return place.address, place.model
+
+    def _watched(self, ahead: Foreseen, report: ModelReport, told: Told, cancelled: Ask) -> Model:
+        """The model, its progress told as questions settled of those foreseen."""
+
+        def tell(progress: RoundProgress) -> None:
+            usage = progress.usage
+            told(settled(usage), ahead.calls, with_usage(report, usage))
+
+        told(0, ahead.calls, report)
+        return replace(self._given, tell=tell, cancelled=cancelled)
+
+    def _done(self, run: SystemRun, report: ModelReport) -> HelpedRun:
+        self._given = self._given.after(report)
+        return HelpedRun(run, report)
+
+
+def model_name(connection: Connection) -> str:
+    """Which model a connection leads to, and where, as evaluations are told apart by it."""
+    return f"{connection.endpoint.model} at {connection.endpoint.address}"
+
+
+def settled(usage: Usage) -> int:
+    """Questions that need not be asked any more, answered or not."""
+    return usage.answered + usage.cached + usage.failed + usage.unread
+
+
+def with_usage(report: ModelReport, usage: Usage) -> ModelReport:
+    """A report with the figures of a run that is under way."""
+    names = ("calls", "input_tokens", "output_tokens", "failed", "unread", "cached", "cost")
+    return replace(
+        report,
+        questions=usage.asked,
+        rounds=usage.rounds,
+        seconds=usage.seconds,
+        **{name: getattr(usage, name) for name in names},
+    )

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from engine.callbacks import tell_nobody
 from engine.collections import Collection, Topic
 from engine.errors import BadInputError
 from engine.evaluate import Ranker, check_documents, sampled, usable_topics
-from engine.lab.measuring import MAIN_MEASURE, system_scores
+from engine.lab.measuring import MAIN_MEASURE, query_rows
 from engine.llm.client import Client
-from engine.llm.run import Outcome, Run, complete
-from engine.metrics import mean
+from engine.llm.run import Outcome, complete
+from engine.metrics import confidence_interval, mean
 from engine.retrieve import find_system
 from engine.searching import Searcher
-from engine.types import Gap, GapJob, GapPoint, GapRequest, Interval, Ranking
+from engine.types import Gap, GapPoint, Interval, Ranking
 from engine.verify.evaluating import Model, ranking_of, topic_criterion
-from engine.verify.jobs import ending
 from engine.verify.reranking import (
     Assignment,
     Finished,
@@ -170,35 +169,55 @@ def measure_gap(ground: Ground, outcome: Outcome[dict[Pool, Finished]]) -> Gap:
         for topic in ground.topics
         for doc_id, grade in ground.collection.qrels.get(topic.query_id, {}).items()
     )
+    alone = {n: _quality(ground, list(r.values())) for n, r in ground.rankings.items()}
+    best = max(alone.values(), key=lambda quality: quality.mean)
     return Gap(
         collection=ground.collection.name,
         corpus=ground.searcher.corpus.name,
         queries=len(ground.topics),
         verifier=ground.verifier,
         measure=MAIN_MEASURE,
-        retrievers={n: _quality(ground, list(r.values()))[0] for n, r in ground.rankings.items()},
-        points=tuple(_point(ground, verified, size) for size in ground.sizes),
+        retrievers={name: quality.mean for name, quality in alone.items()},
+        points=tuple(_point(ground, verified, size, best) for size in ground.sizes),
         report=report,
         lacking=lacking,
         notes=_notes(report.stopped, lacking),
+        retriever_intervals={name: quality.interval for name, quality in alone.items()},
     )
 
 
-def _point(ground: Ground, verified: Mapping[Pool, Finished], size: int) -> GapPoint:
+@dataclass(frozen=True, slots=True)
+class _Quality:
+    """The main measure: its mean, the interval of that, and every query's."""
+
+    mean: float
+    interval: Interval
+    values: tuple[float, ...]
+
+    def above(self, other: _Quality) -> Interval:
+        """The interval of the mean difference, query by query."""
+        pairs = zip(self.values, other.values, strict=True)
+        return confidence_interval([own - theirs for own, theirs in pairs])
+
+
+def _point(
+    ground: Ground, verified: Mapping[Pool, Finished], size: int, best: _Quality
+) -> GapPoint:
     of_size = {p: f for p, f in verified.items() if p.size == size}
     found = {p: f for p, f in of_size.items() if not p.infused}
     infused = {p: f for p, f in of_size.items() if p.infused}
-    lower, lower_interval = _quality(ground, _rankings(found))
-    upper, upper_interval = _quality(ground, _rankings(infused))
+    lower, upper = (_quality(ground, _rankings(some)) for some in (found, infused))
     return GapPoint(
         size=size,
         documents=mean([len(p.doc_ids) for p in found]) or 0.0,
         documents_infused=mean([len(p.doc_ids) for p in infused]) or 0.0,
         found=mean([_share(ground.relevant(p.query_id), p.doc_ids) for p in found]),
-        lower=lower,
-        upper=upper,
-        lower_interval=lower_interval,
-        upper_interval=upper_interval,
+        lower=lower.mean,
+        upper=upper.mean,
+        lower_interval=lower.interval,
+        upper_interval=upper.interval,
+        gap_lower_interval=lower.above(best),
+        gap_upper_interval=upper.above(best),
     )
 
 
@@ -206,9 +225,10 @@ def _rankings(verified: Mapping[Pool, Finished]) -> list[Ranking]:
     return [ranking_of(p.query_id, f.reranked.order) for p, f in verified.items()]
 
 
-def _quality(ground: Ground, rankings: Sequence[Ranking]) -> tuple[float, Interval]:
-    scores = system_scores(ground.collection, ground.topics, rankings)
-    return float(scores.metrics[MAIN_MEASURE] or 0.0), scores.confidence[MAIN_MEASURE]
+def _quality(ground: Ground, rankings: Sequence[Ranking]) -> _Quality:
+    rows = query_rows(ground.collection, ground.topics, rankings)
+    values = tuple(float(row[MAIN_MEASURE]) for row in rows)
+    return _Quality(mean(values) or 0.0, confidence_interval(values), values)
 
 
 def _share(relevant: Sequence[str], doc_ids: Sequence[str]) -> float | None:
@@ -243,58 +263,3 @@ def gap_now(ground: Ground, model: Model, on_done: Callable[[], None] = tell_nob
     return measure_gap(
         ground, complete(model.connection, model.store, work, model.tell, model.cancelled)
     )
-
-
-@dataclass(slots=True)
-class GapWork:
-    """A gap under way in a thread.
-
-    Attributes:
-        gap: measured when somebody first looks after the run is done.
-    """
-
-    request: GapRequest
-    ground: Ground
-    total: int
-    done: int = 0
-    gap: Gap | None = None
-    run: Run[dict[Pool, Finished]] = field(init=False)
-
-    def step(self) -> None:
-        """Told after every pool."""
-        self.done += 1
-
-    def job(self, job_id: str) -> GapJob:
-        """What a page shows of it."""
-        end, now = ending(self.run), self.run.progress
-        if end.outcome is not None and self.gap is None:
-            self.gap = measure_gap(self.ground, end.outcome)
-        usage = now.usage if now else None
-        so_far = None if usage is None else model_report(self.ground.plan, usage)
-        return GapJob(
-            id=job_id,
-            request=self.request,
-            state=end.state,
-            done=self.done,
-            total=self.total,
-            gap=self.gap,
-            report=self.gap.report if self.gap else so_far,
-            error=end.error,
-            remedy=end.remedy,
-        )
-
-
-def start_gap(
-    searcher: Searcher, collection: Collection, request: GapRequest, model: Model
-) -> GapWork:
-    """Rank the first stage now, and ask the verifier in the background."""
-    ground = prepare(
-        searcher, collection, request.verifier, request.systems, request.sizes, request.sample
-    )
-    work_ahead = GapWork(request, ground, len({(p.query_id, p.doc_ids) for p in ground.pools()}))
-
-    async def work(client: Client) -> dict[Pool, Finished]:
-        return await verify(client, ground, model.connection.concurrency, work_ahead.step)
-
-    work_ahead.run = Run(model.connection, model.store, work, model.tell, model.cancelled)
-    return work_ahead

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -14,8 +14,9 @@ from engine.llm.usage import Usage
 from engine.rerank import Progress
 from engine.searching import FirstStage, Searcher
 from engine.types import CostEstimate, ModelJobState, ModelReport, Query, Reranking, RerankJob
-from engine.verify.reranking import Assignment, Finished, Plan, model_report
-from engine.verify.results import reranking
+from engine.verify.reranking import Assignment, Finished, Plan, model_report, usage_report
+from engine.verify.results import helped, reranking
+from engine.verify.systems import Found
 
 log = logging.getLogger("seedlens.llm")
 KEPT = 64
@@ -83,20 +84,44 @@ def ending(run: Run[Value]) -> Ending[Value]:
 
 
 @dataclass(slots=True)
-class RerankWork:
-    """One reranking: what it began with, and how far it is.
+class RankingWork:
+    """A ranking under way: what it began with.
 
     Attributes:
+        stage: the ranking without the model.
         usage: of the run when nothing was asked yet.
-        progress: set by the run's thread after every round.
     """
 
     searcher: Searcher
     stage: FirstStage
-    plan: Plan
-    assignment: Assignment
     estimate: CostEstimate
     usage: Usage
+    run: Run[Any] = field(init=False)
+
+    @property
+    def own_stage(self) -> FirstStage:
+        """For a page in the model's order: no change of rank in it is due to the aspect."""
+        return replace(self.stage, before=None)
+
+    def job(self, job_id: str) -> RerankJob:
+        """What a page shows of it."""
+        raise NotImplementedError
+
+    def reranking(self, query: Query) -> Reranking:
+        """A page of the best order so far, with its evidence."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True)
+class RerankWork(RankingWork):
+    """One reranking, and how far it is.
+
+    Attributes:
+        progress: set by the run's thread after every round.
+    """
+
+    plan: Plan
+    assignment: Assignment
     progress: Progress | None = None
     run: Run[Finished] = field(init=False)
 
@@ -131,7 +156,7 @@ class RerankWork:
         report = self._report(end)
         return reranking(
             self.searcher,
-            self.stage,
+            self.own_stage,
             asked.order if asked else self.assignment.doc_ids,
             report,
             confidence=end.outcome.value.reranked.confidence if end.outcome else None,
@@ -145,3 +170,52 @@ class RerankWork:
             return model_report(self.plan, end.outcome.usage, [end.outcome.value])
         now = self.run.progress
         return model_report(self.plan, now.usage if now else self.usage)
+
+
+@dataclass(slots=True)
+class SearchWork(RankingWork):
+    """One search that a model helps with; ``dense`` stands in until it is done.
+
+    Attributes:
+        query: what was asked, with the name of the system that asks a model.
+    """
+
+    query: Query
+    run: Run[Found] = field(init=False)
+
+    def job(self, job_id: str) -> RerankJob:
+        """What a page shows of it."""
+        end, now = ending(self.run), self.run.progress
+        ranking = end.outcome.value.ranking if end.outcome else self.stage.ranking
+        return RerankJob(
+            id=job_id,
+            query=self.query,
+            mode=self.query.system,
+            depth=0,
+            state=end.state,
+            estimate=self.estimate,
+            order=tuple(s.doc_id for s in ranking),
+            rounds=end.outcome.usage.rounds if end.outcome else 0,
+            done=now.done if now else 0,
+            total=now.total if now else 0,
+            report=self._report(end),
+            error=end.error,
+            remedy=end.remedy,
+        )
+
+    def reranking(self, query: Query) -> Reranking:
+        """A page of what was found, or of the first stage until then."""
+        end = ending(self.run)
+        found = end.outcome.value if end.outcome else Found(self.stage.ranking)
+        paged = replace(self.stage.query, k=query.k, offset=query.offset)
+        asked = replace(self.query, k=query.k, offset=query.offset)
+        stage, report = replace(self.own_stage, query=paged), self._report(end)
+        page = helped(self.searcher, stage, found, report, asked)
+        return replace(page, partial=end.state != "done" or bool(report.stopped))
+
+    def _report(self, end: Ending[Found]) -> ModelReport:
+        name = self.query.system
+        if end.outcome is not None:
+            return usage_report(name, 0, 1, end.outcome.value.unanswered, end.outcome.usage)
+        now = self.run.progress
+        return usage_report(name, 0, 1, 0, now.usage if now else self.usage)

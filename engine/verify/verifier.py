@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from engine.callbacks import Ask, never, tell_nobody
 from engine.config import Settings
@@ -13,8 +14,8 @@ from engine.library import Library
 from engine.llm.client import Client
 from engine.llm.connection import Connection
 from engine.llm.errors import EndpointError
-from engine.llm.run import Run, complete
-from engine.llm.usage import RoundProgress, Usage
+from engine.llm.run import Outcome, complete
+from engine.llm.usage import RoundProgress
 from engine.rerank import DEFAULT_MODE, MODES
 from engine.searching import FirstStage, Searcher
 from engine.types import (
@@ -31,21 +32,20 @@ from engine.verify.endpoints import Values, connect, describe, try_endpoint
 from engine.verify.estimating import priced, questions
 from engine.verify.evaluating import Model
 from engine.verify.explaining import explanation
-from engine.verify.gap import GapWork, check_gap, start_gap
-from engine.verify.jobs import Jobs, RerankWork
+from engine.verify.gap_work import GapWork
+from engine.verify.jobs import Jobs, RankingWork
 from engine.verify.reranking import (
     DEFAULT_DEPTH,
-    Assignment,
     Finished,
     Plan,
-    criterion_for,
     model_report,
     rerank_one,
-    texts_of,
     usage_report,
 )
 from engine.verify.results import helped, reranking
-from engine.verify.systems import MODEL_SYSTEMS, Found, find_model_system
+from engine.verify.starting import assignment_of, searching, start_rerank, start_search
+from engine.verify.systems import HOPS, MODEL_SYSTEMS, find_model_system
+from engine.verify.trials import Trials
 from storage.ledger import Ledger
 
 ESTIMATES_KEPT = 256
@@ -61,6 +61,7 @@ class Verifier:
     Attributes:
         modes: name -> one line for people.
         systems: those that need a model, beside ``Explorer.systems``.
+        trials: measuring with a model: evaluations, and the gap.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -77,9 +78,10 @@ class Verifier:
         searcher: Callable[[str], Searcher],
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
-        self._shelf = Shelf(ledger, library)
         self._searcher = searcher
         self._jobs = Jobs()
+        shelf = Shelf(ledger, library)
+        self.trials = Trials(ledger, shelf, searcher, self.connection, self._jobs)
         self._estimates: dict[tuple[object, ...], CostEstimate] = {}
 
     # -- the endpoint --------------------------------------------------------------------
@@ -137,15 +139,20 @@ class Verifier:
     ) -> CostEstimate:
         """What reranking would cost at most; nothing is asked. Tokens only with an endpoint.
 
+        For one of :attr:`systems`, its calls alone.
+
         Raises:
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
+        if query.system in MODEL_SYSTEMS:
+            hops = HOPS if query.system == "multi-hop" else 1
+            return CostEstimate(query.system, 0, hops, hops, exact=True)
         plan = Plan(mode, depth)
         info = self.endpoint(session, secrets)
         key = (replace(query, k=1, offset=0), plan, info)
         if key not in self._estimates:
             searcher, stage = self._first(query)
-            assignment = _assignment(searcher, stage)
+            assignment = assignment_of(searcher, stage)
             if info.set_up:
                 found = priced(plan, assignment, self.connection(session, secrets), self._answers)
             else:
@@ -166,31 +173,40 @@ class Verifier:
     ) -> str:
         """Rerank in the background; returns the job's id.
 
+        A query on one of :attr:`systems` is searched instead: mode and depth do not count then.
+
         Raises:
             NoEndpointError: none is set up; says how to.
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
-        plan = Plan(mode, depth)
-        connection = self.connection(session, secrets, most_calls)
-        estimate = self.estimate(query, mode, depth, session, secrets)
-        searcher, stage = self._first(query)
-        assignment = _assignment(searcher, stage)
-        nothing = Usage(connection.endpoint.address, connection.endpoint.model)
-        job = RerankWork(searcher, stage, plan, assignment, estimate, nothing)
+        return self._jobs.add(self._begin(query, mode, depth, session, secrets, most_calls))
 
-        async def work(client: Client) -> Finished:
-            return await rerank_one(client, assignment, plan, job.note)
+    def recall(
+        self,
+        query: Query,
+        mode: str = DEFAULT_MODE,
+        depth: int = DEFAULT_DEPTH,
+        session: Values = None,
+        secrets: Values = None,
+    ) -> str | None:
+        """The id of a job that is done, from answers in the ledger alone.
 
-        job.run = Run(connection, self._answers, work)
-        return self._jobs.add(job)
+        None where the model would have to be asked; nothing is sent. Raises as :meth:`start`.
+        """
+        job = self._begin(query, mode, depth, session, secrets, most_calls=0)
+        try:
+            outcome: Outcome[Any] = job.run.result()
+        except EndpointError:
+            return None
+        return None if outcome.usage.stopped else self._jobs.add(job)
 
     def state(self, job_id: str) -> RerankJob:
         """How far a reranking is, the best order so far included; UnknownNameError."""
-        return self._jobs.get(job_id, RerankWork).job(job_id)
+        return self._jobs.get(job_id, RankingWork).job(job_id)
 
     def result(self, job_id: str, k: int | None = None, offset: int = 0) -> Reranking:
         """A page of the best order so far, at any time; ``k`` results from ``offset`` on."""
-        job = self._jobs.get(job_id, RerankWork)
+        job = self._jobs.get(job_id, RankingWork)
         query = job.stage.query
         return job.reranking(replace(query, k=query.k if k is None else k, offset=offset))
 
@@ -220,7 +236,7 @@ class Verifier:
         searcher, stage = self._first(query)
 
         async def work(client: Client) -> Finished:
-            return await rerank_one(client, _assignment(searcher, stage), plan)
+            return await rerank_one(client, assignment_of(searcher, stage), plan)
 
         done = complete(connection, self._answers, work, tell)
         return reranking(
@@ -245,14 +261,10 @@ class Verifier:
         tell: Callable[[RoundProgress], None] = tell_nobody,
     ) -> Reranking:
         """Search with one of :attr:`systems`; moves are against ``dense``. Raises as rerank."""
-        system = find_model_system(query.system)
+        find_model_system(query.system)
         connection = self.connection(session, secrets, most_calls)
         searcher, stage = self._first(replace(query, system="dense"))
-        criterion = criterion_for(searcher, stage.query, stage.seed, stage.focus)
-
-        async def work(client: Client) -> Found:
-            return await system(client, searcher, stage.request, criterion)
-
+        work = searching(searcher, stage, query)
         done = complete(connection, self._answers, work, tell)
         report = usage_report(query.system, 0, 1, done.value.unanswered, done.usage)
         return helped(searcher, stage, done.value, report, query)
@@ -287,15 +299,28 @@ class Verifier:
             NoEndpointError: none is set up; says how to.
             UnknownNameError, BadInputError: no such collection, system or verifier; sizes.
         """
-        check_gap(request.verifier, request.systems, request.sizes)
-        model = self.model(self.connection(session, secrets, most_calls))
-        collection = self._shelf.read(request.collection)
-        searcher = self._searcher(self._shelf.info(request.collection).corpus)
-        return self._jobs.add(start_gap(searcher, collection, request, model))
+        return self.trials.start_gap(request, session, secrets, most_calls)
 
     def gap_state(self, job_id: str) -> GapJob:
         """How far a gap is, and the gap itself when it is there; UnknownNameError."""
         return self._jobs.get(job_id, GapWork).job(job_id)
+
+    def _begin(
+        self,
+        query: Query,
+        mode: str,
+        depth: int,
+        session: Values,
+        secrets: Values,
+        most_calls: int | None,
+    ) -> RankingWork:
+        connection = self.connection(session, secrets, most_calls)
+        estimate = self.estimate(query, mode, depth, session, secrets)
+        if query.system in MODEL_SYSTEMS:
+            first = self._first(replace(query, system="dense"))
+            return start_search(*first, query, estimate, connection, self._answers)
+        plan = Plan(mode, depth)
+        return start_rerank(*self._first(query), plan, estimate, connection, self._answers)
 
     def _first(self, query: Query) -> tuple[Searcher, FirstStage]:
         if query.system in MODEL_SYSTEMS:
@@ -305,9 +330,3 @@ class Verifier:
             )
         searcher = self._searcher(query.corpus)
         return searcher, searcher.first_stage(query)
-
-
-def _assignment(searcher: Searcher, stage: FirstStage) -> Assignment:
-    criterion = criterion_for(searcher, stage.query, stage.seed, stage.focus)
-    doc_ids = tuple(s.doc_id for s in stage.ranking)
-    return Assignment("", criterion, doc_ids, texts_of(searcher))

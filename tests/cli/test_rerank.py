@@ -248,6 +248,11 @@ def llm(text: str) -> dict[str, Any]:
     return found
 
 
+def metrics(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)["systems"]["dense+pairwise"]["metrics"]
+    return found
+
+
 def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     home: Path, collection: Path, server: ModelServer
 ) -> None:
@@ -272,3 +277,24 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     report = llm(whole.stdout)
     assert (report["cached"], report["unanswered"]) == (kept, 0)
     assert report["calls"] == server.seen.requests - before == report["questions"] - kept
+
+    Answers(LedgerFile(home / "ledger.duckdb", 30)).clear()
+    undisturbed = evaluated(home, collection, server, *RERANK)
+    assert metrics(whole.stdout) == metrics(undisturbed.stdout)
+
+
+def test_two_people_reranking_at_once_both_get_the_whole_ranking(
+    home: Path, collection: Path, server: ModelServer
+) -> None:
+    """In two processes with one ledger: no answer is lost, none is kept twice."""
+    server.behaviour.latency = 0.05
+    server.behaviour.noise = server.behaviour.pair_noise = 0.7
+    both = [start(home, collection, server) for _ in range(2)]
+    ended = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], ended
+    reports = [llm(stdout) for stdout, _ in ended]
+    for report in reports:
+        assert (report["failed"], report["unanswered"], report["notes"]) == (0, 0, [])
+    assert metrics(ended[0][0]) == metrics(ended[1][0])
+    kept = Answers(LedgerFile(home / "ledger.duckdb", 30)).count()
+    assert kept == reports[0]["questions"] == reports[1]["questions"]

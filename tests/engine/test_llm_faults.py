@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,23 +15,10 @@ from tests.judging import (
     IMPATIENT,
     OTHERS,
     PAIRS,
-    answers,
     compared,
     judged,
-    knowledge,
 )
-from tests.model_server import ModelServer, serving
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with serving(knowledge()) as running:
-        yield running
-
-
-@pytest.fixture
-def store(home: Path) -> Answers:
-    return answers(home)
+from tests.model_server import ModelServer
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "malformed", "html"])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from engine.llm.client import Client
@@ -18,25 +15,12 @@ from tests.judging import (
     PAIRS,
     SEED,
     TEXTS,
-    answers,
     compared,
     connection,
     criterion,
     judged,
-    knowledge,
 )
-from tests.model_server import ModelServer, serving
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with serving(knowledge()) as running:
-        yield running
-
-
-@pytest.fixture
-def store(home: Path) -> Answers:
-    return answers(home)
+from tests.model_server import ModelServer
 
 
 def test_pairs_lists_and_single_documents_are_judged_by_the_criterion(

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,11 +18,14 @@ from engine.errors import BadInputError
 from engine.llm.budget import Budget, Price
 from engine.llm.judges import ModelJudge
 from engine.llm.run import complete
+from engine.rerank import Options, Reranked, rerank
 from engine.rerank.protocols import StopAsking
+from storage.access import LedgerFile
 from storage.answers import Answers
 from tests.judging import (
     OTHERS,
     PAIRS,
+    TEXTS,
     answers,
     compared,
     connection,
@@ -31,17 +34,6 @@ from tests.judging import (
     start,
 )
 from tests.model_server import ModelServer, serving
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with serving(knowledge()) as running:
-        yield running
-
-
-@pytest.fixture
-def store(home: Path) -> Answers:
-    return answers(home)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
@@ -112,6 +104,35 @@ def test_the_same_questions_again_cost_no_call(server: ModelServer, store: Answe
     assert again.value[0] == first.value[0]
     assert (again.usage.calls, again.usage.cached) == (0, len(PAIRS))
     assert store.count() == len(PAIRS)
+
+
+class Counting(Answers):
+    """The ledger, and how often it was looked into."""
+
+    looks = 0
+
+    def find(self, keys: Collection[str]) -> dict[str, str]:
+        self.looks += 1
+        return super().find(keys)
+
+
+def test_a_repeat_of_hundreds_of_rounds_looks_into_the_ledger_a_few_times(
+    server: ModelServer, home: Path
+) -> None:
+    """One look costs as much as a fast answer, and heapsort asks one pair after the other."""
+    store = Counting(LedgerFile(home / "ledger.duckdb", 30))
+    home.mkdir()
+
+    async def ask(judge: ModelJudge) -> Reranked:
+        return await rerank(list(TEXTS), judge, "heapsort", Options(top=10))
+
+    first = judged(server, store, ask)
+    assert first.usage.rounds > 50
+    assert store.looks == 0, "an empty ledger has nothing to tell"
+    again = judged(server, store, ask)
+    assert (again.usage.calls, again.usage.cached) == (0, first.usage.asked)
+    assert again.value[0] == first.value[0]
+    assert store.looks <= 2
 
 
 def test_the_other_order_another_wording_and_another_model_are_other_questions(

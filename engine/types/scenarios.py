@@ -1,0 +1,204 @@
+"""Scenarios: what somebody could need that a document meets without saying so, and why it does.
+
+After SPIKE (Lee et al., 2025), section 3.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ScenarioSource = Literal["generated", "distilled", "extractive"]
+"""Who wrote it: a language model, a small model that learned from one, or nobody (sentences of
+the document itself)."""
+Component = Literal["M", "I", "E", "M+E", "I+E"]
+"""What of a scenario is embedded: main topic, information need, explanation, or two of them."""
+COMPONENTS: tuple[Component, ...] = ("M", "I", "E", "M+E", "I+E")
+ScenarioJobState = Literal["running", "done", "cancelled", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One way in which a document may be of use.
+
+    Attributes:
+        topic: M, what the document is about as a whole.
+        aspect: K, the part of its content that this is about.
+        need: I, what somebody wants to know.
+        explanation: E, why and how the document meets the need.
+        model: which model wrote it; "" for extracts.
+    """
+
+    topic: str
+    aspect: str
+    need: str
+    explanation: str
+    source: ScenarioSource = "extractive"
+    model: str = ""
+
+    @property
+    def generated(self) -> bool:
+        """True when a model wrote it, so that it may be wrong about the document."""
+        return self.source != "extractive"
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioMatch:
+    """The scenario by which a result was found.
+
+    Attributes:
+        score: cosine of the query and the scenario, -1 to 1.
+        component: what of the scenario was compared.
+        weight: what the document itself counted for; the scenario counted for the rest.
+    """
+
+    scenario: Scenario
+    score: float
+    component: Component
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioAuthor:
+    """How many documents and scenarios of a corpus one source has."""
+
+    source: ScenarioSource
+    model: str
+    documents: int
+    scenarios: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioState:
+    """What there is for a corpus.
+
+    Attributes:
+        documents: of the corpus.
+        covered: documents whose scenarios are of the text as it is now.
+        scenarios: of those documents.
+        outdated: documents that have changed since; their scenarios are left aside.
+        component, weight: what the corpus is set to.
+        other_components: scenarios embedded by another component, to be embedded anew.
+    """
+
+    corpus: str
+    documents: int
+    covered: int
+    scenarios: int
+    outdated: int
+    authors: tuple[ScenarioAuthor, ...]
+    component: Component
+    weight: float
+    other_components: int = 0
+    bytes: int = 0
+
+    @property
+    def generated(self) -> int:
+        """Scenarios that a model wrote."""
+        return sum(a.scenarios for a in self.authors if a.source != "extractive")
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRequest:
+    """Scenarios to write for a corpus.
+
+    Attributes:
+        component: what is embedded; None for what the corpus is set to.
+        weight: of the document against its best scenario, 0 to 1; None as above.
+        limit: documents at most in this run; None for all.
+        folder: of the distilled model, for that source.
+    """
+
+    corpus: str
+    source: ScenarioSource = "generated"
+    component: Component | None = None
+    weight: float | None = None
+    limit: int | None = None
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioEstimate:
+    """What a request will take at most, retries aside. Nothing is asked for it.
+
+    Attributes:
+        documents: to be written for; ``done`` documents have theirs already.
+        embedded: scenarios that are there and only have to be embedded anew.
+        calls: questions to the endpoint; 0 for other sources.
+        input_tokens, output_tokens: None without an endpoint.
+        cost: in the currency of the price that was set; None without one.
+    """
+
+    request: ScenarioRequest
+    documents: int
+    done: int
+    embedded: int = 0
+    calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioReport:
+    """What a run did.
+
+    Attributes:
+        written: documents that have scenarios now.
+        scenarios: of those documents.
+        embedded: scenarios that were embedded anew.
+        failed: documents without a usable answer; they are asked about again in the next run.
+        without_text: documents of which nothing can be said.
+        left: documents that were not reached.
+        calls, cached: requests sent, and answers that the ledger had.
+        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
+        problem: the words for it, or for the last failure.
+    """
+
+    request: ScenarioRequest
+    written: int = 0
+    scenarios: int = 0
+    embedded: int = 0
+    failed: int = 0
+    without_text: int = 0
+    left: int = 0
+    model: str = ""
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    stopped: str = ""
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioProgress:
+    """How far a run is: ``done`` of ``total`` documents after ``seconds``."""
+
+    done: int
+    total: int
+    scenarios: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    step: str = "writing"
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to go, None while there is no rate yet."""
+        return self.seconds * (self.total / self.done - 1) if self.done else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioJob:
+    """Scenarios being written in the background; ``report`` when that has ended."""
+
+    id: str
+    request: ScenarioRequest
+    state: ScenarioJobState
+    progress: ScenarioProgress
+    report: ScenarioReport | None = None
+    error: str = ""
+    remedy: str = ""

@@ -1,0 +1,249 @@
+"""How the tests' model speaks HTTP: chat completions, whole and streamed, and every fault."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.model_server import ModelServer
+
+TRYING_OUT = "Answer with the one letter A and nothing else."
+WORDS_PER_CHUNK = 3
+
+
+class Handler(BaseHTTPRequestHandler):
+    model: ModelServer
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+    def do_GET(self) -> None:
+        if not self._let_in():
+            return
+        card: dict[str, Any] = {"id": self.model.behaviour.model, "object": "model"}
+        if self.model.behaviour.context:
+            card["max_model_len"] = self.model.behaviour.context
+        card |= {"created": 0, "owned_by": "tests"}
+        self._send(200, {"object": "list", "data": [card]})
+
+    def do_POST(self) -> None:
+        self._due = time.monotonic() + self.model.behaviour.latency
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if not self._let_in():
+            return
+        seen, behaviour = self.model.seen, self.model.behaviour
+        prompt = "\n".join(message["content"] for message in body["messages"])
+        content = json.dumps(body, sort_keys=True)
+        with self.model.lock:
+            seen.requests += 1
+            number = seen.requests
+            repeat = seen.repeats[content]
+            seen.repeats[content] += 1
+            if TRYING_OUT not in prompt:
+                seen.questions += 1
+                seen.prompts.append(prompt)
+                seen.bodies.append(body)
+            seen.under_way += 1
+            seen.most_at_once = max(seen.most_at_once, seen.under_way)
+        try:
+            if behaviour.most_requests is not None and number > behaviour.most_requests:
+                self._hang_up()
+            elif not self._refused(body, prompt):
+                self._answer(body, prompt, self.model.answerer.fault(content, repeat))
+        finally:
+            with self.model.lock:
+                seen.under_way -= 1
+
+    def _let_in(self) -> bool:
+        if self.model.gone.is_set():
+            self._hang_up()
+            return False
+        key = (self.headers.get("authorization") or "").removeprefix("Bearer ")
+        self.model.seen.keys.add(key)
+        self.model.seen.headers |= {n.lower(): value for n, value in self.headers.items()}
+        expected = self.model.behaviour.key
+        if expected is not None and key != expected:
+            self.model.seen.turned_away += 1
+            # Some servers do repeat the key that they were sent.
+            self._error(401, f"Incorrect API key provided: {key}.", code="invalid_api_key")
+            return False
+        return True
+
+    def _refused(self, body: Mapping[str, Any], prompt: str) -> bool:
+        behaviour = self.model.behaviour
+        if body["model"] != behaviour.model:
+            self._error(404, f"The model `{body['model']}` does not exist.", "model_not_found")
+            return True
+        roles = {"system"} if any(m["role"] == "system" for m in body["messages"]) else set()
+        used = set(body) | roles
+        if body.get("top_logprobs", 0) <= 5:
+            used.discard("top_logprobs")
+        for name in sorted(behaviour.refuses & used):
+            self._error(400, f"Unsupported parameter: '{name}'.", param=name)
+            return True
+        limit = behaviour.context
+        if limit is not None and len(prompt) / 4 > limit:
+            message = f"This model's maximum context length is {limit} tokens."
+            self._error(400, message, "context_length_exceeded")
+            return True
+        return False
+
+    def _answer(self, body: Mapping[str, Any], prompt: str, fault: str) -> None:
+        behaviour = self.model.behaviour
+        if fault == "slow":
+            self._due += 9 * behaviour.latency
+        if fault.isdigit():
+            self._wait()
+            headers = {}
+            if fault == "429" and behaviour.retry_after is not None:
+                headers["Retry-After"] = f"{behaviour.retry_after:g}"
+            self._error(int(fault), f"fault {fault}", headers=headers)
+        elif fault == "timeout":
+            self.model.gone.wait(3600)
+        elif fault == "malformed":
+            self._wait()
+            self._raw(200, b'{"choices": [{"message": {"content"', "application/json")
+        elif fault == "html":
+            self._wait()
+            self._raw(200, b"<html><body>Welcome</body></html>", "text/html")
+        else:
+            completion = self._completion(body, prompt, fault)
+            self._wait()
+            if body.get("stream"):
+                self._stream(completion, body, fault)
+            else:
+                self._send(200, completion, cut=fault == "cut")
+
+    def _wait(self) -> None:
+        """Until the answer is due: what it takes to make one is part of the latency."""
+        self.model.gone.wait(max(0.0, self._due - time.monotonic()))
+
+    def _stream(self, whole: Mapping[str, Any], body: Mapping[str, Any], fault: str) -> None:
+        """The completion as server-sent events, a few words each."""
+        [choice] = whole["choices"]
+        words = re.findall(r"\S+\s*|\s+", choice["message"]["content"])
+        shared = {"id": whole["id"], "object": "chat.completion.chunk", "model": whole["model"]}
+        shared |= {"created": 0}
+        starts = range(0, len(words), WORDS_PER_CHUNK)
+        deltas = [{"content": "".join(words[at : at + WORDS_PER_CHUNK])} for at in starts]
+        if fault == "cut":
+            deltas = deltas[: max(1, len(deltas) // 2)]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        for delta in deltas:
+            part = {"index": 0, "delta": delta, "finish_reason": None}
+            self._event({**shared, "choices": [part]})
+            self.model.gone.wait(self.model.behaviour.pause)
+        if fault == "cut":
+            self._hang_up()
+            return
+        end = {"index": 0, "delta": {}, "finish_reason": "stop"}
+        self._event({**shared, "choices": [end]})
+        if (body.get("stream_options") or {}).get("include_usage"):
+            self._event({**shared, "choices": [], "usage": whole["usage"]})
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _event(self, value: Any) -> None:
+        self.wfile.write(f"data: {json.dumps(value)}\n\n".encode())
+        self.wfile.flush()
+
+    def _completion(self, body: Mapping[str, Any], prompt: str, fault: str) -> dict[str, Any]:
+        text, options = self.model.answerer.answer(prompt, body)
+        if fault == "empty":
+            text = ""
+        elif fault == "prose":
+            text = f"I find that {text} is hard to tell from the rest."
+        elif fault == "other-json":
+            text = '{"something": "else"}'
+        spoken = (
+            f"<think>Could it be A or B? A.</think>\n{text}"
+            if self.model.behaviour.thinks
+            else text
+        )
+        logprobs = None
+        if body.get("logprobs") and self.model.behaviour.logprobs and fault != "no-logprobs":
+            logprobs = {"content": [_token(text, options, body["top_logprobs"])]}
+        return {
+            "id": "chat-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "another" if fault == "wrong-model" else body["model"],
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": spoken},
+                    "logprobs": logprobs,
+                }
+            ],
+            "usage": {
+                "prompt_tokens": len(prompt) // 4,
+                "completion_tokens": len(spoken) // 4 + 1,
+                "total_tokens": len(prompt) // 4 + len(spoken) // 4 + 1,
+            },
+        }
+
+    def _error(
+        self,
+        status: int,
+        message: str,
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        error = {"message": message, "type": "invalid", "param": param, "code": code}
+        self._send(status, {"error": error}, headers or {})
+
+    def _send(
+        self, status: int, value: Any, headers: Mapping[str, str] | None = None, cut: bool = False
+    ) -> None:
+        self._raw(status, json.dumps(value).encode(), "application/json", headers or {}, cut)
+
+    def _raw(
+        self,
+        status: int,
+        content: bytes,
+        kind: str,
+        headers: Mapping[str, str] | None = None,
+        cut: bool = False,
+    ) -> None:
+        if self.model.gone.is_set():
+            self._hang_up()
+            return
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": kind,
+            "Content-Length": str(len(content)),
+            **(headers or {}),
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if cut else content)
+        if cut:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        with suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(2)
+
+
+def _token(text: str, options: list[tuple[str, float]], most: int) -> dict[str, Any]:
+    ranked = sorted(options, key=lambda option: -option[1])[:most]
+    top = [{"token": t, "bytes": None, "logprob": math.log(max(p, 1e-9))} for t, p in ranked]
+    logprob = top[0]["logprob"] if top else 0.0
+    return {"token": text, "bytes": None, "logprob": logprob, "top_logprobs": top}
