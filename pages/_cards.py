@@ -8,9 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from engine.types import Document, Lens, Result, SearchResults
+from engine.types import Document, Lens, Move, Reranking, Result, SearchResults
 from pages import _documents
 from pages._components import Event, component, dark, listen, listeners
+from pages._model_lines import change, change_sentence
 
 GRADES = ("not alike", "related", "alike", "just what I seek")
 """What the grades 0 to 3 mean when nobody defined them otherwise."""
@@ -70,6 +71,8 @@ def result_list(
     kept: set[str],
     search: str,
     reads_aspect: bool,
+    reranking: Reranking | None,
+    generated: Mapping[str, Mapping[str, Any]],
     on: Mapping[str, Event],
     key: str,
 ) -> None:
@@ -77,8 +80,11 @@ def result_list(
 
     Args:
         search: names the search; what is unfolded stays so while it is the same.
-        on: what to do on ``grade``, ``keep`` and ``seed``.
+        reranking: where the order is a model's: the moves are its own then.
+        generated: doc_id -> what :func:`pages._explore_explain.shown` says of its explanation.
+        on: what to do on ``grade``, ``keep``, ``seed`` and ``explain``.
     """
+    moves = None if reranking is None else reranking.moves
     _RESULTS(
         key=key,
         data={
@@ -87,41 +93,64 @@ def result_list(
             "grades": list(GRADES),
             "graded": {r.doc_id: grades[r.doc_id] for r in found.results if r.doc_id in grades},
             "kept": [r.doc_id for r in found.results if r.doc_id in kept],
-            "results": [_result(r, lens) for r in found.results],
+            "results": [_result(r, lens, moves) for r in found.results],
+            "generated": {d: dict(words) for d, words in generated.items()},
             "dark": dark(),
         },
-        **listeners(key, on, "grade", "keep", "seed"),
+        **listeners(key, on, "grade", "keep", "seed", "explain"),
     )
 
 
-def _result(result: Result, lens: Lens) -> dict[str, Any]:
+def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dict[str, Any]:
     document = result.document
+    move = None if moves is None else moves.get(result.doc_id)
     return {
         "rank": result.rank,
         "doc_id": document.doc_id,
         "title": document.title or _documents.shortened(document.text),
         "meta": _documents.meta(document),
         "rank_change": result.rank_change,
+        "by_model": moves is not None,
+        "move": move
+        and {
+            "by": move.moved,
+            "from": move.first_rank,
+            "read": move.reranked,
+            "sure": move.confidence,
+        },
         "evidence": [_documents.evidence(e, lens) for e in result.evidence],
         "explanation": result.explanation,
         "sentences": _documents.sentences(document, lens),
+        "facts": [_documents.fact(match) for match in result.facts],
+        "fact_marks": _documents.fact_marks(document, result.facts),
+        "scenario": None if result.scenario is None else _documents.scenario(result.scenario),
     }
 
 
-def header(found: SearchResults, reads_aspect: bool) -> None:
-    """What is shown, by which system, how fast, and how far the aspect changed it."""
+def header(found: SearchResults, reads_aspect: bool, reranking: Reranking | None = None) -> None:
+    """What is shown, by which system, how fast, and how far aspect or model changed it."""
     query = found.query
     first = query.offset + 1 if found.results else 0
     more = " (ranked to this depth)" if found.truncated else ""
     parts = [
         f"<strong>{first}–{query.offset + len(found.results)}</strong> of {found.total:,}{more}",
-        f'<span class="sl-dim">{html.escape(query.system)}</span>',
+        f'<span class="sl-dim">{html.escape(_ranked_by(query.system, reranking))}</span>',
         f'<span class="sl-dim">{found.seconds * 1000:.0f} ms</span>',
     ]
+    if reranking is not None:
+        parts.pop()  # the seconds that count stand in the model's report
     if query.instruction and found.understood:
         parts.append(f'<span class="sl-dim">{html.escape(_reading(found))}</span>')
     line = "".join(f"<span>{part}</span>" for part in parts)
-    st.html(f'<div class="sl-head">{line}</div>{_obedience(found, reads_aspect)}')
+    st.html(f'<div class="sl-head">{line}</div>{_changed(found, reads_aspect, reranking)}')
+
+
+def _ranked_by(system: str, reranking: Reranking | None) -> str:
+    report = None if reranking is None else reranking.report
+    if report is None:
+        return system
+    how = f"{system}, the first {report.depth} reranked" if report.depth else system
+    return f"{how} by {report.model}"
 
 
 def _reading(found: SearchResults) -> str:
@@ -135,6 +164,26 @@ OBEDIENCE = (
     "Share of the top 20 that is not among the top 20 of the same search without an aspect. "
     "It says how much the ranking moved, not whether it moved rightly."
 )
+
+
+CHANGED = (
+    "Share of the top 20 that was not among the top 20 before the model ranked. It says how much "
+    "the model changed, not whether it is right."
+)
+
+
+def _changed(found: SearchResults, reads_aspect: bool, reranking: Reranking | None) -> str:
+    if reranking is None:
+        return _obedience(found, reads_aspect)
+    return _meter("Changed", change(reranking), change_sentence(reranking), CHANGED)
+
+
+def _meter(name: str, share: float, words: str, title: str) -> str:
+    return (
+        f'<div class="sl-head sl-obedience" title="{html.escape(title, quote=True)}">'
+        f'<span>{name} <span class="sl-meter" role="img" aria-label="{share:.0%}">'
+        f'<span style="width:{share:.0%}"></span></span></span><span>{words}</span></div>'
+    )
 
 
 def _obedience(found: SearchResults, reads_aspect: bool) -> str:
@@ -152,8 +201,4 @@ def _obedience(found: SearchResults, reads_aspect: bool) -> str:
     else:
         verb = "is" if count == 1 else "are"
         words = f"{count} of the top {top} {verb} here because of the aspect."
-    return (
-        f'<div class="sl-head sl-obedience" title="{html.escape(OBEDIENCE, quote=True)}">'
-        f'<span>Obedience <span class="sl-meter" role="img" aria-label="{share:.0%}">'
-        f'<span style="width:{share:.0%}"></span></span></span><span>{words}</span></div>'
-    )
+    return _meter("Obedience", share, words, OBEDIENCE)

@@ -178,10 +178,16 @@ def _styled(figure: go.Figure, names: Sequence[str], measure: str, dark: bool) -
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
         xaxis={"title": measure, "zeroline": measure == SIGNED,
                "range": [-1.03, 1.03] if measure == SIGNED else [-0.03, 1.03]},
-        yaxis={"tickvals": list(range(len(names))), "ticktext": [label(n) for n in names],
+        yaxis={"tickvals": list(range(len(names))), "ticktext": [row_label(n) for n in names],
                "range": [-0.6, len(names) - 0.4], "showgrid": False, "zeroline": False},
     )  # fmt: skip
     return figure
+
+
+def row_label(name: str) -> str:
+    """A system's name beside its row; what reranks it stands below."""
+    system, _, mode = name.partition("+")
+    return f"{label(system)}<br>+ {label(mode)}" if mode else label(name)
 
 
 def _hover(dark: bool) -> dict[str, Any]:

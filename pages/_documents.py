@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from engine.types import Document, Evidence, Lens, Span
+from engine.types import Document, Evidence, FactMatch, Lens, Span
+from engine.types.scenarios import ScenarioMatch
 
 
 def letter(role: int | None, lens: Lens) -> str:
@@ -36,6 +38,39 @@ def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:
         "seed_letter": letter(evidence.seed_role, lens),
         "letter": letter(evidence.role, lens),
         "score": round(evidence.score, 3),
+    }
+
+
+def fact(match: FactMatch) -> dict[str, Any]:
+    """What answers a fact of the query, and how it was got."""
+    found = match.found
+    return {
+        "asked": match.asked.text,
+        "text": found.text,
+        "how": f"from {found.derivation}" if found.derivation else "stated",
+        "kind": found.kind,
+        "generated": found.generated,
+        "sure": round(found.confidence, 2),
+    }
+
+
+def fact_marks(document: Document, facts: Iterable[FactMatch]) -> list[list[list[int]]]:
+    """Per sentence, the spans in it that facts follow from."""
+    spans = [span for m in facts for span in (m.found.span, m.found.anchor) if span]
+    return [
+        [[max(x, a) - a, min(y, b) - a] for x, y in sorted(spans) if x < b and y > a]
+        for a, b in (s.span for s in document.sentences)
+    ]
+
+
+def scenario(match: ScenarioMatch) -> dict[str, Any]:
+    """The scenario that made a document be found."""
+    return {
+        "need": match.scenario.need,
+        "why": match.scenario.explanation,
+        "source": match.scenario.source,
+        "model": match.scenario.model,
+        "score": round(match.score, 3),
     }
 
 

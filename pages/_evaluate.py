@@ -1,30 +1,25 @@
-"""The Evaluate page: its state, the controls, and the evaluation that runs."""
+"""The Evaluate page: its state, what the collection is, and the evaluation that runs."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import CollectionInfo, Evaluation, EvaluationJob, EvaluationRecord
-from pages._evaluate_view import (
-    SAMPLES,
-    EvaluateView,
-    of_request,
-    read_view,
-    seeds_asked,
-    with_collection,
-    write_view,
-)
+from pages._evaluate_model import request_of
+from pages._evaluate_view import EvaluateView, of_request, read_view, write_view
 from pages._jobs import time_left
-from pages._shared import attempt, engine, error_boundary, escape_label, note, show_error
+from pages._model import report_line
+from pages._shared import engine, error_boundary, escape_label, note, show_error
 
+DRAWN_BUSY = "evaluate_drawn_busy"
+"""Whether the button was drawn while something ran."""
 FORMER = 8
 """Former evaluations listed."""
 
@@ -43,7 +38,7 @@ def open_view(
         view = EvaluateView()
     if view.collection not in known:
         first = explorer.demo_corpus if explorer.demo_corpus in known else collections[0].key
-        view = with_collection(view, first)
+        view = replace(view, collection=first)
     write_view(view)
     return view, known[view.collection]
 
@@ -60,100 +55,6 @@ def nothing_to_evaluate() -> None:
 def collection_label(info: CollectionInfo) -> str:
     """``csfcube``, or ``mine.qrels on demo`` for uploaded judgments."""
     return f"{info.source} on {info.corpus}" if info.uploaded else info.key
-
-
-def controls(
-    explorer: Explorer,
-    view: EvaluateView,
-    info: CollectionInfo,
-    collections: Sequence[CollectionInfo],
-) -> None:
-    """What to evaluate, and the button that does it."""
-    labels = {c.key: collection_label(c) for c in collections}
-    state = st.session_state
-    state["evaluate_collection"] = view.collection
-    state["evaluate_systems"] = list(view.systems)
-    state["evaluate_steer"] = round(view.steer * 100)
-    state["evaluate_human"] = view.human and bool(info.annotators)
-    state["evaluate_ignore"] = view.ignore_labels
-    change = partial(_change, view)
-    first, second, third = st.columns([3, 6, 3])
-    first.selectbox(
-        "Test collection", list(labels), format_func=labels.__getitem__,
-        key="evaluate_collection", on_change=change,
-    )  # fmt: skip
-    second.multiselect(
-        "Systems", explorer.systems, key="evaluate_systems", on_change=change,
-        help="Ways to rank; each is measured on the same queries. Runs that you upload below "
-        "stand beside them.",
-    )  # fmt: skip
-    third.slider(
-        "Steer", 0, 100, step=5, format="%d %%", key="evaluate_steer", on_change=change,
-        help="How far the aspect outweighs the whole document, for systems that take it.",
-    )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        _seeds(view, info, change)
-        _switches(info, change)
-        _run_button(explorer, view, info)
-
-
-def _change(view: EvaluateView) -> None:
-    state = st.session_state
-    asked = state.get("evaluate_seeds")
-    new = EvaluateView(
-        collection=view.collection,
-        systems=tuple(state["evaluate_systems"]),
-        steer=state["evaluate_steer"] / 100,
-        sample=view.sample if asked is None else asked,
-        human=bool(state["evaluate_human"]),
-        ignore_labels=bool(state["evaluate_ignore"]),
-        measure=view.measure,
-    )
-    if state["evaluate_collection"] != view.collection:
-        new = with_collection(new, state["evaluate_collection"])
-    write_view(new)
-
-
-def _seeds(view: EvaluateView, info: CollectionInfo, change: Callable[[], None]) -> None:
-    asked = seeds_asked(view, info) or 0
-    choices = sorted({n for n in (*SAMPLES, asked) if 0 < n < info.seeds})
-    if not choices:
-        return
-    st.session_state["evaluate_seeds"] = asked if asked in choices else 0
-    st.selectbox(
-        "Seeds", [*choices, 0], key="evaluate_seeds", on_change=change, width=150,
-        format_func=lambda n: f"{n} of {info.seeds:,}" if n else f"all {info.seeds:,}",
-        help="A sample is quicker. It is the same every time, and a larger one holds the smaller.",
-    )  # fmt: skip
-
-
-def _switches(info: CollectionInfo, change: Callable[[], None]) -> None:
-    with st.container(horizontal=True, width="content", gap="medium"):
-        st.toggle(
-            "People", key="evaluate_human", on_change=change, disabled=not info.annotators,
-            help="The annotators themselves as a row: each one's own grades rank the pool, dense "
-            "breaks ties, measured against the adjudicated grades."
-            if info.annotators
-            else "This collection does not keep single annotators' grades.",
-        )  # fmt: skip
-        st.toggle(
-            "Estimate roles", key="evaluate_ignore", on_change=change,
-            help="Leave the sentence labels of the data aside and estimate all roles, as for "
-            "documents that come without labels. A copy of the corpus is derived once.",
-        )  # fmt: skip
-
-
-def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
-    job = explorer.laboratory.job()
-    busy = job is not None and job.state == "running"
-
-    def run() -> None:
-        explorer.laboratory.start(view.request(info))
-
-    st.button(
-        "Run", key="evaluate_run", type="primary", on_click=attempt, args=(run,),
-        disabled=busy or bool(info.problem) or not view.systems,
-    )  # fmt: skip
 
 
 def about(info: CollectionInfo) -> None:
@@ -184,12 +85,15 @@ def broken(info: CollectionInfo) -> None:
 
 
 def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Evaluation | None:
-    """The stored answer, or how far it is, or what to do to get it."""
+    """The stored answer, or how far it is, or what to do to get it.
+
+    What a run left that ended early counts as an answer, and is marked as what it is.
+    """
     if not view.systems:
         st.html('<div class="sl-empty">Choose at least one system.</div>')
         return None
     laboratory = explorer.laboratory
-    request = laboratory.checked(view.request(info))
+    request = request_of(explorer, view, info)
     job = laboratory.job()
     found = laboratory.evaluation(request)
     if found is None and not (job and job.state == "running") and not laboratory.missing(request):
@@ -198,9 +102,13 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
             job = laboratory.start(request)
     if job is not None and job.state == "running":
         st.fragment(_progress, run_every=0.5)()
-    elif job is not None and found is None and job.request.collection == view.collection:
+        return found
+    if st.session_state.get(DRAWN_BUSY):
+        st.rerun()  # it ended while the page was drawn: the button above is out of date
+    if job is not None and job.request == request and (found is None or job.error):
         _ended(job)
-    if found is None and (job is None or job.state != "running"):
+        found = found or job.partial
+    if found is None:
         names = ", ".join(laboratory.missing(request)) or "these systems"
         st.html(
             f'<div class="sl-empty">{html.escape(names)} not ranked yet with these settings. '
@@ -219,24 +127,31 @@ def _progress() -> None:
         st.progress(min(1.0, share), text=escape_label(progress_line(job)))
         st.button(
             "Cancel", key="evaluate_cancel", on_click=laboratory.cancel, args=(job.id,),
-            help="Systems that are done stay ranked; Run goes on with the rest.",
+            help="What is done stays: rankings, and every answer of a model. Run goes on with "
+            "the rest.",
         )  # fmt: skip
+    if job.report is not None:
+        st.html(f'<div class="md-line md-quiet">{report_line(job.report)}</div>')
 
 
 def progress_line(job: EvaluationJob) -> str:
     """What, how far, how long, in one line."""
     parts = [job.step]
     if job.total > 1:
-        parts.append(f"{job.done:,} of {job.total:,}")
+        parts.append(f"{job.done:,} of {job.total:,} {job.unit}")
     left = time_left(job.seconds_left) if job.seconds > 1 else ""
     return " · ".join([*parts, *([left] if left else []), job.request.collection])
 
 
 def _ended(job: EvaluationJob) -> None:
     if job.state == "failed":
-        note(job.error, job.remedy, kind="error")
+        kept = "What was ranked and answered is kept; Run goes on from there."
+        note(job.error, f"{job.remedy} {kept}" if job.partial else job.remedy, kind="error")
     elif job.state == "cancelled":
-        note("The evaluation was cancelled.", "What was ranked is kept; Run goes on from there.")
+        note(
+            "The evaluation was cancelled.",
+            "What was ranked and answered is kept; Run goes on from there.",
+        )
 
 
 def history(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
@@ -259,6 +174,8 @@ def record_line(record: EvaluationRecord) -> str:
     parts = [f"{when:%Y-%m-%d %H:%M}", ", ".join(asked.systems), f"steer {asked.steer:.0%}"]
     parts.append(f"{asked.sample} seeds" if asked.sample else "all seeds")
     parts += ["roles estimated"] if asked.ignore_labels else []
+    parts += [f"reranked {asked.rerank}, depth {asked.depth:,}"] if asked.rerank else []
+    parts += [asked.model.partition(" at ")[0]] if asked.model else []
     scored = {n: v for n, v in record.headline.items() if v is not None and n != "human"}
     if scored:
         best = max(scored, key=scored.__getitem__)

@@ -15,6 +15,7 @@ from engine.types import CollectionInfo, Evaluation
 from pages._charts_evaluate import interval_plot, strip_plot, trade_off
 from pages._components import chart, dark
 from pages._evaluate import set_measure
+from pages._evaluate_model import REPORT_HELP, report_rows, reports_of, request_of
 from pages._evaluate_paper import beside_the_paper
 from pages._evaluate_tables import (
     aspect_rows,
@@ -42,6 +43,8 @@ def results(
         _definitions()
         _take_home(explorer, view, info, found)
     _leaderboard(found)
+    with error_boundary():
+        _asked(found)
     with error_boundary():
         _verdicts(found)
     with error_boundary():
@@ -75,6 +78,20 @@ def _leaderboard(found: Evaluation) -> None:
         },
     )
     st.html(f'<div class="sl-facts">{html.escape(basis(found))}</div>')
+
+
+def _asked(found: Evaluation) -> None:
+    """What a language model was asked, where one took part."""
+    reports = reports_of(found)
+    if not reports:
+        return
+    st.subheader("What the model was asked", anchor=False)
+    columns = {name: st.column_config.Column(help=words) for name, words in REPORT_HELP.items()}
+    pinned = {"System": st.column_config.TextColumn(pinned=True)}
+    table(
+        report_rows(reports), "evaluate_reports", "What the model was asked for every system",
+        {**columns, **pinned},
+    )  # fmt: skip
 
 
 def _text(words: str) -> Any:
@@ -227,7 +244,7 @@ def _aspects(
 def _take_home(
     explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
 ) -> None:
-    laboratory, request = explorer.laboratory, view.request(info)
+    laboratory, request = explorer.laboratory, request_of(explorer, view, info)
     titles = laboratory.query_titles(info.key)
     with st.popover("Take home"):
         _download("Systems (CSV)", lambda: _csv(leaderboard_rows(found)), "systems.csv")
@@ -235,9 +252,13 @@ def _take_home(
             "Queries (CSV)", lambda: _csv(query_rows(found, view.measure, titles, info)),
             f"queries-{view.measure}.csv",
         )  # fmt: skip
+        reports = reports_of(found)
+        if reports:
+            _download("Model (CSV)", lambda: _csv(report_rows(reports)), "model.csv")
         _download("Everything (JSON)", lambda: laboratory.report(found), "evaluation.json")
         for name, scores in found.systems.items():
-            if scores.kind != "human":
+            # A run that ended early is not kept.
+            if scores.kind != "human" and not (scores.llm and scores.llm.stopped):
                 _download(
                     escape_label(f"Run of {name} (TREC)"),
                     partial(laboratory.run_file, request, name), f"{'-'.join(name.split())}.run",

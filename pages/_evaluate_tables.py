@@ -14,7 +14,7 @@ from pages._evaluate_view import MEASURES
 
 CERTAIN = 0.05
 """Below this, after Holm's correction, a difference is called one."""
-SIGNED = ("p-MRR", "Difference")
+SIGNED = ("p-MRR", "Difference", "Gap from", "Gap to")
 """Columns that are shown with their sign."""
 
 
@@ -66,6 +66,7 @@ def table(
     """
     numbers = [c for c in frame.columns if frame[c].dtype == "float64"]
     formats = {c: signed_number if c in SIGNED else "{:.3f}" for c in numbers}
+    formats |= {c: "{:,}" for c in frame.columns if frame[c].dtype == "int64"}
     formats |= {"Seconds": "{:.1f}"} if "Seconds" in frame else {}
     defined = {c: st.column_config.NumberColumn(help=MEASURES[c]) for c in MEASURES if c in frame}
     with st.container(key=key):

@@ -5,19 +5,17 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from engine.errors import SeedLensError
+from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
-from engine.types import PAGE_SIZE, Lens, Query, SearchResults, Variant
-from pages import _seed_finder
-from pages._compare_view import params_of_search
+from engine.types import PAGE_SIZE, Lens, Query, SearchResults
+from pages import _explore_explain, _seed_finder
 from pages._components import Event
-from pages._shared import attempt, engine, escape_label, show_error
-from pages._view import DEFAULT, View, change_view, filters_of, read_view, write_view
+from pages._shared import attempt, show_error
+from pages._view import DEFAULT, View, change_view, read_view, write_view
 
 
 def open_view(explorer: Explorer, names: list[str]) -> View:
@@ -26,6 +24,10 @@ def open_view(explorer: Explorer, names: list[str]) -> View:
         view = read_view()
         if view.corpus and view.corpus not in names:
             explorer.library.open(view.corpus)  # says why not
+        if view.rerank and view.rerank not in explorer.verifier.modes:
+            known = f"Use one of {', '.join(explorer.verifier.modes)}."
+            show_error(BadInputError(f"There is no reranking mode '{view.rerank}'.", known))
+            view = replace(view, rerank="")
         return start_view(explorer, view, names)
     except SeedLensError as error:
         show_error(error)
@@ -77,7 +79,18 @@ def _choose_aspect(key: str) -> None:
     change_view(lambda now: replace(now, aspect=key, instruction="", focus=(), page=1))
 
 
-def _sets(field: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[str, Any]:
+def show_text(**values: str) -> None:
+    """Let text fields show what the view says.
+
+    What they show already is not set: that would undo what a person is typing while a reranking
+    renews the page.
+    """
+    for key, value in values.items():
+        if st.session_state.get(key) != value:
+            st.session_state[key] = value
+
+
+def sets(field: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[str, Any]:
     """Key and callback of a widget that changes one field of the view, and nothing else."""
 
     def change() -> None:
@@ -88,47 +101,48 @@ def _sets(field: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[
 
 
 def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
-    """Instruction, steer, system and filters."""
+    """Instruction, steer and system."""
+    systems = [*explorer.systems, *explorer.verifier.systems]
     st.session_state.update(
-        explore_instruction=view.instruction,
         explore_steer=round(view.steer * 100),
-        explore_system=view.system if view.system in explorer.systems else DEFAULT.system,
+        explore_system=view.system if view.system in systems else DEFAULT.system,
         explore_symmetric=view.symmetric,
-        explore_from=view.year_from,
-        explore_to=view.year_to,
-        explore_where=view.where,
     )
+    show_text(explore_instruction=view.instruction)
     _instruction(view, lens)
     steered = [name for name in explorer.systems if explorer.reads_steer(name)]
     st.slider(
         "Steer: whole document to aspect only", 0, 100, step=5, format="%d %%",
-        **_sets("steer", "explore_steer", lambda percent: percent / 100),
+        **sets("steer", "explore_steer", lambda percent: percent / 100),
         disabled=view.system not in steered,
         help="How far the aspect outweighs the whole document. Higher obeys more; past a point "
         f"it costs relevance. Only {' and '.join(steered)} read it.",
     )  # fmt: skip
     st.selectbox(
-        "System", explorer.systems, **_sets("system", "explore_system"),
+        "System", systems, **sets("system", "explore_system"),
         help="aspect: document and aspect vectors, weighed by steer. transport: sentences "
         "matched to sentences. instructed: the wording is told to the encoder. dense: one vector "
         "a document. late-interaction: token by token. bm25: words. hybrid: bm25 and dense, "
-        "fused by rank.",
+        "fused by rank. rewrite: a model puts the search into other words, for dense. multi-hop: a "
+        "model reads 25 documents at a time and says what to look for next, four times.",
+        format_func=lambda name: name if name in explorer.systems else f"{name} (asks a model)",
     )  # fmt: skip
     if view.system == "late-interaction":
         st.toggle(
-            "Score both directions", **_sets("symmetric", "explore_symmetric", bool),
+            "Score both directions", **sets("symmetric", "explore_symmetric", bool),
             help="Also the document's words against the seed's, averaged with the other way.",
         )  # fmt: skip
-    _filters(view)
 
 
-def _filters(view: View) -> None:
+def filters(view: View) -> None:
+    """Years and fields."""
+    show_text(explore_from=view.year_from, explore_to=view.year_to, explore_where=view.where)
     with st.expander("Filters", expanded=bool(view.year_from or view.year_to or view.where)):
         left, right = st.columns(2)
-        left.text_input("From year", **_sets("year_from", "explore_from"))
-        right.text_input("To year", **_sets("year_to", "explore_to"))
+        left.text_input("From year", **sets("year_from", "explore_from"))
+        right.text_input("To year", **sets("year_to", "explore_to"))
         st.text_input(
-            "Fields", **_sets("where", "explore_where"), placeholder="venue=ACL; author=A. Lee",
+            "Fields", **sets("where", "explore_where"), placeholder="venue=ACL; author=A. Lee",
             help="field=value; several are separated by semicolons, and all must hold.",
         )  # fmt: skip
 
@@ -148,47 +162,11 @@ def _instruction(view: View, lens: Lens) -> None:
         args=(preset,), placeholder="Choose a wording, or click a role above",
     )  # fmt: skip
     st.text_input(
-        "In your own words", **_sets("instruction", "explore_instruction"),
+        "In your own words", **sets("instruction", "explore_instruction"),
         placeholder="such as: trained without labelled data",
         help="Your wording shifts weight among the seed's sentences of the aspect; without an "
         "aspect, it chooses one by the aspects' definitions. The weights show on the seed.",
     )  # fmt: skip
-
-
-def trail_bar(explorer: Explorer, view: View) -> None:
-    """The breadcrumb of seeds, the link to this search, and the export of the trail."""
-    steps = explorer.notebook.trail(view.trail)
-    try:
-        query = view.to_query(explorer)
-    except SeedLensError:
-        pass  # shown where the results would be
-    else:
-        if not steps or steps[-1] != query:
-            steps = [*steps, query]  # this search is stored once its results are shown
-    steps = _seeds_in_order(steps)
-    kept = explorer.notebook.kept(view.trail)
-    left, compare, middle, right = st.columns([6.4, 1.7, 1.2, 1.7], vertical_alignment="center")
-    with left, st.container(horizontal=True, gap="small", key="explore_trail"):
-        for position, query in list(enumerate(steps))[-6:]:
-            st.button(
-                escape_label(_step_name(explorer, query)),
-                key=f"explore_step_{position}",
-                on_click=attempt,
-                args=(partial(_go_back, query),),
-                type="tertiary",
-                disabled=position == len(steps) - 1,
-            )
-    own = Variant("mine", view.instruction, view.system, view.steer) if view.instruction else None
-    compare.page_link(
-        "compare.py",
-        label="Compare wordings",
-        query_params=params_of_search(view.corpus, view.seed, view.text_id, view.aspect, own),
-    )
-    with middle, st.popover("Share", width="stretch"):
-        st.caption("This search as a link; add it to the address of your SeedLens.")
-        st.code(view.link(), language=None, wrap_lines=True)
-    with right, st.popover(f"Trail · {len(kept)} kept", width="stretch"):
-        _exports(explorer, view.trail)
 
 
 def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
@@ -213,20 +191,8 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
         "seed": lambda e: reseed(e["doc_id"]),
         "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
         "grade": lambda e: notebook.judge(query, e["doc_id"], e["relevance"], rank=e["rank"]),
+        "explain": _explore_explain.ask(explorer, query),
     }
-
-
-def kept_here(explorer: Explorer, view: View) -> set[str]:
-    """Documents of this corpus that the trail keeps."""
-    kept = explorer.notebook.kept(view.trail)
-    return {document.doc_id for corpus, document in kept if corpus == view.corpus}
-
-
-def remember(explorer: Explorer, view: View, query: Query) -> None:
-    """Add the search to the trail; results are not held back by a ledger that is busy."""
-    steps = explorer.notebook.trail(view.trail)
-    if not steps or steps[-1] != query:
-        attempt(lambda: explorer.notebook.add_step(view.trail, query))
 
 
 def nothing(found: SearchResults) -> None:
@@ -255,58 +221,3 @@ def pages_bar(view: View, total: int) -> None:
         change_view(lambda now: replace(now, page=page) if now.link() == view.link() else now)
 
     st.pagination(pages, default=min(view.page, pages), key=key, on_change=attempt, args=(turn,))
-
-
-def _seeds_in_order(steps: list[Query]) -> list[Query]:
-    """The last step of each run of the same seed: settings change often, seeds tell the story."""
-    return [
-        query
-        for i, query in enumerate(steps)
-        if i + 1 == len(steps) or (steps[i + 1].seed, steps[i + 1].text) != (query.seed, query.text)
-    ]
-
-
-def _step_name(explorer: Explorer, query: Query) -> str:
-    title = explorer.notebook.seed_title(query)
-    return title if len(title) <= 34 else title[:33].rstrip() + "…"
-
-
-def _go_back(query: Query) -> None:
-    year_from, year_to, where = filters_of(query)
-    text_id = engine().notebook.put_text(query.text) if query.text else ""
-    change_view(
-        lambda now: View(
-            corpus=query.corpus,
-            seed=query.seed or "",
-            text_id=text_id,
-            aspect=query.aspect or "",
-            focus=query.focus,
-            instruction=query.instruction or "",
-            system=query.system,
-            steer=query.steer,
-            symmetric=query.symmetric,
-            page=query.offset // PAGE_SIZE + 1,
-            year_from=year_from,
-            year_to=year_to,
-            where=where,
-            trail=now.trail,
-        )
-    )
-
-
-def _exports(explorer: Explorer, trail: str) -> None:
-    st.caption("The searches of this trail and the documents you kept.")
-    for name, label, suffix in (
-        ("markdown", "Markdown", "md"),
-        ("bibtex", "BibTeX (kept documents)", "bib"),
-        ("jsonl", "JSONL", "jsonl"),
-    ):
-        st.download_button(
-            label,
-            data=lambda name=name: explorer.notebook.export_trail(trail, name).encode(),
-            file_name=f"seedlens-trail.{suffix}",
-            mime="text/plain",
-            key=f"explore_export_{name}",
-            on_click="ignore",
-            width="stretch",
-        )

@@ -22,6 +22,7 @@ page = st.navigation(
         st.Page("explore.py", title="Explore", default=True),
         st.Page("compare.py", title="Compare"),
         st.Page("evaluate.py", title="Evaluate"),
+        st.Page("ask.py", title="Ask"),
         st.Page("library.py", title="Library"),
     ],
     position="top",

@@ -13,13 +13,18 @@ from engine.explorer import Explorer
 from engine.types import PAGE_SIZE, Filter, Query
 
 DEFAULT = Query("")
+DEFAULT_DEPTH, DEEPEST = 100, 200
+"""How far down the first stage a model reranks: a request grows with every document."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """A query, the page of results, and the trail it belongs to.
 
-    ``text_id`` names a pasted seed; the text itself is in the ledger.
+    Attributes:
+        text_id: a pasted seed; the text itself is in the ledger.
+        rerank: the way in which a model reranks; "" for not at all.
+        depth: documents that it reranks.
     """
 
     corpus: str = ""
@@ -34,6 +39,8 @@ class View:
     year_from: str = ""
     year_to: str = ""
     where: str = ""
+    rerank: str = ""
+    depth: int = DEFAULT_DEPTH
     page: int = 1
     trail: str = ""
 
@@ -52,6 +59,8 @@ class View:
             "from": self.year_from,
             "to": self.year_to,
             "where": self.where,
+            "rerank": self.rerank,
+            "depth": str(self.depth) if self.rerank and self.depth != DEFAULT_DEPTH else "",
             "page": "" if self.page == 1 else str(self.page),
             "trail": self.trail,
         }
@@ -96,6 +105,9 @@ def read_view() -> View:
         steer = float(params.get("steer", DEFAULT.steer))
         if not 0.0 <= steer <= 1.0:
             raise ValueError(f"steer is {steer:g}, not a number from 0 to 1")
+        depth = int(params.get("depth", DEFAULT_DEPTH))
+        if not 1 <= depth <= DEEPEST:
+            raise ValueError(f"depth is {depth}, not a number from 1 to {DEEPEST}")
         return View(
             corpus=params.get("corpus", ""),
             seed=params.get("seed", ""),
@@ -109,6 +121,8 @@ def read_view() -> View:
             year_from=params.get("from", ""),
             year_to=params.get("to", ""),
             where=params.get("where", ""),
+            rerank=params.get("rerank", ""),
+            depth=depth,
             page=max(1, int(params.get("page", 1))),
             trail=params.get("trail", ""),
         )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages import _evaluate, _evaluate_files, _evaluate_results
+from pages import (
+    _evaluate,
+    _evaluate_controls,
+    _evaluate_files,
+    _evaluate_gap,
+    _evaluate_results,
+)
 from pages._first_visit import wait_for_demo
 from pages._shared import ASSETS, engine, error_boundary, show_problem
 
@@ -18,15 +24,23 @@ with error_boundary():
         _evaluate.nothing_to_evaluate()
     else:
         view, info = _evaluate.open_view(explorer, collections)
+        gap = view.part == "gap"
         with st.container(key="evaluate_controls"):
-            _evaluate.controls(explorer, view, info, collections)
+            if gap:
+                _evaluate_gap.controls(explorer, view, info, collections)
+            else:
+                _evaluate_controls.controls(explorer, view, info, collections)
         _evaluate.about(info)
         if info.problem:
             _evaluate.broken(info)
+        elif gap:
+            with error_boundary():
+                _evaluate_gap.results(explorer, view, info)
         else:
             with error_boundary():
                 found = _evaluate.answered(explorer, view, info)
                 if found is not None:
                     _evaluate_results.results(explorer, view, info, found)
             _evaluate.history(explorer, view, info)
-    _evaluate_files.own_files(explorer, collections)
+    if not collections or view.part == "systems":
+        _evaluate_files.own_files(explorer, collections)

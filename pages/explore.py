@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages import _cards, _explore
+from pages import (
+    _cards,
+    _explore,
+    _explore_explain,
+    _explore_model,
+    _explore_run,
+    _explore_trail,
+)
 from pages._first_visit import hints, wait_for_demo
+from pages._model import apply_model_style
 from pages._shared import engine, error_boundary, note, show_problem
 
 with error_boundary():
     explorer = engine()
     names = explorer.library.names()
     wait_for_demo(explorer, names)
-    show_problem()
+    apply_model_style()
+    # Containers for what is not always there: the widgets after it must not change their place.
+    with st.container():
+        show_problem()
     view = _explore.open_view(explorer, names)
     lens = explorer.library.lens(view.corpus)
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
+    run = _explore_run.open_run(explorer, view)
     with error_boundary():
-        _explore.trail_bar(explorer, view)
-    hints(synthetic)
+        _explore_trail.trail_bar(explorer, view)
+    with st.container():
+        hints(synthetic)
     left, right = st.columns([5, 7], gap="medium")
     with left, st.container(key="explore_left"):
         top = st.columns([2, 3], vertical_alignment="bottom")
@@ -30,28 +43,38 @@ with error_boundary():
             st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
         place = st.container()
         _explore.ranking_controls(explorer, view, lens)
+        with error_boundary():
+            _explore_model.model_controls(explorer, view, run)
+        _explore.filters(view)
     with right, error_boundary():
         query = view.to_query(explorer)
-        found = explorer.search(query)
-        reads_aspect = explorer.reads_aspect(view.system)
+        page = _explore_run.shown(explorer, view, query, run)
+        found = page.found
         events = _explore.events(explorer, view, query)
         with place:
             _cards.seed_card(found, lens, on=events, key="explore_seed")
-        _cards.header(found, reads_aspect)
-        for text in found.notes:
-            note(text)
+        _cards.header(found, page.reads_aspect, page.reranking)
+        with st.container(key="explore_run", gap="small"), error_boundary():
+            _explore_run.run_area(run)
+        with st.container():
+            for text in found.notes:
+                note(text)
         if found.results:
+            generated = _explore_explain.shown(explorer, query, [r.doc_id for r in found.results])
             _cards.result_list(
                 found,
                 lens,
                 grades=explorer.notebook.grades(query),
-                kept=_explore.kept_here(explorer, view),
+                kept=_explore_trail.kept_here(explorer, view),
                 search=view.link(),
-                reads_aspect=reads_aspect,
+                reads_aspect=page.reads_aspect,
+                reranking=page.reranking,
+                generated=generated,
                 on=events,
                 key="explore_results",
             )
+            _explore_explain.watch(generated)
         else:
             _explore.nothing(found)
         _explore.pages_bar(view, found.total)
-        _explore.remember(explorer, view, query)
+        _explore_trail.remember(explorer, view, query)

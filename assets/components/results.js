@@ -17,14 +17,27 @@ const marked = (text, spans, cls) => {
   return node
 }
 
+const chip = (cls, text, title) => {
+  const node = make("span", `move ${cls}`, text)
+  node.title = title
+  return node
+}
+
+// Where a model has ranked, the moves are against the ranking without it.
+const modelMovement = ({ move, rank }) => {
+  if (!move) return chip("new", "new", "Not in the ranking without the model")
+  if (!move.read) return chip("", "not read", "Beyond the documents that the model read")
+  const sure = move.sure === null ? "" : `; ${Math.round(100 * move.sure)} % sure ${rank <= 20 ? "to belong in" : "not to belong in"} the top 20`
+  const from = `It was ${move.from} without it${sure}`
+  if (move.by > 0) return chip("up", `↑ ${move.by}`, `Moved up ${move.by} by the model. ${from}`)
+  if (move.by < 0) return chip("down", `↓ ${-move.by}`, `Moved down ${-move.by} by the model. ${from}`)
+  return chip("", "=", `Same rank as without the model${sure}`)
+}
+
 const movement = (result, reads) => {
+  if (result.by_model) return modelMovement(result)
   if (!reads) return null
   const change = result.rank_change
-  const chip = (cls, text, title) => {
-    const node = make("span", `move ${cls}`, text)
-    node.title = title
-    return node
-  }
   if (change === null) return chip("new", "new", "Not among the documents ranked without the aspect")
   if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} because of the aspect`)
   if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} because of the aspect`)
@@ -45,17 +58,89 @@ const pairNode = (pair) => {
   return node
 }
 
+// A date, an amount or a place that answers the query, and what it follows from.
+const factNode = (fact) => {
+  const node = make("div", `fact ${fact.kind}`)
+  node.title = `Answers "${fact.asked}". ${Math.round(100 * fact.sure)} % of the facts got in this way are right.`
+  node.append(make("span", "tag", fact.kind), make("strong", "text", fact.text), make("span", "text how", fact.how))
+  if (fact.generated) node.append(make("span", "tag", "generated"))
+  return node
+}
+
+const SOURCES = {
+  generated: ["generated", "A language model wrote this when the corpus was prepared; it may be wrong about the document"],
+  distilled: ["generated", "A small model wrote this when the corpus was prepared; it may be wrong about the document"],
+  extractive: ["extract", "Made from the document's own sentences, by rule"],
+}
+
+// What the document may be of use for: the scenario that was nearest to the query.
+const scenarioNode = (scenario) => {
+  const node = make("div", "scenario")
+  const [word, title] = SOURCES[scenario.source]
+  const tag = make("span", "tag", scenario.model ? `${word} by ${scenario.model}` : word)
+  tag.title = title
+  const need = make("div", "need")
+  need.append(make("span", "who", "meets the need"), make("span", "text", scenario.need), tag)
+  node.append(need, make("div", "why text", scenario.why))
+  node.title = `Cosine of query and scenario: ${scenario.score.toFixed(2)}`
+  return node
+}
+
 const unfolded = (result) => {
   const node = make("div")
   for (const pair of result.evidence.slice(1)) node.append(pairNode(pair))
   if (result.explanation) node.append(make("div", "why text", result.explanation))
   const abstract = make("div", "abstract")
-  for (const sentence of result.sentences) {
+  result.sentences.forEach((sentence, i) => {
     const row = make("div", `line ${roleClass(sentence.role)}`)
-    row.append(make("span", "letter", sentence.letter), make("span", "text", sentence.text))
+    row.append(make("span", "letter", sentence.letter), marked(sentence.text, result.fact_marks[i] ?? []))
     abstract.append(row)
-  }
+  })
   node.append(abstract)
+  return node
+}
+
+const quotes = (who, texts) => {
+  const row = make("div", "quotes")
+  row.append(make("span", "who", who))
+  const list = make("span", "text")
+  for (const text of texts) list.append(make("q", "text", text))
+  row.append(list)
+  return row
+}
+
+const explained = (words) => {
+  const nodes = [make("p", "text", words.text)]
+  if (!words.similar) nodes.unshift(make("p", "", "It takes the two not to be alike in this:"))
+  if (words.seed_quotes.length) nodes.push(quotes("seed", words.seed_quotes))
+  if (words.document_quotes.length) nodes.push(quotes("this", words.document_quotes))
+  nodes.push(make("p", "small", words.checked))
+  return nodes
+}
+
+// A line in which backticks stand around code.
+const instruction = (text) => {
+  const node = make("p", "text")
+  text.split("`").forEach((part, i) => node.append(i % 2 ? make("code", "", part) : document.createTextNode(part)))
+  return node
+}
+
+// What a model wrote about a result: never to be taken for the document's own words.
+const generatedNode = (result, words, state, redraw) => {
+  const node = make("section", `generated ${words.state}`)
+  node.setAttribute("aria-label", `Generated explanation of ${result.title}`)
+  node.setAttribute("aria-live", "polite")
+  const head = make("div", "head")
+  head.append(make("span", "tag text", words.title))
+  const hide = button("plain", "hide", null, () => {
+    state.hidden.add(result.doc_id)
+    redraw()
+  })
+  hide.dataset.key = `hide-${result.doc_id}`
+  if (words.state !== "asking") head.append(hide)
+  node.append(head)
+  if (words.state === "done") node.append(...explained(words))
+  else for (const line of words.lines) node.append(words.state === "connect" ? instruction(line) : make("p", "text", line))
   return node
 }
 
@@ -92,7 +177,17 @@ const actions = (result, data, state, redraw, send) => {
   keep.dataset.key = `keep-${result.doc_id}`
   const seed = button("plain", "use as seed", null, () => send("seed", { doc_id: result.doc_id }))
   seed.dataset.key = `seed-${result.doc_id}`
-  bar.append(grades, seed, keep, why)
+  const words = data.generated[result.doc_id]
+  const asking = words?.state === "asking"
+  const explain = button("plain", "explain with the model", null, () => {
+    state.hidden.delete(result.doc_id)
+    if (words?.state === "done") return redraw()
+    send("explain", { doc_id: result.doc_id })
+  })
+  explain.title = "Ask the model why this is alike: one question, answered here"
+  explain.disabled = asking
+  explain.dataset.key = `explain-${result.doc_id}`
+  bar.append(grades, seed, keep, why, explain)
   return bar
 }
 
@@ -111,8 +206,12 @@ const articleNode = (result, data, state, redraw, send) => {
   top.append(chip ?? make("span"))
   const body = make("div", "body")
   if (result.meta) body.append(make("div", "meta text", result.meta))
+  for (const fact of result.facts) body.append(factNode(fact))
+  if (result.scenario) body.append(scenarioNode(result.scenario))
   if (result.evidence.length) body.append(pairNode(result.evidence[0]))
   if (state.open.has(result.doc_id)) body.append(unfolded(result))
+  const words = data.generated[result.doc_id]
+  if (words && !state.hidden.has(result.doc_id)) body.append(generatedNode(result, words, state, redraw))
   body.append(actions(result, data, state, redraw, send))
   node.append(top, body)
   return node
@@ -126,6 +225,7 @@ export default function (component) {
   const state = {
     search: data.search,
     open: before?.search === data.search ? before.open : new Set(),
+    hidden: before?.search === data.search ? before.hidden : new Set(),
     grades: new Map(Object.entries(data.graded)),
     kept: new Set(data.kept),
   }

@@ -1,0 +1,119 @@
+"""The rankings that this visit asked a model for: a page that is opened again finds them.
+
+They run in the server, whether or not a page shows them. Which one belongs to which search is
+kept for the visit; answers are in the ledger for good.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from engine.errors import UnknownNameError
+from engine.explorer import Explorer
+from engine.types import PAGE_SIZE, CostEstimate, EndpointInfo, Query, RerankJob
+from pages._model_settings import settings
+
+_JOBS, _RECALLED = "model_jobs", "model_recalled"
+_Key = tuple["Asked", str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a model is asked to rank.
+
+    Attributes:
+        mode, depth: how it reranks; "" and 0 for a system that asks a model by itself.
+    """
+
+    query: Query
+    mode: str = ""
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        # One reranking serves all pages of results.
+        object.__setattr__(self, "query", replace(self.query, k=PAGE_SIZE, offset=0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    job_id: str
+    at: float
+
+
+def estimate(explorer: Explorer, asked: Asked) -> CostEstimate:
+    """What asking would cost at most; raises as ``Verifier.estimate``."""
+    return explorer.verifier.estimate(asked.query, asked.mode, asked.depth, **settings())
+
+
+def start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
+    """Ask the model, in the background; raises as ``Verifier.start``."""
+    job_id = explorer.verifier.start(asked.query, asked.mode, asked.depth, **settings())
+    _jobs()[_key(asked, info)] = _Started(job_id, time.monotonic())
+
+
+def find(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | None:
+    """What this visit asked for; None when it did not, or not of this model."""
+    key = _key(asked, info)
+    started = _jobs().get(key)
+    if started is None:
+        return None
+    try:
+        return explorer.verifier.state(started.job_id)
+    except UnknownNameError:  # the server keeps the latest only; answers are in the ledger
+        del _jobs()[key]
+        _tried().discard(key)
+        return None
+
+
+def recall(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | None:
+    """The ranking from answers that were given before, without asking; None where one is missing.
+
+    Looked for once per visit: an address that is opened again shows what it showed.
+    """
+    key = _key(asked, info)
+    if not info.tried or key in _tried():
+        return None
+    _tried().add(key)
+    job_id = explorer.verifier.recall(asked.query, asked.mode, asked.depth, **settings())
+    if job_id is None:
+        return None
+    _jobs()[key] = _Started(job_id, time.monotonic())
+    return explorer.verifier.state(job_id)
+
+
+def seconds(job_id: str) -> float:
+    """Since this visit asked for it; 0.0 when it did not."""
+    at = next((s.at for s in _jobs().values() if s.job_id == job_id), None)
+    return 0.0 if at is None else time.monotonic() - at
+
+
+def others_running(explorer: Explorer, shown: RerankJob | None) -> list[RerankJob]:
+    """What this visit asked for, is under way, and is not shown."""
+    found = []
+    for started in list(_jobs().values()):
+        if shown is not None and started.job_id == shown.id:
+            continue
+        try:
+            job = explorer.verifier.state(started.job_id)
+        except UnknownNameError:
+            continue
+        if job.state == "running":
+            found.append(job)
+    return found
+
+
+def _key(asked: Asked, info: EndpointInfo) -> _Key:
+    return asked, info.address, info.model
+
+
+def _jobs() -> dict[_Key, _Started]:
+    found: dict[_Key, _Started] = st.session_state.setdefault(_JOBS, {})
+    return found
+
+
+def _tried() -> set[_Key]:
+    found: set[_Key] = st.session_state.setdefault(_RECALLED, set())
+    return found

@@ -1,0 +1,25 @@
+"""Ask: a question, answered from the documents of a corpus, with the passages it rests on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages import _ask, _ask_answer
+from pages._first_visit import wait_for_demo
+from pages._model import apply_model_style
+from pages._shared import ASSETS, engine, error_boundary, show_problem
+
+with error_boundary():
+    apply_model_style()
+    st.html(ASSETS / "components" / "ask_page.css")
+    explorer = engine()
+    names = explorer.library.names()
+    wait_for_demo(explorer, names)
+    show_problem()
+    view = _ask.open_view(explorer, names)
+    job = _ask.last_job(explorer)
+    left, right = st.columns([4, 8], gap="medium")
+    with left, st.container(key="ask_left"), error_boundary():
+        _ask.controls(explorer, view, names, job)
+    with right, st.container(key="ask_right"), error_boundary():
+        _ask_answer.answer(explorer, job)

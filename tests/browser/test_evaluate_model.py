@@ -1,0 +1,153 @@
+"""Evaluate with a language model in a real browser, against a real server on loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from engine.importing import ImportRequest
+from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
+from tests.model_answers import MODEL, read_knowledge
+from tests.model_server import ModelServer, serving
+from tests.small_collection import write_collection
+from tests.support import make_explorer
+
+GAP = (
+    "/evaluate?collection=lab&seeds=1&part=gap&retrievers=bm25,dense&verifier=pointwise&sizes=5,20"
+)
+RERANK = "/evaluate?collection=lab&seeds=1&systems=dense&rerank=pairwise&depth=12"
+KEY = "sk-Bb5nW8qT1vXz"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """An app over a small collection, and the model that its visitors may connect."""
+
+    server: Server
+    model: ModelServer
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    source = write_collection(tmp_path_factory.mktemp("lab") / "lab")
+    home = tmp_path_factory.mktemp("lab-home")
+    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
+    log, port = home.parent / "lab-app.log", free_port()
+    url = f"http://127.0.0.1:{port}"
+    environment = {**os.environ, "SEEDLENS_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+    with serving(read_knowledge(source), latency=0.03, key=KEY) as model, log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "engine.cli", "app", "--port", str(port)],
+            cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+        _wait_for(url)
+        yield Lab(Server(url, home, log), model)
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=20)
+    assert KEY not in log.read_text("utf-8")
+
+
+def _wait_for(url: str) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+
+
+@pytest.fixture
+def visitor(browser: Browser, lab: Lab) -> Iterator[Visit]:
+    """Somebody to whom no model is connected yet."""
+    found = visit_with(browser, lab.server)
+    yield found
+    found.page.context.close()
+    assert found.errors == []
+    assert found.foreign == []
+
+
+def connect(page: Page, address: str) -> None:
+    expect(page.get_by_text("No language model is connected").first).to_be_visible(timeout=90_000)
+    page.get_by_role("textbox", name="Address").fill(address)
+    page.get_by_role("textbox", name="Model", exact=True).fill(MODEL)
+    page.get_by_role("textbox", name="Key").fill(KEY)
+    page.get_by_role("button", name="Connect for this visit").click()
+
+
+def cells(page: Page, table: str) -> Locator:
+    return page.locator(f".st-key-{table} [data-testid^=glide-cell]")
+
+
+def test_a_gap_is_measured_with_progress_drawn_and_there_on_return(
+    visitor: Visit, lab: Lab
+) -> None:
+    page = visitor.open(GAP)
+    expect(page.get_by_role("button", name="Measure", exact=True)).to_be_disabled(timeout=90_000)
+    connect(page, lab.model.url)
+    expect(page.get_by_text(re.compile(r"[\d,]+ calls in [\d,]+ rounds"))).to_be_visible()
+    lab.model.behaviour.latency = 0.3  # slow enough to be seen
+    page.get_by_role("button", name="Measure", exact=True).click(timeout=60_000)
+    expect(page.get_by_text(re.compile("Verifying, pointwise .* pools"))).to_be_visible()
+    lab.model.behaviour.latency = 0.03
+    expect(page.locator(".st-key-evaluate_gap_chart .scatterlayer .point").first).to_be_visible(
+        timeout=180_000
+    )
+    expect(page.get_by_text("The gap lies between")).to_be_visible()
+    sizes = cells(page, "evaluate_gap_points").filter(has_text=re.compile("^20$"))
+    expect(sizes.first).to_be_attached()
+    visitor.shoot("evaluate-gap")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download gap as SVG").click()
+    assert download.value.suggested_filename == "gap.svg"
+    asked = lab.model.seen.requests
+    page.reload()  # another visit: the model is not connected any more
+    expect(page.get_by_text("The gap lies between")).to_be_visible(timeout=60_000)
+    assert lab.model.seen.requests == asked
+
+
+def test_a_reranked_system_stands_beside_dense_with_its_calls(visitor: Visit, lab: Lab) -> None:
+    page = visitor.open(RERANK)
+    connect(page, lab.model.url)
+    run = page.get_by_role("button", name="Run", exact=True)
+    expect(run).to_be_enabled(timeout=60_000)
+    lab.model.behaviour.latency = 0.4
+    run.click()
+    cancel = page.get_by_role("button", name="Cancel", exact=True)
+    expect(page.get_by_text(re.compile(r"Reranking dense, pairwise .* questions"))).to_be_visible()
+    cancel.click()
+    expect(page.get_by_text("The evaluation was cancelled.")).to_be_visible(timeout=90_000)
+    expect(cells(page, "evaluate_leaderboard").filter(has_text="dense+pairwise")).to_be_attached()
+    visitor.shoot("evaluate-cancelled")
+
+    lab.model.behaviour.latency = 0.03
+    page.get_by_role("button", name="Run", exact=True).click(timeout=60_000)
+    expect(page.get_by_text("What the model was asked")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("Everything was answered before")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("The evaluation was cancelled.")).to_have_count(0)
+    reported = cells(page, "evaluate_reports")
+    expect(reported.filter(has_text=re.compile("^dense\\+pairwise$"))).to_be_attached()
+    visitor.shoot("evaluate-reranked")
+
+
+def test_an_endpoint_that_is_gone_is_told_with_what_to_do(visitor: Visit) -> None:
+    page = visitor.open(RERANK.replace("depth=12", "depth=11"))
+    connect(page, f"http://127.0.0.1:{free_port()}/v1")
+    problem = page.locator(".sl-error")
+    expect(problem.first).to_contain_text("127.0.0.1", timeout=60_000)
+    page.get_by_role("button", name="Run", exact=True).click(timeout=60_000)
+    expect(problem.filter(has_text="Run goes on from there")).to_be_visible(timeout=120_000)
+    expect(
+        cells(page, "evaluate_leaderboard").filter(has_text=re.compile("^dense$"))
+    ).to_be_attached()
+    visitor.shoot("evaluate-endpoint-gone")

@@ -1,0 +1,239 @@
+"""Explore with a language model, which is a real server on loopback that knows the grades."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
+from tests.judging import KEY
+from tests.model_answers import Knowledge, read_knowledge
+from tests.model_server import ModelServer, serving
+
+PLAIN = "/?corpus=demo&seed=demo-0275&aspect=method"
+RERANK = f"{PLAIN}&rerank=pairwise-lite&depth=50"
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return read_knowledge(ROOT / "assets" / "demo")
+
+
+@pytest.fixture
+def model(knowledge: Knowledge) -> Iterator[ModelServer]:
+    """A model that is asked by this test only: its address is in every stored answer."""
+    with serving(knowledge, noise=0.5, latency=0.1, key=KEY) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True, scope="module")
+def demo_indexed(browser: Browser, server: Server) -> None:
+    visit = visit_with(browser, server)
+    visit.open(PLAIN)
+    expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)
+    visit.page.context.close()
+
+
+def titles(page: Page) -> list[str]:
+    expect(page.locator("article")).to_have_count(20)
+    return page.locator("article .title").all_inner_texts()
+
+
+def open_search(visit: Visit, link: str) -> Page:
+    """Open a search, its hints out of the way."""
+    page = visit.open(link)
+    expect(page.locator("article")).to_have_count(20)
+    page.get_by_role("button", name="Got it").click()
+    expect(page.get_by_text("How to read this page")).to_have_count(0)
+    return page
+
+
+def panel(page: Page) -> Locator:
+    return page.locator("[class*=st-key-explore_panel]")
+
+
+def connect(page: Page, url: str, key: str = KEY) -> None:
+    """Fill in the form and wait until the endpoint was tried."""
+    if not page.get_by_label("Address").is_visible():
+        panel(page).locator("summary").click()
+    page.get_by_label("Address").fill(url)
+    page.get_by_label("Model", exact=True).fill("judge")
+    page.get_by_label("Key", exact=True).fill(key)
+    page.get_by_role("button", name="Connect for this visit").click()
+    expect(page.get_by_label("Key", exact=True).first).to_have_value("")
+    expect(page.get_by_text("Asking the endpoint")).to_have_count(0)
+
+
+def run_area(page: Page) -> Locator:
+    return page.locator(".st-key-explore_run")
+
+
+def report(page: Page) -> Locator:
+    """What the model took, shown when it is done."""
+    return run_area(page).locator(".md-quiet")
+
+
+def ask(page: Page) -> None:
+    page.get_by_role("button", name="Rerank", exact=True).click()
+
+
+def test_without_a_model_the_switch_and_the_cards_say_how_to_connect_one(visit: Visit) -> None:
+    page = open_search(visit, PLAIN)
+    before = titles(page)
+    page.get_by_text("Rerank with a model").click()
+    expect(page).to_have_url(re.compile("rerank=pairwise"))
+    for way in ("Hosted", "vllm serve", "ollama pull"):
+        expect(panel(page).get_by_text(way)).to_be_visible()
+    expect(page.get_by_role("button", name="Rerank", exact=True)).to_have_count(0)
+    assert titles(page) == before
+    card = page.locator("article").nth(1)
+    card.get_by_role("button", name="explain with the model").click()
+    expect(card.locator(".generated")).to_contain_text("No language model is connected")
+    expect(card.locator(".generated")).to_contain_text("ollama pull")
+    visit.shoot("explore-model-none")
+
+
+def test_a_model_is_connected_for_the_visit_and_its_key_is_seen_nowhere(
+    visit: Visit, model: ModelServer, server: Server
+) -> None:
+    page = open_search(visit, RERANK)
+    connect(page, model.url, key="sk-wrong-000000")
+    expect(panel(page).get_by_role("alert")).to_contain_text("key")
+    connect(page, model.url)
+    expect(page.get_by_role("button", name="Rerank", exact=True)).to_be_enabled()
+    panel(page).locator("summary").click()
+    expect(panel(page)).to_contain_text("tells probabilities")
+    assert KEY in model.seen.keys
+    inputs = page.locator("input").evaluate_all("nodes => nodes.map(n => n.value)")
+    assert KEY not in "\n".join([page.content(), page.url, *inputs])
+    assert [f for f in files(server.home) if KEY.encode() in f.read_bytes()] == []
+    assert KEY not in server.log.read_text("utf-8")
+    page.get_by_role("button", name="Forget").click()
+    expect(panel(page)).to_contain_text("No language model is connected")
+    assert model.seen.questions == 0, "nothing was ranked: nobody pressed the button"
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_reranking_shows_its_progress_then_what_it_changed_and_the_way_back(
+    visit: Visit, model: ModelServer, browser: Browser, server: Server
+) -> None:
+    page = open_search(visit, RERANK)
+    before = titles(page)
+    connect(page, model.url)
+    assert model.seen.questions == 0
+    model.behaviour.latency = 0.3
+    ask(page)
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(run_area(page)).to_contain_text(re.compile(r"Round \d of 4.*of \d+ questions"))
+    visit.shoot("explore-model-running")
+    expect(report(page)).to_contain_text(re.compile(r"\d+ calls in 4 rounds"))
+    expect(page.get_by_text(re.compile(r"The model moved \d+ of the top 20"))).to_be_visible()
+    expect(page.locator("article .move").first).to_have_attribute(
+        "title", re.compile("by the model|as without the model")
+    )
+    visit.shoot("explore-model-done")
+    after = titles(page)
+    assert after != before
+
+    page.get_by_role("radio", name="without it").click()
+    expect(page.locator("article .title").first).to_have_text(before[0])
+    assert titles(page) == before
+    page.get_by_role("radio", name="by the model").click()
+    expect(page.locator("article .title").first).to_have_text(after[0])
+    page.get_by_role("button", name="Page 2").click()
+    expect(page.locator("article .rank").first).to_have_text("21")
+    assert not set(titles(page)) & set(after)
+
+    asked = model.seen.questions
+    other = visit_with(browser, server)
+    again = open_search(other, RERANK)
+    connect(again, model.url)
+    expect(report(again)).to_contain_text("nothing asked")
+    assert titles(again) == after
+    assert model.seen.questions == asked, "who opens the link is shown what the ledger knows"
+    other.page.context.close()
+
+
+def test_a_reranking_goes_on_while_another_page_is_looked_at(
+    visit: Visit, model: ModelServer
+) -> None:
+    page = open_search(visit, RERANK)
+    connect(page, model.url)
+    model.behaviour.latency = 0.3
+    ask(page)
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.get_by_role("link", name="Library").click()
+    expect(page.get_by_role("heading", name="Your corpora")).to_be_visible()
+    page.go_back()
+    expect(report(page)).to_contain_text("4 rounds")
+
+
+def test_a_cancelled_reranking_keeps_the_order_so_far_and_goes_on_from_there(
+    visit: Visit, model: ModelServer
+) -> None:
+    page = open_search(visit, f"{PLAIN}&rerank=heapsort&depth=20")
+    connect(page, model.url)
+    ask(page)
+    expect(page.get_by_role("radio", name="by the model")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(report(page)).to_contain_text("cancelled")
+    assert len(set(titles(page))) == 20
+    visit.shoot("explore-model-cancelled")
+    model.behaviour.latency = 0.0
+    page.get_by_role("button", name="Go on").click()
+    expect(report(page)).to_contain_text(re.compile(r"\d+ answers from the ledger"))
+    expect(report(page)).not_to_contain_text("cancelled")
+
+
+def test_an_unreachable_endpoint_is_named_and_the_ranking_stays(visit: Visit) -> None:
+    page = open_search(visit, RERANK)
+    before = titles(page)
+    connect(page, f"http://127.0.0.1:{free_port()}/v1")
+    expect(panel(page).get_by_role("alert")).to_contain_text("cannot be reached")
+    ask(page)
+    expect(run_area(page).get_by_role("alert")).to_contain_text("cannot be reached")
+    expect(run_area(page).get_by_role("alert")).to_contain_text("the one without the model")
+    assert titles(page) == before
+    visit.shoot("explore-model-unreachable")
+
+
+def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(
+    visit: Visit, model: ModelServer
+) -> None:
+    page = open_search(visit, PLAIN)
+    connect(page, model.url)
+    card = page.locator("article").nth(2)
+    title = card.locator(".title").inner_text()
+    card.get_by_role("button", name="explain with the model").click()
+    words = card.locator(".generated")
+    expect(words).to_contain_text("Generated by judge")
+    expect(words.locator("q").last).to_contain_text(title.split()[0])
+    expect(words).to_contain_text("One more quote stands in neither text and was left out")
+    visit.shoot("explore-model-explained")
+    words.get_by_role("button", name="hide").click()
+    expect(words).to_have_count(0)
+
+    model.behaviour.key = "another by now"
+    other = page.locator("article").nth(3)
+    other.get_by_role("button", name="explain with the model").click()
+    expect(other.locator(".generated")).to_contain_text("could not explain this")
+
+
+def test_a_system_that_asks_a_model_is_searched_with_when_the_button_is_pressed(
+    visit: Visit, model: ModelServer
+) -> None:
+    page = open_search(visit, f"{PLAIN}&system=multi-hop")
+    connect(page, model.url)
+    expect(run_area(page)).to_contain_text("This is the ranking of dense")
+    assert model.seen.questions == 0
+    page.get_by_role("button", name="Search with the model").click()
+    expect(report(page)).to_contain_text("calls in 4 rounds")
+    expect(page.get_by_text("multi-hop by judge")).to_be_visible()
+    assert len(set(titles(page))) == 20

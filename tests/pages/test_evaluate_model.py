@@ -1,0 +1,174 @@
+"""The Evaluate page with a language model: what it will cost, what it was asked, and the gap."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.explorer import Explorer
+from engine.importing import ImportRequest
+from engine.types import Gap, GapPoint, ModelReport
+from pages._charts_gap import gap_chart
+from pages._evaluate_gap_tables import point_rows, verdict
+from tests.model_answers import MODEL, read_knowledge
+from tests.model_server import ModelServer, serving
+from tests.pages.test_evaluate import run, shown, visit
+from tests.small_collection import write_collection
+from tests.support import make_explorer
+
+SYSTEMS = {"systems": "dense", "seeds": "all", "rerank": "pairwise", "depth": "10"}
+GAP = {"part": "gap", "seeds": "all", "sizes": "5,10", "retrievers": "bm25,dense"}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_collection(tmp_path_factory.mktemp("model") / "lab")
+
+
+@pytest.fixture(scope="module")
+def lab_home(tmp_path_factory: pytest.TempPathFactory, source: Path) -> Path:
+    home = tmp_path_factory.mktemp("model-home")
+    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
+    return home
+
+
+@pytest.fixture
+def server(source: Path) -> Iterator[ModelServer]:
+    with serving(read_knowledge(source)) as running:
+        yield running
+
+
+@pytest.fixture
+def alone(lab_home: Path, monkeypatch: pytest.MonkeyPatch) -> Explorer:
+    """No model is connected."""
+    explorer = make_explorer(lab_home)
+    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    return explorer
+
+
+@pytest.fixture
+def lab(lab_home: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Explorer:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
+    explorer = make_explorer(lab_home)
+    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    return explorer
+
+
+def finished(page: AppTest, look: Callable[[], Any]) -> AppTest:
+    deadline = time.monotonic() + 60
+    while (job := look()) is None or job.state == "running":
+        assert time.monotonic() < deadline, "it never ended"
+        time.sleep(0.05)
+    return run(page)
+
+
+def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
+    lab: Explorer, server: ModelServer
+) -> None:
+    page = visit(**SYSTEMS)
+    assert "calls in" in shown(page)
+    assert server.seen.requests == 0, "an estimate asks nothing"
+    page.button(key="evaluate_run").click()
+    page = finished(run(page), lab.laboratory.job)
+    board, asked = page.dataframe[0].value, page.dataframe[1].value
+    assert list(board["System"]) == ["dense+pairwise", "dense"]
+    assert list(asked["System"]) == ["dense+pairwise"]
+    assert asked["Calls"][0] == server.seen.requests
+    assert asked["Failed"][0] == 0
+    assert "Everything was answered before" in shown(page)
+    assert page.query_params["rerank"] in ("pairwise", ["pairwise"])
+
+
+def test_what_a_model_answered_is_there_when_it_is_not_connected_any_more(
+    lab: Explorer, server: ModelServer, monkeypatch: pytest.MonkeyPatch, lab_home: Path
+) -> None:
+    page = visit(**SYSTEMS)
+    page.button(key="evaluate_run").click()
+    finished(run(page), lab.laboratory.job)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    explorer = make_explorer(lab_home)
+    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    page = visit(**SYSTEMS)
+    assert list(page.dataframe[0].value["System"]) == ["dense+pairwise", "dense"]
+    assert page.button(key="evaluate_run").disabled
+
+
+@pytest.mark.parametrize(
+    ("params", "button"),
+    [({**SYSTEMS, "depth": "7"}, "evaluate_run"), ({**GAP, "sizes": "3"}, "evaluate_gap_run")],
+    ids=["systems", "gap"],
+)
+def test_without_an_endpoint_the_page_says_how_to_connect_one(
+    alone: Explorer, params: dict[str, str], button: str
+) -> None:
+    page = visit(**params)
+    assert page.button(key=button).disabled
+    assert "No language model is connected" in shown(page)
+    assert "OPENAI_BASE_URL" in shown(page)
+    assert "calls in" in shown(page), "what it would cost is said all the same"
+
+
+def test_a_gap_is_measured_shown_and_there_on_return(lab: Explorer, server: ModelServer) -> None:
+    page = visit(**GAP)
+    assert "This gap was not measured yet" in shown(page)
+    page.button(key="evaluate_gap_run").click()
+    page = finished(run(page), lambda: lab.verifier.trials.gap_job("lab"))
+    assert list(page.dataframe[0].value["Pool"]) == [5, 10]
+    assert "the best retriever" in shown(page)
+    assert len(page.get("plotly_chart")) == 1
+    asked = server.seen.requests
+    again = visit(**GAP)
+    assert again.dataframe[0].value.equals(page.dataframe[0].value)
+    assert server.seen.requests == asked
+    other = visit(**{**GAP, "sizes": "4"})
+    assert not other.dataframe
+    former = next(b for b in other.button if (b.key or "").startswith("evaluate_former_gap_"))
+    former.click()
+    assert list(run(other).dataframe[0].value["Pool"]) == [5, 10]
+
+
+def test_pool_sizes_that_are_none_are_explained_and_change_nothing(lab: Explorer) -> None:
+    page = visit(**GAP)
+    page.text_input(key="evaluate_sizes").set_value("5, many")
+    page = run(page)
+    assert "&#x27;many&#x27; is no pool size" in shown(page)
+    assert page.text_input(key="evaluate_sizes").value == "5, 10"
+
+
+@pytest.mark.parametrize("params", [{"rerank": "magic"}, {"part": "x"}, {"sizes": "0"}])
+def test_a_link_with_a_mode_or_size_that_does_not_exist_is_explained(
+    lab: Explorer, params: dict[str, str]
+) -> None:
+    assert "This link cannot be read" in shown(visit(**params))
+
+
+# -- figures -------------------------------------------------------------------------------
+
+REPORT = ModelReport("pairwise", 50, "http://localhost/v1", "judge")
+POINT = GapPoint(50, 50, 58, 0.6, 0.60, 0.81, (0.53, 0.67), (0.74, 0.87))
+FOUND = Gap(
+    "x", "x", 12, "pairwise", "nDCG@20", {"bm25": 0.45, "<b>": 0.46}, (POINT,), REPORT
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_chart_names_every_retriever_once_without_overlap(dark: bool) -> None:
+    figure = gap_chart(FOUND, dark=dark)
+    named = [a for a in figure.layout.annotations if a.xref == "paper"]
+    assert [a.text for a in named] == ["<b>&lt;b&gt; 0.460</b>", "bm25 0.450"]
+    low, high = figure.layout.yaxis.range
+    assert named[0].y - named[1].y >= 0.04 * (high - low)
+    assert "gap +0.14 to +0.35" in figure.layout.xaxis.ticktext[0]
+
+
+def test_a_gap_in_words_and_as_a_file() -> None:
+    assert "The gap lies between +0.140 and +0.350 (n = 12)." in verdict(FOUND)
+    plain = point_rows(FOUND, plain=True)
+    assert plain["Upper 95 % high"][0] == 0.87
+    assert plain["Gap to"][0] == pytest.approx(0.35)

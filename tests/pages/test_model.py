@@ -1,0 +1,172 @@
+"""What pages say of a language model: estimates, reports, and where its endpoint is read from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from engine.explorer import Explorer
+from engine.types import (
+    CostEstimate,
+    Document,
+    ModelReport,
+    Move,
+    Query,
+    Reranking,
+    RerankJob,
+    SearchResults,
+)
+from pages._model import estimate_line, report_line, secrets_values
+from pages._model_lines import change, change_sentence, progress_share
+from pages._model_settings import secrets_problem
+
+PAGE = Path(__file__).resolve().parents[2] / "pages" / "_router.py"
+ESTIMATE = CostEstimate("pairwise", 100, 300, 6, True, 290_000, 600, 0.13)
+REPORT = ModelReport(
+    "pairwise", 100, "http://here/v1", "judge", rounds=6, calls=288, input_tokens=280_000,
+    output_tokens=600, failed=3, unread=1, unanswered=4, cached=20, cost=0.12, seconds=7.44,
+    position_bias=0.58,
+)  # fmt: skip
+
+
+@pytest.fixture
+def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The place of ``secrets.toml``; nothing of it is left behind."""
+    monkeypatch.chdir(tmp_path)
+    before = dict(os.environ)
+    st.secrets._reset()
+    (tmp_path / ".streamlit").mkdir()
+    yield tmp_path / ".streamlit" / "secrets.toml"
+    st.secrets._reset()
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def test_an_estimate_says_calls_rounds_tokens_and_cost_and_that_it_is_the_most() -> None:
+    assert estimate_line(ESTIMATE) == "300 calls in 6 rounds, 0.29 M tokens, cost 0.130, at most"
+    unknown = CostEstimate("heapsort", 100, 348, 174, False)
+    assert estimate_line(unknown) == "about 348 calls in 174 rounds, at most"
+
+
+def test_a_report_says_what_was_used_and_what_went_wrong() -> None:
+    line = report_line(REPORT)
+    for words in (
+        *("288 calls in 6 rounds", "0.28 M tokens", "cost 0.120", "20 answers from the ledger"),
+        *("7.4 s", "4 unanswered (3 failed, 1 unreadable)", "first preferred 58%"),
+    ):
+        assert words in line
+    assert "cancelled" in report_line(replace(REPORT, stopped="cancelled"))
+    assert "budget" in report_line(replace(REPORT, stopped="budget", problem="reached"))
+    assert "nothing asked" in report_line(replace(REPORT, calls=0))
+
+
+def test_what_models_and_endpoints_call_themselves_is_text() -> None:
+    hostile = replace(REPORT, model="<img src=x>", problem='"><b>', stopped="endpoint")
+    assert "<img" not in report_line(hostile)
+    assert "<b>" not in report_line(hostile)
+
+
+def test_what_a_model_changed_is_counted_over_the_first_twenty() -> None:
+    seed = Document("s", "", "", ())
+    found = SearchResults(Query("c"), seed, (), 40, 40, False, 0.0, None, ())
+    # The last five of forty lead; the first fifteen follow in their order, then the others.
+    order = [*range(36, 41), *range(1, 36)]
+    moves = {str(r): Move(str(r), rank, r) for rank, r in enumerate(order, start=1)}
+    reranking = Reranking(found, moves, REPORT)
+    assert change(reranking) == 5 / 20
+    assert change_sentence(reranking) == "The model moved 20 of the top 20; 5 came in from below."
+    same = {str(r): Move(str(r), r, r) for r in range(1, 41)}
+    unmoved = change_sentence(replace(reranking, moves=same))
+    assert unmoved == "The model left the top 20 as they were."
+
+
+def test_progress_never_goes_back_between_rounds() -> None:
+    def at(number: int, done: int, total: int) -> float:
+        report = replace(REPORT, rounds=number)
+        job = RerankJob("1", Query("c"), "pairwise", 100, "running", ESTIMATE, ())
+        return progress_share(replace(job, report=report, done=done, total=total))
+
+    shares = [at(1, 0, 100), at(1, 100, 100), at(2, 0, 70), at(2, 35, 70), at(6, 30, 30)]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_secrets_are_read_from_the_top_level_of_the_file(secrets: Path) -> None:
+    assert (secrets_values(), secrets_problem()) == ({}, "")
+    secrets.write_text('OPENAI_BASE_URL = "http://here/v1"\nSEEDLENS_LLM_MODEL = "m"\nother = 1\n')
+    assert secrets_values() == {"OPENAI_BASE_URL": "http://here/v1", "SEEDLENS_LLM_MODEL": "m"}
+    assert secrets_problem() == ""
+
+
+@pytest.mark.parametrize("text", [b"OPENAI_API_KEY = sk-naked-key", b"\xff\xfe", b"= ="])
+def test_a_broken_secrets_file_is_said_without_quoting_it(secrets: Path, text: bytes) -> None:
+    secrets.write_bytes(text)
+    assert secrets_values() == {}
+    assert "secrets.toml cannot be read" in secrets_problem()
+    assert "naked" not in secrets_problem()
+
+
+@pytest.fixture
+def page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The app on the demo corpus, with a model that nobody answers for."""
+    st.cache_resource.clear()
+    monkeypatch.setenv("SEEDLENS_HOME", str(explorer.home.root))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("SEEDLENS_LLM_MODEL", "judge")
+    app = AppTest.from_file(str(PAGE), default_timeout=60)
+    for name, value in {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}.items():
+        app.query_params[name] = value
+    return app
+
+
+def words(app: AppTest) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def test_a_link_restores_how_to_rerank_and_asks_nothing(page: AppTest) -> None:
+    page.query_params["rerank"] = "listwise"
+    page.query_params["depth"] = "50"
+    page.run()
+    assert not page.exception
+    assert page.toggle(key="explore_rerank").value is True
+    assert page.selectbox(key="explore_mode").value == "listwise"
+    assert page.selectbox(key="explore_depth").value == 50
+    assert "Not reranked yet" in words(page)
+    assert not page.button(key="explore_ask").disabled
+    page.toggle(key="explore_rerank").set_value(False).run()
+    assert "rerank" not in page.query_params
+    assert "depth" not in page.query_params
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("rerank", "magic", "no reranking mode &#x27;magic&#x27;"),
+        ("depth", "5000", "depth is 5000"),
+        ("depth", "deep", "This link cannot be read"),
+    ],
+)
+def test_a_link_that_asks_for_the_impossible_says_so(
+    page: AppTest, name: str, value: str, says: str
+) -> None:
+    page.query_params["rerank"] = "pairwise"
+    page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    assert says in words(page)
+    assert page.get("bidi_component"), "results are shown all the same"
+
+
+def test_a_system_that_asks_a_model_shows_the_first_stage_until_it_is_asked(page: AppTest) -> None:
+    page.query_params["system"] = "multi-hop"
+    page.run()
+    assert not page.exception
+    assert "This is the ranking of dense" in words(page)
+    assert page.button(key="explore_ask").label == "Search with the model"
+    assert "4 calls in 4 rounds" in words(page)
