@@ -253,8 +253,8 @@ class OpenCorpus:
             if self._fact_index is None:
                 found = dict(all_facts(self.table))
                 self._fact_index = FactIndex(found[doc_id] for doc_id in self.doc_ids)
-        scores = self._fact_index.scores(asked).astype(np.float32)
-        return self._top(scores, request.scope.allowed & (scores > 0), request.depth)
+        scores = self._fact_index.scores(asked, request.scope.allowed).astype(np.float32)
+        return self._top(scores, scores > 0, request.depth)
 
     def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
         """The facts of stored documents, by id."""

@@ -9,6 +9,8 @@ from datetime import date
 
 import numpy as np
 
+from engine.annotate.facade import Annotation
+from engine.build.builder import Builder
 from engine.compare.comparisons import Comparisons
 from engine.config import DEMO_CORPUS, Settings
 from engine.encode.protocols import Passage
@@ -19,7 +21,9 @@ from engine.library import MOST_OPEN, Library
 from engine.notebook import Notebook
 from engine.numeric import FloatArray
 from engine.queries import parse_filter
+from engine.reading.reader import Reader
 from engine.retrieve import READ_STEER, SYSTEMS, find_system
+from engine.scenarios.facade import Scenarios
 from engine.searching import Searcher
 from engine.text.facts.resolve import find_facts
 from engine.types import Document, Fact, Filter, Lens, Query, SearchResults
@@ -40,6 +44,10 @@ class Explorer:
         comparing: wordings side by side.
         laboratory: test collections, and how systems do on them.
         verifier: what a language model adds, where one is connected.
+        annotation: projects, pools, queues and judgments.
+        builder: test collections of one's own.
+        reader: questions answered from the documents, where a model is connected.
+        scenarios: what documents are of use for, written beforehand.
     """
 
     demo_corpus = DEMO_CORPUS
@@ -56,7 +64,11 @@ class Explorer:
         self.laboratory = Laboratory(
             self.home, self.ledger, self.settings, self.library, self.searcher
         )
+        self.scenarios = Scenarios(self.home, self.ledger, self.settings, self.library)
+        self.builder = Builder(self.ledger.answers)
+        self.annotation = Annotation(self.ledger, self.library, self.searcher)
         self.verifier = Verifier(self.settings, self.ledger, self.library, self.searcher)
+        self.reader = Reader(self.settings, self.ledger, self.searcher)
 
     def start(self) -> None:
         """What the app does once: forget deleted corpora, and index the demo in a new home."""

@@ -113,19 +113,26 @@ class FactIndex:
         self._rows = {k: np.array([row for row, _ in pairs]) for k, pairs in by_kind.items()}
         self._columns = {k: FactColumn.of([f for _, f in pairs]) for k, pairs in by_kind.items()}
 
-    def scores(self, asked: Sequence[Fact]) -> Doubles:
+    def scores(self, asked: Sequence[Fact], allowed: NDArray[np.bool_] | None = None) -> Doubles:
         """How well each document answers what is asked, (n,), 0 to 1.
 
         The mean over the facts that are asked for of how well the document's best fact answers
-        (:meth:`FactColumn.answers`), weighed by how few documents do.
+        (:meth:`FactColumn.answers`), weighed by how few documents do. A fact that none of them
+        answers tells nothing about any and is left out.
+
+        Args:
+            allowed: (n,) which documents may answer; None for all.
         """
         total = np.zeros(self.documents)
         weights = 0.0
         for fact in asked:
             answers = self._answers(fact)
-            weight = self._rarity(answers)
-            total += weight * answers
-            weights += weight
+            if allowed is not None:
+                answers = np.where(allowed, answers, 0.0)
+            if answers.any():
+                weight = self._rarity(answers)
+                total += weight * answers
+                weights += weight
         return total / weights if weights else total
 
     def _answers(self, asked: Fact) -> Doubles:

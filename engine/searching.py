@@ -19,10 +19,12 @@ from engine.interpretation import Interpreter, avoided, understood
 from engine.lenses import find_aspect
 from engine.numeric import FloatArray
 from engine.queries import check_query
-from engine.retrieve import GO_BY_FACTS, SYSTEMS, find_system
+from engine.retrieve import GO_BY_FACTS, find_system
 from engine.retrieve.base import DEPTH, Focus, Request, ScoredDocument, Seed
 from engine.retrieve.facts import in_focus
 from engine.retrieve.instructed import InstructedSystem
+from engine.retrieve.scenario import ScenarioSystem
+from engine.scenarios.index import scenario_index
 from engine.stored_facts import facts_of_query
 from engine.text.sentences import split_sentences
 from engine.types import (
@@ -106,7 +108,7 @@ class Searcher:
         return SearchResults(
             query=query,
             seed=stage.seed.document,
-            results=self._explained(ranking, before, query, stage.seed, focus, stage.request.facts),
+            results=self._explained(stage, ranking),
             total=len(ranking),
             corpus_size=len(self.corpus),
             truncated=len(ranking) < stage.request.scope.size,
@@ -234,6 +236,7 @@ class Searcher:
             depth=size if size <= FULL_DEPTH_BELOW else max(DEPTH, query.offset + query.k),
             instructed=self._instructed(query, seed),
             facts=self._facts(query, seed, focus),
+            scenarios=functools.cache(lambda: scenario_index(self.corpus)),
         )
 
     def _without_aspect(self, query: Query, request: Request) -> list[ScoredDocument] | None:
@@ -248,20 +251,19 @@ class Searcher:
         request = replace(request, focus=None, steer=0.0, instructed=None, facts=facts)
         return system.rank(self.corpus, request)
 
-    def _explained(
-        self,
-        ranking: list[ScoredDocument],
-        before: list[ScoredDocument] | None,
-        query: Query,
-        seed: Seed,
-        focus: Focus | None,
-        asked: Sequence[Fact],
-    ) -> tuple[Result, ...]:
+    def _explained(self, stage: FirstStage, ranking: list[ScoredDocument]) -> tuple[Result, ...]:
+        query, seed, focus, before = stage.query, stage.seed, stage.focus, stage.before
+        asked = stage.request.facts
         page = ranking[query.offset : query.offset + query.k]
-        reads_aspect = SYSTEMS[query.system].reads_aspect
+        reads_aspect = find_system(query.system).reads_aspect
         old_ranks = {s.doc_id: rank for rank, s in enumerate(before or (), start=1)}
         documents = {s.document.doc_id: s for s in self.corpus.seeds([s.doc_id for s in page])}
         facts = self.corpus.facts([s.doc_id for s in page]) if asked else {}
+        scenarios = (
+            stage.request.scenarios().matches(list(documents), seed.vector)
+            if query.system == ScenarioSystem.name and stage.request.scenarios is not None
+            else {}
+        )
         results = []
         known: Words = {}
         for rank, scored in enumerate(page, start=query.offset + 1):
@@ -281,6 +283,7 @@ class Searcher:
                     evidence=evidence,
                     explanation=explain(evidence, seed, focus, self.corpus.lens, change, answers),
                     facts=answers,
+                    scenario=scenarios.get(scored.doc_id),
                 )
             )
         return tuple(results)

@@ -31,7 +31,7 @@ FACT_TYPE = pa.struct(
         ("anchor_end", pa.int32()),
         ("about", pa.list_(pa.string())),
         ("implied", pa.bool_()),
-        ("confidence", pa.float32()),
+        ("confidence", pa.float64()),
         ("recurrence", pa.string()),
         ("generated", pa.bool_()),
     ]

@@ -12,10 +12,15 @@ import click
 from pydantic import ValidationError
 
 from engine import __version__
+from engine.cli.annotate import judge, pool
+from engine.cli.annotate_agreement import agreement
+from engine.cli.annotate_project import project
+from engine.cli.annotate_qrels import qrels
 from engine.cli.common import json_option, open_explorer
 from engine.cli.evaluate import evaluate
 from engine.cli.facts import facts
 from engine.cli.gap import gap
+from engine.cli.generate import generate
 from engine.cli.lens import lens as lens_commands
 from engine.cli.model import (
     asking,
@@ -28,6 +33,7 @@ from engine.cli.model import (
     rerank_option,
     say_what_it_took,
 )
+from engine.cli.read import read
 from engine.cli.sensitivity import sensitivity
 from engine.cli.terminal import (
     import_line,
@@ -300,8 +306,15 @@ def doctor(as_json: bool) -> None:
     sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
 
 
+main.add_command(agreement)
 main.add_command(evaluate)
 main.add_command(facts)
 main.add_command(gap)
+main.add_command(generate)
+main.add_command(judge)
 main.add_command(lens_commands)
+main.add_command(pool)
+main.add_command(project)
+main.add_command(qrels)
+main.add_command(read)
 main.add_command(sensitivity)

@@ -11,6 +11,7 @@ from engine.retrieve.facts import FactsSystem, WithFacts
 from engine.retrieve.hybrid import HybridSystem
 from engine.retrieve.instructed import InstructedSystem
 from engine.retrieve.late_interaction import LateInteractionSystem
+from engine.retrieve.scenario import ScenarioSystem
 from engine.retrieve.transport import TransportSystem
 
 SYSTEMS: dict[str, System] = {
@@ -28,6 +29,8 @@ SYSTEMS: dict[str, System] = {
         WithFacts(AspectSystem()),
     )
 }
+PREPARED: dict[str, System] = {ScenarioSystem.name: ScenarioSystem()}
+"""Systems that a corpus has only when something was made for it beforehand."""
 READ_STEER = frozenset((AspectSystem.name, TransportSystem.name, f"{AspectSystem.name}+facts"))
 """Names of the systems whose ranking steer changes."""
 GO_BY_FACTS = frozenset(
@@ -38,9 +41,8 @@ GO_BY_FACTS = frozenset(
 
 def find_system(name: str) -> System:
     """The system called ``name``, or UnknownNameError that lists them."""
-    try:
-        return SYSTEMS[name]
-    except KeyError as error:
-        raise UnknownNameError(
-            f"There is no system '{name}'.", f"Use one of {', '.join(SYSTEMS)}."
-        ) from error
+    found = SYSTEMS.get(name) or PREPARED.get(name)
+    if found is None:
+        known = ", ".join([*SYSTEMS, *PREPARED])
+        raise UnknownNameError(f"There is no system '{name}'.", f"Use one of {known}.")
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from engine.numeric import FloatArray
 from engine.types import Document, Fact
 from storage.records import Condition
+
+if TYPE_CHECKING:
+    from engine.retrieve.scenario import ScenarioScores
 
 DEPTH = 1000
 """Documents that a ranking of a large corpus holds."""
@@ -89,6 +92,7 @@ class Request:
             force, the aspect's built-in one included; None when there is no wording.
         facts: what the seed (of the sentences in focus) and the wording state or imply;
             () for a search that does not go by facts.
+        scenarios: gives the corpus's scenarios; BadInputError where it has none.
     """
 
     seed: Seed
@@ -99,6 +103,7 @@ class Request:
     depth: int = DEPTH
     instructed: Callable[[], FloatArray] | None = None
     facts: tuple[Fact, ...] = ()
+    scenarios: Callable[[], ScenarioScores] | None = None
 
 
 class VectorPart(NamedTuple):

@@ -1,0 +1,160 @@
+"""``seedlens read``: does a model answer rightly from the documents that it is given?"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from tqdm import tqdm
+
+from engine.cli.common import json_option, open_explorer, system_names
+from engine.cli.model import asking, budget_option, exit_code, say_what_it_took
+from engine.cli.terminal import print_json, progress
+from engine.errors import BadInputError
+from engine.types import CostEstimate
+
+if TYPE_CHECKING:
+    from engine.types.reading import ReadingTest
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--k",
+    "sizes",
+    default="1,10,30",
+    show_default=True,
+    help="Documents given to the model, separated by commas.",
+)
+@click.option(
+    "--systems",
+    default="",
+    help="Systems whose best documents are read too, separated by commas. Default: none.",
+)
+@click.option(
+    "--corpus",
+    help="The corpus that holds its documents. Default: the collection's own documents, "
+    "indexed once under its name.",
+)
+@click.option(
+    "--with-scenarios",
+    is_flag=True,
+    help="Everything once more, with the documents' scenarios as further context.",
+)
+@click.option("--grade", is_flag=True, help="The model also grades the answers, 0 to 100.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Ask only N queries, the same ones every time. Default: all.",
+)
+@click.option("--estimate", is_flag=True, help="Say what it would cost at most, and ask nothing.")
+@budget_option
+@json_option
+def read(
+    path: Path,
+    sizes: str,
+    systems: str,
+    corpus: str | None,
+    with_scenarios: bool,
+    grade: bool,
+    sample: int | None,
+    estimate: bool,
+    budget_calls: int | None,
+    as_json: bool,
+) -> None:
+    """Let a language model answer the questions of the test collection at PATH.
+
+    It is given the document that holds the answer among k - 1 documents that look like it, or
+    the k best documents of a system. Answers are compared with the collection's by ROUGE-1
+    recall. They are kept: the same test again asks nothing.
+    """
+    from engine.collections import read_collection
+    from engine.reading.context import StoredScenarios
+    from engine.reading.measuring import foresee, read_now
+    from engine.reading.plans import ReadingPlan, prepare
+
+    collection = read_collection(path)
+    names = tuple(system_names(systems)) if systems.strip() else ()
+    plan = ReadingPlan(_sizes(sizes), names, with_scenarios, grade, sample)
+    explorer = open_explorer()
+    connection = explorer.verifier.connection(most_calls=budget_calls)
+    with progress() as tell:
+        name = corpus or explorer.library.import_collection(collection, tell)
+    searcher = explorer.searcher(name)
+    stored = StoredScenarios(searcher.corpus) if with_scenarios else None
+    with tqdm(unit=" queries", file=sys.stderr, disable=None) as bar:
+        ground = prepare(searcher, collection, plan, stored, bar.update)
+    foreseen = foresee(ground, explorer.verifier.model(connection))
+    if estimate:
+        if as_json:
+            print_json(asdict(foreseen))
+        else:
+            click.echo(estimate_line(foreseen))
+        return
+    click.echo(f"At most: {estimate_line(foreseen)}", err=True)
+    with asking() as told:
+        found = read_now(ground, explorer.verifier.model(connection, told))
+    say_what_it_took("read", found.report)
+    if as_json:
+        print_json(reading_report(found))
+    else:
+        print_reading(found)
+    sys.exit(exit_code(found.report))
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise BadInputError(
+            f"The numbers of documents '{text}' are no numbers.", "Write --k 1,10,30."
+        ) from error
+
+
+def estimate_line(foreseen: CostEstimate) -> str:
+    """``270 questions, 410,000 + 27,000 tokens``."""
+    cost = "" if foreseen.cost is None else f", cost {foreseen.cost:.4g}"
+    return (
+        f"{foreseen.calls:,} questions, {foreseen.input_tokens or 0:,} + "
+        f"{foreseen.output_tokens or 0:,} tokens{cost}"
+    )
+
+
+def reading_report(found: ReadingTest) -> dict[str, Any]:
+    """``seedlens read --json``."""
+    data = asdict(found)
+    for row, one in zip(data["rows"], found.rows, strict=True):
+        row["name"], row["unanswered"] = one.name, one.unanswered
+    return data
+
+
+def print_reading(found: ReadingTest) -> None:
+    """A row per condition."""
+    click.echo(
+        f"{found.collection}: {found.queries} questions on corpus '{found.corpus}', answered by "
+        f"{found.report.model}"
+    )
+    if found.negatives:
+        click.echo(f"Hard negatives: {found.negatives}")
+    graded = any(row.graded for row in found.rows)
+    width = max(len(row.name) for row in found.rows)
+    heads = ("answered", "declined", "gold given", "words", "ROUGE-1 R", "95 %")
+    head = "".join(f"{name:>12}" for name in heads[:5]) + f"{heads[5]:>16}"
+    click.echo(f"\n{'':{width}}{head}" + (f"{'grade':>8}" if graded else ""))
+    for row in found.rows:
+        bounds = row.rouge_interval
+        between = "" if bounds is None else f"{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f}"
+        share = f"{row.answered}/{row.queries}"
+        words = "–" if row.words is None else f"{row.words:.1f}"
+        rouge = "–" if row.rouge is None else f"{100 * row.rouge:.2f}"
+        values = (share, str(row.declined), f"{row.found:.0%}", words, rouge)
+        line = "".join(f"{value:>12}" for value in values) + f"{between:>16}"
+        if graded:
+            line += f"{'–' if row.grade is None else f'{row.grade:.1f}':>8}"
+        click.echo(f"{row.name:{width}}{line}")
+    for note in found.notes:
+        click.echo(f"Note: {note}", err=True)

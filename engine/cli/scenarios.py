@@ -1,0 +1,192 @@
+"""``seedlens scenarios``: write what documents are of use for, to search by it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+import click
+from tqdm import tqdm
+
+from engine.cli.common import json_option, open_explorer
+from engine.cli.model import FAILED, INTERRUPTED, budget_option
+from engine.cli.terminal import print_json
+from engine.errors import BadInputError
+from engine.scenarios.runner import TellScenarios
+from engine.types.scenarios import (
+    COMPONENTS,
+    ScenarioEstimate,
+    ScenarioProgress,
+    ScenarioReport,
+    ScenarioRequest,
+    ScenarioSource,
+    ScenarioState,
+)
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--model/--extractive",
+    "by_model",
+    default=True,
+    help="Let the language model write (default), or put title and key sentences of the "
+    "documents into the form, without a model.",
+)
+@click.option(
+    "--distilled",
+    metavar="FOLDER",
+    help="Let a small model write that was trained with: seedlens distill.",
+)
+@click.option(
+    "--component",
+    type=click.Choice(COMPONENTS),
+    help="What is embedded: main topic (M), information need (I), explanation (E), or two of "
+    "them. Default: what the corpus is set to, at first M+E.",
+)
+@click.option(
+    "--weight",
+    type=float,
+    help="What a document counts for against its best scenario, 0 to 1. Default: what the "
+    "corpus is set to, at first 0.7.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Write for N documents at most, and go on from there the next time.",
+)
+@click.option("--status", is_flag=True, help="Only say what there is.")
+@click.option("--remove", is_flag=True, help="Remove the scenarios of the corpus.")
+@click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
+@budget_option
+@json_option
+def scenarios(
+    name: str,
+    by_model: bool,
+    distilled: str | None,
+    component: str | None,
+    weight: float | None,
+    limit: int | None,
+    status: bool,
+    remove: bool,
+    yes: bool,
+    budget_calls: int | None,
+    as_json: bool,
+) -> None:
+    """Write scenarios for the documents of corpus NAME: which needs they meet, and why.
+
+    Once they are there, the system 'scenario' finds documents by what they only imply. What
+    writing will take is said before anything is asked. Documents that have their scenarios are
+    left as they are: a run that was stopped goes on when the same command is run again.
+    """
+    found = open_explorer().scenarios
+    if status or remove:
+        if remove:
+            found.remove(name)
+        _show_state(found.status(name), as_json)
+        return
+    source: ScenarioSource = "generated" if by_model else "extractive"
+    if distilled is not None:
+        if not by_model:
+            raise BadInputError("--distilled and --extractive exclude each other.", "Name one.")
+        source = "distilled"
+    chosen = next((c for c in COMPONENTS if c == component), None)
+    request = ScenarioRequest(name, source, chosen, weight, limit, distilled or "")
+    estimate = found.estimate(request)
+    say_estimate(estimate)
+    if source == "generated" and estimate.documents and not yes and sys.stdin.isatty():
+        click.confirm("Go on?", abort=True, err=True)
+    with _writing() as tell:
+        report = found.run(request, most_calls=budget_calls, tell=tell)
+    if as_json:
+        print_json({"estimate": asdict(estimate), "report": asdict(report)})
+    else:
+        click.echo(report_line(report))
+    for note in report.notes:
+        click.echo(f"Note: {note}", err=True)
+    if report.problem:
+        click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
+    sys.exit(_exit_code(report))
+
+
+def say_estimate(estimate: ScenarioEstimate) -> None:
+    """What is to be done, and what it will take at most, on stderr."""
+    done = f"; {estimate.done:,} have them already" if estimate.done else ""
+    text = f"{estimate.documents:,} documents to write scenarios for{done}."
+    if estimate.embedded:
+        text += f" {estimate.embedded:,} scenarios to be embedded anew."
+    if estimate.calls:
+        text += f" At most {estimate.calls:,} calls"
+        if estimate.input_tokens is not None and estimate.output_tokens is not None:
+            text += f", {estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
+        text += ("" if estimate.cost is None else f", cost {estimate.cost:.4g}") + " (estimated)."
+    click.echo(text, err=True)
+
+
+def report_line(report: ScenarioReport) -> str:
+    """What a run did, in a sentence or two."""
+    text = (
+        f"'{report.request.corpus}': {report.scenarios:,} scenarios written for "
+        f"{report.written:,} documents in {report.seconds:.1f} s"
+    )
+    if report.calls or report.cached:
+        cost = "" if report.cost is None else f", cost {report.cost:.4g}"
+        text += (
+            f"; {report.calls:,} calls, {report.cached:,} answers from the ledger, "
+            f"{report.input_tokens:,} + {report.output_tokens:,} tokens{cost}"
+        )
+    parts = [
+        (report.embedded, "scenarios embedded anew"),
+        (report.failed, "documents without a usable answer"),
+        (report.without_text, "documents without text"),
+        (report.left, "documents not reached"),
+    ]
+    text += "".join(f"; {count:,} {what}" for count, what in parts if count) + "."
+    if report.failed or report.left:
+        text += " Run the same command again to go on."
+    return text
+
+
+def _show_state(state: ScenarioState, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(state))
+        return
+    click.echo(
+        f"'{state.corpus}': {state.scenarios:,} scenarios for {state.covered:,} of "
+        f"{state.documents:,} documents; {state.component} is embedded, a document counts for "
+        f"{state.weight:g} against its best scenario."
+    )
+    for author in state.authors:
+        model = f" by {author.model}" if author.model else ""
+        click.echo(f"  {author.source}{model}: {author.scenarios:,} of {author.documents:,}")
+    if state.outdated:
+        click.echo(f"  {state.outdated:,} documents have changed since and are left aside.")
+
+
+@contextmanager
+def _writing() -> Iterator[TellScenarios]:
+    """A bar on stderr, quiet when stderr is not a terminal."""
+    bar = tqdm(unit=" documents", file=sys.stderr, disable=None, desc="scenarios")
+
+    def tell(progress: ScenarioProgress) -> None:
+        bar.total = progress.total or None
+        bar.set_description(progress.step, refresh=False)
+        bar.set_postfix_str(
+            f"{progress.scenarios:,} written, {progress.failed:,} failed", refresh=False
+        )
+        bar.update(progress.done - bar.n)
+
+    try:
+        yield tell
+    finally:
+        bar.close()
+
+
+def _exit_code(report: ScenarioReport) -> int:
+    """130 after Ctrl-C, 1 when the endpoint failed on the way, else 0."""
+    if report.stopped == "cancelled":
+        return INTERRUPTED
+    return FAILED if report.stopped == "endpoint" else 0

@@ -1,0 +1,105 @@
+"""Retrieval by scenarios: what a document says, and what somebody could need it for.
+
+After SPIKE (Lee et al., 2025), equation 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import BadInputError
+from engine.numeric import FloatArray
+from engine.retrieve.base import Corpus, Request, ScoredDocument, System, scored_documents
+from engine.retrieve.dense import DenseSystem
+from engine.types.scenarios import ScenarioMatch
+
+CANDIDATES = 1000
+"""Documents that each side brings up, at least, where the corpus is not ranked whole."""
+
+
+class ScenarioScores(Protocol):
+    """The scenarios of a corpus as this system sees them."""
+
+    @property
+    def weight(self) -> float:
+        """What a document counts for against its best scenario, 0 to 1."""
+        ...
+
+    def best(self, doc_ids: Sequence[str], vector: FloatArray) -> FloatArray:
+        """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
+        ...
+
+    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> list[str]:
+        """Documents by their best scenario, at most ``limit``; ``allowed`` is over the corpus."""
+        ...
+
+    def matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
+        """The best scenario of each document that has any."""
+        ...
+
+
+class ScenarioSystem:
+    """``weight * document + (1 - weight) * best scenario``.
+
+    A document without scenarios keeps its own score: it is neither raised nor lowered for what
+    nobody wrote about it.
+
+    Args:
+        weight: 0 to 1; None for what the corpus is set to.
+        base: scores the documents, by cosines of the corpus's model.
+    """
+
+    name = "scenario"
+    reads_aspect = False
+
+    def __init__(self, weight: float | None = None, base: System | None = None) -> None:
+        self._weight = weight
+        self._base = base or DenseSystem()
+
+    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+        if request.scenarios is None:
+            raise BadInputError("There are no scenarios to rank by.")
+        scenarios = request.scenarios()
+        weight = scenarios.weight if self._weight is None else self._weight
+        vector = request.seed.vector
+        doc_ids, own = self._scored(corpus, request, scenarios)
+        best = scenarios.best(doc_ids, vector)
+        scores = weight * own + (1 - weight) * np.where(np.isnan(best), own, best)
+        return _ordered(doc_ids, scores.astype(np.float32))[: request.depth]
+
+    def _scored(
+        self, corpus: Corpus, request: Request, scenarios: ScenarioScores
+    ) -> tuple[list[str], FloatArray]:
+        """Documents that may be ranked, and what they score themselves."""
+        whole = request.depth >= request.scope.size
+        candidates = max(2 * request.depth, CANDIDATES)
+        depth = request.depth if whole else candidates
+        ranked = self._base.rank(corpus, replace(request, depth=depth))
+        doc_ids, own = map(list, zip(*ranked, strict=True)) if ranked else ([], [])
+        scores = np.array(own, dtype=np.float32)
+        if whole:
+            return doc_ids, scores
+        known, vector = set(doc_ids), request.seed.vector
+        near = scenarios.nearest(vector, candidates, request.scope.allowed)
+        others = [doc_id for doc_id in near if doc_id not in known]
+        cosines = corpus.cosines(others, [("vector", vector)])[:, 0]
+        return [*doc_ids, *others], np.concatenate([scores, cosines])
+
+
+def _ordered(doc_ids: Sequence[str], scores: FloatArray) -> list[ScoredDocument]:
+    """Best first, ties by doc_id: like :func:`engine.retrieve.base.ordered`, for thousands."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    ids = [doc_ids[i] for i in order]
+    edges = [0, *(np.flatnonzero(np.diff(ranked)) + 1).tolist(), len(ids)]
+    if len(edges) <= len(ids):
+        for start, end in pairwise(edges):
+            if end - start > 1:
+                ids[start:end] = sorted(ids[start:end])
+    return scored_documents(ids, ranked.tolist())

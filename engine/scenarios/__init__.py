@@ -1,0 +1,1 @@
+"""Scenarios: written for documents, kept beside them, and searched by."""

@@ -1,0 +1,301 @@
+"""The facade over scenarios: what they will cost, writing them, and what there is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from filelock import FileLock, Timeout
+
+from engine.callbacks import Ask, tell_nobody
+from engine.config import Settings
+from engine.errors import CorpusBusyError, UnknownNameError
+from engine.library import Library
+from engine.llm.client import Client, open_client
+from engine.llm.connection import Connection
+from engine.llm.usage import Usage
+from engine.scenarios.estimating import estimated
+from engine.scenarios.jobs import Background, ScenarioWork
+from engine.scenarios.plans import make_plan, own_writer, recipe_of
+from engine.scenarios.runner import BATCH, Counts, Runner, TellScenarios
+from engine.scenarios.store import ScenarioStore
+from engine.scenarios.teaching import Lesson, lessons
+from engine.scenarios.writers import ModelWriter, Writer
+from engine.types.scenarios import (
+    COMPONENTS,
+    Component,
+    Scenario,
+    ScenarioEstimate,
+    ScenarioJob,
+    ScenarioProgress,
+    ScenarioReport,
+    ScenarioRequest,
+    ScenarioState,
+)
+from engine.verify.endpoints import Values, connect, describe
+from engine.verify.jobs import Jobs
+from storage.home import Home
+from storage.ledger import Ledger
+
+
+class Scenarios:
+    """Scenarios of one home. Safe to share between threads.
+
+    ``session`` and ``secrets`` are settings of the endpoint, as for
+    :class:`engine.verify.verifier.Verifier`.
+
+    Attributes:
+        components: what can be embedded of a scenario.
+        batch: documents that are written together; what a kill can cost at most.
+    """
+
+    components: tuple[Component, ...] = COMPONENTS
+
+    def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
+        self._home, self._answers = home, ledger.answers
+        self._settings, self._library = settings, library
+        self._jobs = Jobs()
+        self.batch = BATCH
+
+    # -- what there is -----------------------------------------------------------------
+
+    def status(self, corpus: str) -> ScenarioState:
+        """What there is for a corpus; UnknownNameError when there is no such corpus."""
+        return self._store(corpus).state()
+
+    def of_document(self, corpus: str, doc_id: str) -> tuple[Scenario, ...]:
+        """The scenarios of a document as it is now, () when there are none.
+
+        Raises:
+            UnknownNameError: no such corpus or document.
+        """
+        store = self._store(corpus)
+        if doc_id not in store.corpus.row_of:
+            raise UnknownNameError(f"There is no document '{doc_id}' in corpus '{corpus}'.")
+        return store.of([doc_id]).get(doc_id, ())
+
+    def lessons(self, corpus: str, limit: int | None = None) -> list[Lesson]:
+        """What a small model can learn from; see :mod:`engine.scenarios.distill`.
+
+        Raises:
+            UnknownNameError: no such corpus.
+            BadInputError: a language model has written for fewer than two of its documents.
+        """
+        return lessons(self._store(corpus), limit)
+
+    # -- changing it -------------------------------------------------------------------
+
+    def set_weight(self, corpus: str, weight: float) -> None:
+        """Set what documents count for against their best scenario; holds from the next search.
+
+        Raises:
+            BadInputError: not between 0 and 1.
+            CorpusBusyError: another process is writing to the corpus.
+        """
+        with self._writing(corpus):
+            store = self._store(corpus)
+            store.set(replace(store.settings, weight=weight))
+
+    def remove(self, corpus: str) -> None:
+        """Remove all scenarios of a corpus. Answers of models stay in the ledger.
+
+        Raises:
+            CorpusBusyError: another process is writing to the corpus.
+        """
+        with self._writing(corpus):
+            self._store(corpus).remove()
+
+    # -- writing -----------------------------------------------------------------------
+
+    def estimate(
+        self, request: ScenarioRequest, session: Values = None, secrets: Values = None
+    ) -> ScenarioEstimate:
+        """What a request would take at most; nothing is asked. Tokens only with an endpoint.
+
+        Raises:
+            UnknownNameError, BadInputError: no such corpus, component, weight or limit.
+        """
+        store = self._store(request.corpus)
+        plan = make_plan(store, request)
+        connection, model = None, ""
+        if request.source == "generated":
+            info = describe(self._settings, self._answers, session, secrets)
+            model = info.model
+            if info.set_up:
+                connection = connect(self._settings, session, secrets)
+        recipe = recipe_of(store, request, model)
+        return estimated(store, plan.request, recipe, connection, self._answers)
+
+    def start(
+        self,
+        request: ScenarioRequest,
+        session: Values = None,
+        secrets: Values = None,
+        most_calls: int | None = None,
+    ) -> str:
+        """Write in the background; returns the job's id.
+
+        Raises:
+            NoEndpointError: a model is to write, and none is set up; says how to.
+            UnknownNameError, BadInputError: as :meth:`estimate`.
+        """
+        return self._jobs.add(self._begin(request, session, secrets, most_calls, tell_nobody))
+
+    def run(
+        self,
+        request: ScenarioRequest,
+        *,
+        session: Values = None,
+        secrets: Values = None,
+        most_calls: int | None = None,
+        tell: TellScenarios = tell_nobody,
+    ) -> ScenarioReport:
+        """Write now. Ctrl-C ends it after the batch at hand; a second one is a KeyboardInterrupt.
+
+        Raises:
+            EndpointError: the endpoint refused or failed, and there is not a single answer.
+            CorpusBusyError: another process is writing to the corpus.
+            NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
+        """
+        work = self._begin(request, session, secrets, most_calls, tell)
+        try:
+            return work.run.result()
+        except KeyboardInterrupt:
+            work.run.cancel()
+        return work.run.result()
+
+    def state(self, job_id: str) -> ScenarioJob:
+        """How far a job is; UnknownNameError."""
+        return self._jobs.get(job_id, ScenarioWork).job(job_id)
+
+    def cancel(self, job_id: str) -> None:
+        """End a job soon; what is stored stays, and the next run goes on from there."""
+        self._jobs.cancel(job_id)
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _begin(
+        self,
+        request: ScenarioRequest,
+        session: Values,
+        secrets: Values,
+        most_calls: int | None,
+        tell: TellScenarios,
+    ) -> ScenarioWork:
+        make_plan(self._store(request.corpus), request)
+        connection = None
+        if request.source == "generated":
+            connection = connect(self._settings, session, secrets, most_calls)
+        work = ScenarioWork(request, ScenarioProgress(0, 0))
+
+        def note(progress: ScenarioProgress) -> None:
+            work.note(progress)
+            tell(progress)
+
+        work.run = Background(lambda stop: self._perform(request, connection, note, stop))
+        return work
+
+    def _perform(
+        self,
+        request: ScenarioRequest,
+        connection: Connection | None,
+        tell: TellScenarios,
+        cancelled: Ask,
+    ) -> ScenarioReport:
+        started = time.perf_counter()
+        with self._writing(request.corpus):
+            store = self._store(request.corpus)
+            plan = make_plan(store, request)
+            store.set(plan.settings)
+            encoder = self._library.encoder(store.corpus)
+            component = plan.settings.component
+            runner = Runner(store, encoder, component, tell, cancelled, self.batch)
+            try:
+                model, pending, usage = asyncio.run(
+                    self._write(runner, request, connection, cancelled)
+                )
+                if not usage.stopped and not cancelled():
+                    runner.embed(store.elsewise(component))
+            finally:
+                runner.finish()
+        left = pending - runner.counts.settled
+        seconds = time.perf_counter() - started
+        report = _report(plan.request, runner.counts, usage, left, seconds)
+        stopped = "cancelled" if cancelled() and (left or usage.stopped) else usage.stopped
+        return replace(report, model=model, stopped=stopped)
+
+    async def _write(
+        self,
+        runner: Runner,
+        request: ScenarioRequest,
+        connection: Connection | None,
+        cancelled: Ask,
+    ) -> tuple[str, int, Usage]:
+        """Write what is pending; returns the model's name, how much that was, and its usage."""
+
+        async def write(writer: Writer) -> int:
+            pending = runner.store.pending(writer.recipe)[: request.limit]
+            await runner.write(writer, pending)
+            return len(pending)
+
+        if connection is None:
+            writer = await asyncio.to_thread(own_writer, runner.store, request)
+            return writer.recipe.model, await write(writer), Usage("", writer.recipe.model)
+        model = connection.endpoint.model
+        async with open_client(connection, self._answers, cancelled) as client:
+            pending = await write(ModelWriter(client, model))
+            _raise_if_nothing_came(client)
+        return model, pending, client.usage
+
+    def _store(self, corpus: str) -> ScenarioStore:
+        return ScenarioStore(self._library.open(corpus))
+
+    @contextmanager
+    def _writing(self, corpus: str) -> Iterator[None]:
+        self._library.corpus(corpus)  # no lock file for a corpus that is not there
+        lock = FileLock(self._home.corpus_lock(corpus), blocking=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise CorpusBusyError(
+                f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
+                "Wait until that is done, or cancel it.",
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _raise_if_nothing_came(client: Client) -> None:
+    usage = client.usage
+    failed = usage.failed > 0 or usage.stopped == "endpoint"
+    if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
+        client.raise_problem()
+
+
+def _report(
+    request: ScenarioRequest, counts: Counts, usage: Usage, left: int, seconds: float
+) -> ScenarioReport:
+    return ScenarioReport(
+        request=request,
+        written=counts.written,
+        scenarios=counts.scenarios,
+        embedded=counts.embedded,
+        failed=counts.failed,
+        without_text=counts.without_text,
+        left=left,
+        model=usage.model,
+        calls=usage.calls,
+        cached=usage.cached,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
+        seconds=seconds,
+        stopped=usage.stopped,
+        problem=usage.problem,
+        notes=usage.notes,
+    )

@@ -1,0 +1,114 @@
+"""``seedlens generate``: the contract of its JSON, what evaluate makes of it, what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.build.implicit.records import CATEGORIES
+from engine.collections import read_collection
+from tests.cli.command_line import Outcome, run_inside, run_process
+from tests.model_answers import Knowledge
+from tests.model_server import serving
+
+DOCUMENTS = 15
+
+
+def generated(home: Path, out: Path, *options: object) -> Outcome:
+    return run_inside(
+        home, "generate", "implicit", "--category", "temporal", "--sets", 2, "--seed", 7,
+        "--documents", DOCUMENTS, "--out", out, *options,
+    )  # fmt: skip
+
+
+def test_json_keeps_the_contract(home: Path, tmp_path: Path) -> None:
+    done = generated(home, tmp_path / "out", "--json")
+    assert (done.code, done.stderr) == (0, "")
+    found = done.json
+    expected = {
+        "folder": str(tmp_path / "out"), "category": "temporal", "style": "multi", "sets": 2,
+        "documents": 30, "queries": 30, "seed": 7, "written": {"model": 0, "templates": 30},
+        "llm": None,
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == expected
+    assert found["constraints"] == [
+        "dates unique", "dates spread", "offsets limited", "messages apart",
+    ]  # fmt: skip
+    assert found["collection"] == read_collection(tmp_path / "out").name
+    assert Path(found["table"]).is_file()
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_evaluate_reads_what_was_generated(home: Path, tmp_path: Path, category: str) -> None:
+    done = generated(home, tmp_path / "out", "--category", category, "--json")
+    path = done.json["table" if category == "world" else "folder"]
+    measured = run_inside(home, "evaluate", path, "--systems", "bm25", "--sample", 6, "--json")
+    assert measured.code == 0, measured.stderr
+    assert measured.json["collection"] == done.json["collection"]
+    assert measured.json["queries"] == 6
+    scores = measured.json["systems"]["bm25"]["metrics"]
+    assert scores["R@20"] == 1.0, "topics are found"
+    assert 0.0 < scores["nDCG@10"] < 0.7, "values are not"
+
+
+def test_a_process_says_what_it_did(home: Path, tmp_path: Path) -> None:
+    done = run_process(
+        home, "generate", "implicit", "--category", "world", "--sets", "1", "--out",
+        tmp_path / "new" / "out",
+    )  # fmt: skip
+    assert (done.code, done.stderr) == (0, "")
+    assert "30 documents and as many queries in 1 sets" in done.stdout
+    assert f"seedlens evaluate {tmp_path / 'new' / 'out'}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--sets", "0"), "0 is not in the range 1<=x<=2000"),
+        (("--sets", "-3"), "-3 is not in the range"),
+        (("--sets", "many"), "'many' is not a valid integer"),
+        (("--documents", "61"), "61 is not in the range 1<=x<=60"),
+        (("--seed", "1.5"), "'1.5' is not a valid integer"),
+        (("--tries", "0"), "0 is not in the range"),
+        (("--category", "spatial"), "'spatial' is not one of"),
+        (("--style", "duo"), "'duo' is not one of"),
+        (("--style", "uni", "--documents", "20"), "cannot have 20 activities"),
+        (("--model",), "needs a language model, and none is connected"),
+    ],
+)
+def test_bad_input_ends_with_one_line_and_nothing_written(
+    home: Path, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    done = generated(home, tmp_path / "out", *options)
+    assert done.code == 2
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_filled_folder_is_refused_without_overwrite(home: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert generated(home, out).code == 0
+    before = sorted((p.name, p.read_bytes()) for p in out.iterdir())
+    refused = generated(home, out, "--seed", 8)
+    assert refused.code == 2
+    assert "is not empty" in refused.stderr
+    assert sorted((p.name, p.read_bytes()) for p in out.iterdir()) == before
+    assert generated(home, out, "--seed", 8, "--overwrite").code == 0
+    assert sorted((p.name, p.read_bytes()) for p in out.iterdir()) != before
+
+
+def test_a_model_that_writes_nothing_usable_is_reported(home: Path, tmp_path: Path) -> None:
+    with serving(Knowledge({}, {}), handlers=[lambda prompt, body: {"nothing": "usable"}]) as model:
+        done = run_inside(
+            home, "generate", "implicit", "--category", "world", "--sets", 1, "--documents", 3,
+            "--out", tmp_path / "out", "--model", "--tries", 1, "--json",
+            OPENAI_BASE_URL=model.url, SEEDLENS_LLM_MODEL="judge",
+        )  # fmt: skip
+    assert done.code == 0, done.stderr
+    assert done.json["written"] == {"model": 0, "templates": 3}
+    assert done.json["rejected"]["unanswered"] == 3
+    assert done.json["llm"]["unread"] == 3
+    assert "3 by templates" in done.stderr

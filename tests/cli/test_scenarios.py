@@ -1,0 +1,117 @@
+"""``seedlens scenarios`` and ``seedlens distill``: estimates first, streams apart, plain errors."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import run_inside
+from tests.judging import knowledge
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer, serving
+from tests.scenario_answers import IMPLIED, writes_scenarios
+from tests.small_corpus import DOCUMENTS
+
+COUNT = len(DOCUMENTS)
+
+
+@pytest.fixture
+def writer() -> Iterator[ModelServer]:
+    """A model that writes scenarios for the small corpus."""
+    with serving(knowledge(), handlers=[writes_scenarios]) as running:
+        yield running
+
+
+@pytest.fixture
+def corpus(small_home: Path, home: Path) -> Path:
+    """A home with the small corpus, to be written to."""
+    shutil.copytree(small_home, home)
+    return home
+
+
+def test_scenarios_are_estimated_written_in_parts_and_searched(
+    corpus: Path, writer: ModelServer
+) -> None:
+    model = {"OPENAI_BASE_URL": writer.url, "SEEDLENS_LLM_MODEL": MODEL}
+    first = run_inside(corpus, "scenarios", "small", "--limit", 30, "--yes", "--json", **model)
+    assert first.code == 0, first.stderr
+    assert "At most 30 calls" in first.stderr
+    assert (first.json["estimate"]["documents"], first.json["report"]["written"]) == (30, 30)
+
+    second = run_inside(corpus, "scenarios", "small", "--yes", "--weight", 0.5, **model)
+    assert second.code == 0, second.stderr
+    assert f"{COUNT - 30} documents" in second.stdout
+    status = run_inside(corpus, "scenarios", "small", "--status", "--json").json
+    assert (status["covered"], status["weight"], status["component"]) == (COUNT, 0.5, "M+E")
+
+    need, why = IMPLIED["Tides by sensor"]
+    text = "A timetable of ferries: when may a ferry leave?"
+    command = ("search", "small", "--text", text, "--system", "scenario")
+    found = run_inside(corpus, *command, "--json")
+    assert found.json["results"][0]["scenario"]["explanation"] == why
+    assert need in run_inside(corpus, *command).stdout
+    listed = run_inside(corpus, "corpora", "--json").json
+    assert "scenario" in listed[0]["systems"]
+
+
+def test_extracts_need_no_model_and_scenarios_can_be_removed(corpus: Path) -> None:
+    assert "scenario" not in run_inside(corpus, "corpora", "--json").json[0]["systems"]
+    refused = run_inside(corpus, "search", "small", "--text", "x", "--system", "scenario")
+    assert refused.code == 2
+    assert "seedlens scenarios small" in refused.stderr
+    written = run_inside(corpus, "scenarios", "small", "--extractive", "--component", "I")
+    assert written.code == 0, written.stderr
+    shown = run_inside(corpus, "scenarios", "small", "--status").stdout
+    assert "extractive" in shown
+    assert "I is embedded" in shown
+    assert run_inside(corpus, "scenarios", "small", "--remove").code == 0
+    assert run_inside(corpus, "scenarios", "small", "--status", "--json").json["scenarios"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("nothing", "--extractive"), "no corpus 'nothing'"),
+        (("small",), "OPENAI_BASE_URL"),
+        (("small", "--extractive", "--weight", "2"), "weight is 2"),
+        (("small", "--extractive", "--component", "K"), "'K'"),
+        (("small", "--extractive", "--distilled", "x"), "exclude each other"),
+        (("small", "--distilled", "/nowhere"), "seedlens distill"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    corpus: Path, options: tuple[str, ...], said: str
+) -> None:
+    outcome = run_inside(corpus, "scenarios", *options)
+    assert outcome.code == 2
+    assert said in outcome.stderr
+    assert not (corpus / "corpora/small/scenarios.lance").exists()
+
+
+def test_a_small_model_is_taught_from_the_command_line(
+    corpus: Path, writer: ModelServer, tmp_path: Path
+) -> None:
+    pytest.importorskip("peft", reason="the extra 'distill' is not installed")
+    pytest.importorskip("trl", reason="the extra 'distill' is not installed")
+    from tests.tiny_writers import save_writer
+
+    base = save_writer(tmp_path / "base", [str(d) for d in DOCUMENTS], window=512)
+    out = tmp_path / "learned"
+    command = ("distill", "small", "--base", base, "--out", out, "--epochs", 1, "--json")
+    early = run_inside(corpus, *command)
+    assert early.code == 2
+    assert "seedlens scenarios small" in early.stderr
+
+    model = {"OPENAI_BASE_URL": writer.url, "SEEDLENS_LLM_MODEL": MODEL}
+    run_inside(corpus, "scenarios", "small", "--limit", 6, "--yes", **model)
+    taught = run_inside(corpus, *command)
+    assert taught.code == 0, taught.stderr
+    assert (taught.json["lessons"], taught.json["held_out"]) == (5, 1)
+    assert taught.json["training"]["rank"] == 32
+    used = run_inside(corpus, "scenarios", "small", "--distilled", out, "--limit", 2, "--json")
+    assert used.code == 0, used.stderr
+    report = used.json["report"]
+    assert report["written"] + report["failed"] == 2
