@@ -1,0 +1,1 @@
+"""Collections that SeedLens makes itself."""

@@ -1,0 +1,1 @@
+"""Collections of documents that imply what their queries ask for (ImpliRet, section 2)."""

@@ -1,0 +1,186 @@
+"""The words of this package: requests, implicit tuples, sets of them, and examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Literal, TypeAlias, get_args
+
+from engine.errors import BadInputError
+
+Category = Literal["arithmetic", "temporal", "world"]
+Style = Literal["uni", "multi"]
+Repetition = Literal["once", "apart", "running"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+STYLES: tuple[Style, ...] = get_args(Style)
+DOCUMENTS = 30
+"""Documents per tuple set, as in the paper: 1500 documents from 50 sets."""
+MOST_DOCUMENTS = 60
+MOST_SETS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTuple:
+    """A price that follows from another (section 2.1, arithmetic). In whole units of currency.
+
+    Attributes:
+        base: the price that the document states.
+        multiplier: how the two compare.
+        inverse: False: ``queried = multiplier * base``; True: ``base = multiplier * queried``.
+        queried: the price that the query asks for.
+    """
+
+    base: int
+    multiplier: Fraction
+    inverse: bool
+    queried: int
+
+
+@dataclass(frozen=True, slots=True)
+class DateTuple:
+    """Days that follow from another (section 2.1, temporal).
+
+    Attributes:
+        base: the day that the document states: that of its message.
+        targets: the days that the query asks for, in order.
+        part: of each day: "morning" or "evening"; "" where the days alone tell.
+        repetition: one day, several with gaps between, or several on end.
+    """
+
+    base: date
+    targets: tuple[date, ...]
+    part: str = ""
+    repetition: Repetition = "once"
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Days from ``base`` to each target: below zero for what is past."""
+        return tuple((target - self.base).days for target in self.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceTuple:
+    """A place and the country that it lies in (section 2.1, world knowledge).
+
+    Attributes:
+        code: of the country, ISO 3166-1 alpha-2.
+    """
+
+    place: str
+    country: str
+    code: str
+
+
+ImplicitTuple: TypeAlias = PriceTuple | DateTuple | PlaceTuple
+
+
+@dataclass(frozen=True, slots=True)
+class TupleSet:
+    """The tuples behind one thread, or behind the chats of one person.
+
+    Attributes:
+        low, high: what prices (in units) or days (``date.toordinal``) are spread over: from
+            ``low`` up to but without ``high``. 0 for places.
+    """
+
+    category: Category
+    style: Style
+    number: int
+    tuples: tuple[ImplicitTuple, ...]
+    low: int = 0
+    high: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImplicitRequest:
+    """What to generate.
+
+    Attributes:
+        sets: tuple sets.
+        seed: the same seed gives the same bytes.
+        documents: per set.
+
+    Raises:
+        BadInputError: a category or style that is none, or numbers out of range.
+    """
+
+    category: Category
+    style: Style
+    sets: int
+    seed: int = 0
+    documents: int = DOCUMENTS
+
+    def __post_init__(self) -> None:
+        if self.category not in CATEGORIES:
+            raise _not_one("category", self.category, CATEGORIES)
+        if self.style not in STYLES:
+            raise _not_one("style", self.style, STYLES)
+        _check_range("sets", self.sets, MOST_SETS)
+        _check_range("documents", self.documents, MOST_DOCUMENTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A tuple bound to people and things (section 2.2, entity binding).
+
+    Attributes:
+        doc_id: of the document, and of the query whose only relevant document it is.
+        speaker: who did it: the author of a post, the main conversant of a chat.
+        other: the second conversant of a chat, "" in a thread.
+        job: what the speaker does for a living.
+        written: when the document, or its first message, was written.
+        opening: two sentences that the document begins with; no other of the set does.
+        topic: what the set is about, and the same in all its documents; "" in a chat.
+        activity: an index into ``vocabulary.ACTIVITIES``; prices have none.
+        item: what was bought; "" where nothing was.
+        reference, bought: names of the two things whose prices are compared.
+        currency: ISO 4217; "" where nothing was bought.
+        taken: days that other queries of the set ask for, and none may hint at in passing.
+    """
+
+    doc_id: str
+    set_number: int
+    category: Category
+    style: Style
+    implicit: ImplicitTuple
+    speaker: str
+    other: str
+    job: str
+    written: datetime
+    opening: tuple[str, str]
+    topic: str = ""
+    activity: int = 0
+    item: str = ""
+    reference: str = ""
+    bought: str = ""
+    currency: str = ""
+    taken: frozenset[date] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A document and the query whose only relevant document it is.
+
+    Attributes:
+        opening_post: what the thread replies to; "" for a chat.
+        hint: the tuple in words, for people and reader tests; never searched.
+        realised_by: "templates", or the name of the model that wrote the document.
+    """
+
+    scene: Scene
+    document: str
+    question: str
+    answer: str
+    hint: str
+    opening_post: str
+    realised_by: str = "templates"
+
+
+def _not_one(what: str, given: str, names: tuple[str, ...]) -> BadInputError:
+    return BadInputError(f"There is no {what} '{given}'.", f"Choose one of {', '.join(names)}.")
+
+
+def _check_range(what: str, given: int, most: int) -> None:
+    if not 1 <= given <= most:
+        raise BadInputError(f"{what} is {given}.", f"Give a whole number from 1 to {most:,}.")
