@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
 from threading import Lock
 
 import numpy as np
@@ -15,13 +11,13 @@ from numpy.typing import NDArray
 
 from engine.aspect_space import without_context
 from engine.conditions import condition
+from engine.corpus_words import CorpusWords
 from engine.encode.protocols import EncoderSpec
 from engine.errors import UnknownNameError
 from engine.fact_index import FactIndex
 from engine.numeric import FloatArray
 from engine.passages import Passages
 from engine.retrieve.base import (
-    DEPTH,
     Request,
     Scope,
     ScoredDocument,
@@ -34,12 +30,8 @@ from engine.retrieve.base import (
 from engine.stored_facts import all_facts, facts_of, facts_to_read
 from engine.stored_rows import PASSAGE_COLUMNS, TEXT_COLUMNS, matrix, to_document, to_seed
 from engine.types import Document, Fact, Filter, Lens
-from storage.records import Condition
 from storage.vectors import DocumentTable
 
-RARITY_SAMPLE = 1000
-"""Documents in which words are counted, to tell telling words from common ones."""
-_WORD = re.compile(r"\w+")
 MOST_REMEMBERED = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
 EXACT_BELOW = 20_000
@@ -86,14 +78,10 @@ class OpenCorpus:
         self._tie_order = (
             np.argsort(np.argsort(np.array(ids, dtype=object))) if ids else np.array([])
         )
-        self._folded: list[str] | None = None
-        self._word_counts: Counter[str] | None = None
         self._fact_index: FactIndex | None = None
         self._resident: dict[str, FloatArray] = {}
         self._memory: dict[str, dict[str, float]] = {}
-        # Not over a method of ours: a cycle would keep the vectors in memory after closing.
-        read_words = partial(_read_word_scores, table, len(ids))
-        self._word_scores = lru_cache(maxsize=MOST_REMEMBERED)(read_words)
+        self._words = CorpusWords(table, ids, self.titles)
         self._lock = Lock()
         self._passages = Passages(table, spec.dimension, spec.token_dimension, len(lens.aspects))
         self.resident = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects)) <= resident_bytes
@@ -136,34 +124,12 @@ class OpenCorpus:
         return [to_seed(rows, i, self.lens, self.spec) for i in range(rows.num_rows)]
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """Ids of documents whose title has all ``words`` (any case), shortest titles first.
-
-        A full doc_id finds its document too.
-        """
-        if self._folded is None:
-            self._folded = [title.casefold() for title in self.titles]
-        parts = words.casefold().split()
-        rows = [i for i, title in enumerate(self._folded) if all(p in title for p in parts)]
-        rows.sort(key=lambda i: (len(self.titles[i]), self.doc_ids[i]))
-        exact = [self.row_of[words.strip()]] if words.strip() in self.row_of else []
-        return [self.doc_ids[i] for i in dict.fromkeys([*exact, *rows])][:limit]
+        """See :meth:`engine.corpus_words.CorpusWords.find_titles`."""
+        return self._words.find_titles(words, limit)
 
     def rarity(self, word: str) -> float:
-        """How rare a word is: 0 when every document has it, 1 when (almost) none has.
-
-        The inverse document frequency over the first :data:`RARITY_SAMPLE` documents,
-        divided by its maximum.
-        """
-        if self._word_counts is None:
-            self._word_counts = self._count_words()
-        counted = max(2, min(len(self), RARITY_SAMPLE))
-        return 1.0 - math.log1p(self._word_counts[word.casefold()]) / math.log1p(counted)
-
-    def _count_words(self) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        for row in self.table.rows(self.doc_ids[:RARITY_SAMPLE], ["text"])["text"].to_pylist():
-            counts.update(set(_WORD.findall(row.casefold())))
-        return counts
+        """See :meth:`engine.corpus_words.CorpusWords.rarity`."""
+        return self._words.rarity(word)
 
     # -- scope -----------------------------------------------------------------------
 
@@ -247,6 +213,14 @@ class OpenCorpus:
             out[:, i] = vectors[column] @ vector
         return out
 
+    def all_cosines(self, column: str, vector: FloatArray) -> FloatArray | None:
+        """See :class:`engine.retrieve.base.Corpus`."""
+        return np.asarray(self._matrix(column) @ vector) if self.resident else None
+
+    def by_scores(self, scores: FloatArray, request: Request) -> list[ScoredDocument]:
+        """See :class:`engine.retrieve.base.Corpus`."""
+        return self._top(scores, request.scope.allowed, request.depth)
+
     def by_facts(self, asked: Sequence[Fact], request: Request) -> list[ScoredDocument]:
         """See :class:`engine.retrieve.base.Corpus`."""
         with self._lock:
@@ -263,10 +237,7 @@ class OpenCorpus:
 
     def word_scores(self, text: str, doc_ids: Sequence[str], request: Request) -> FloatArray:
         """See :class:`engine.retrieve.base.Corpus`."""
-        if not text.strip() or not doc_ids:
-            return np.zeros(len(doc_ids), dtype=np.float32)
-        known, others = self._word_scores(text, request.scope.conditions, request.scope.pool)
-        return np.array([known.get(i, others) for i in doc_ids], dtype=np.float32)
+        return self._words.scores(text, doc_ids, request.scope)
 
     def remembered(self, key: str) -> dict[str, float]:
         """See :class:`engine.retrieve.base.Corpus`."""
@@ -332,19 +303,3 @@ class OpenCorpus:
         cosines = self.cosines(doc_ids, [(p.column, p.vector) for p in parts])
         scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
         return scored_documents(doc_ids, scores.tolist())
-
-
-def _read_word_scores(
-    table: DocumentTable,
-    documents: int,
-    text: str,
-    conditions: tuple[Condition, ...],
-    pool: frozenset[str] | None,
-) -> tuple[Mapping[str, float], float]:
-    """BM25 by doc_id as far as the full text is read, and the most that any other scores."""
-    # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
-    limit = documents if pool is not None else min(documents, DEPTH)
-    found = table.full_text(text, limit, conditions)
-    if pool is not None:
-        return {i: s for i, s in found if i in pool}, 0.0
-    return dict(found), min(s for _, s in found) if len(found) == limit else 0.0

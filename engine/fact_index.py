@@ -17,6 +17,8 @@ CLOSE = 0.001
 """Amounts whose difference is at most this share of them are the same: people round."""
 ELSEWHERE = 0.3
 """How well a country answers for a region in it: what is there may be in another region."""
+WEIGHT = {"date": 1.0, "amount": 1.0, "place": 0.5}
+"""How much an answer counts by kind: what a text says of a place need not have happened there."""
 Doubles = NDArray[np.float64]
 
 
@@ -117,7 +119,7 @@ class FactIndex:
         """How well each document answers what is asked, (n,), 0 to 1.
 
         The mean over the facts that are asked for of how well the document's best fact answers
-        (:meth:`FactColumn.answers`), weighed by how few documents do. A fact that none of them
+        (:meth:`FactColumn.answers`) times :data:`WEIGHT`, weighed by how few documents do. A fact that none of them
         answers tells nothing about any and is left out.
 
         Args:
@@ -131,7 +133,7 @@ class FactIndex:
                 answers = np.where(allowed, answers, 0.0)
             if answers.any():
                 weight = self._rarity(answers)
-                total += weight * answers
+                total += WEIGHT[fact.kind] * weight * answers
                 weights += weight
         return total / weights if weights else total
 

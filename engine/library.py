@@ -31,7 +31,8 @@ from engine.jobs import Jobs
 from engine.lens_files import lens_from_fields
 from engine.lenses import RESEARCH, SHIPPED, choose_lens, lens_from_json, own_lens
 from engine.relens import LensChange
-from engine.retrieve import SYSTEMS
+from engine.retrieve import PREPARED, SYSTEMS
+from engine.scenarios.settings import has_scenarios
 from engine.stores import store_of, sweep_all
 from engine.trash import Trash
 from engine.types import (
@@ -315,7 +316,7 @@ class Library:
             documents=documents,
             expected=row.expected,
             state=state,
-            systems=tuple(SYSTEMS) if documents else (),
+            systems=(*SYSTEMS, *(PREPARED if has_scenarios(path) else ())) if documents else (),
             lens=lens_from_json(row.lens),
             encoder=EncoderSpec.from_json(row.encoder).source,
             bytes=size,

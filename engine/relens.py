@@ -27,6 +27,7 @@ from engine.index import (
 )
 from engine.lenses import lens_from_json
 from engine.numeric import FloatArray
+from engine.scenarios.settings import carry_scenarios
 from engine.stores import next_store, registered, store_of, superseded, sweep
 from engine.types import Lens, Progress, SourceDocument
 from storage.home import Home, folder_bytes
@@ -70,6 +71,7 @@ class LensChange:
             documents = table.count()
             tell(Progress("finishing", documents, documents, 0.0))
             build_indexes(table, row, lens, self.settings, timedelta(0))
+            carry_scenarios(before, after)
         except BaseException:
             shutil.rmtree(after, ignore_errors=True)  # what a kill leaves, the next sweep finds
             raise

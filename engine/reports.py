@@ -21,6 +21,7 @@ from engine.types import (
     ModelReport,
     Reranking,
     Sample,
+    ScenarioMatch,
     SearchResults,
     Sensitivity,
     SystemScores,
@@ -44,6 +45,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
                 "evidence": [_evidence(e) for e in r.evidence],
                 "explanation": r.explanation,
                 "facts": [_answer(f) for f in r.facts],
+                "scenario": None if r.scenario is None else _scenario(r.scenario),
             }
             for r in found.results
         ],
@@ -54,6 +56,11 @@ def search_report(found: SearchResults) -> dict[str, Any]:
         "avoided": list(found.avoided),
         "notes": list(found.notes),
     }
+
+
+def _scenario(found: ScenarioMatch) -> dict[str, Any]:
+    rest = {name: getattr(found, name) for name in ("score", "component", "weight")}
+    return {**asdict(found.scenario), **rest}
 
 
 def reranking_report(found: Reranking) -> dict[str, Any]:

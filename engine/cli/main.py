@@ -17,6 +17,7 @@ from engine.cli.annotate_agreement import agreement
 from engine.cli.annotate_project import project
 from engine.cli.annotate_qrels import qrels
 from engine.cli.common import json_option, open_explorer
+from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate
 from engine.cli.facts import facts
 from engine.cli.gap import gap
@@ -34,6 +35,7 @@ from engine.cli.model import (
     say_what_it_took,
 )
 from engine.cli.read import read
+from engine.cli.scenarios import scenarios
 from engine.cli.sensitivity import sensitivity
 from engine.cli.terminal import (
     import_line,
@@ -197,7 +199,8 @@ def corpora(as_json: bool) -> None:
     default=DEFAULTS.system,
     show_default=True,
     help="bm25, dense, late-interaction, hybrid, aspect, transport, instructed, facts, "
-    "hybrid+facts or aspect+facts; with a language model also rewrite or multi-hop.",
+    "hybrid+facts or aspect+facts; scenario once scenarios were made; with a language model also "
+    "rewrite or multi-hop.",
 )
 @click.option(
     "--steer",
@@ -307,6 +310,7 @@ def doctor(as_json: bool) -> None:
 
 
 main.add_command(agreement)
+main.add_command(distill)
 main.add_command(evaluate)
 main.add_command(facts)
 main.add_command(gap)
@@ -317,4 +321,5 @@ main.add_command(pool)
 main.add_command(project)
 main.add_command(qrels)
 main.add_command(read)
+main.add_command(scenarios)
 main.add_command(sensitivity)

@@ -82,6 +82,9 @@ def print_results(found: SearchResults) -> None:
         for evidence in r.evidence[:1]:
             click.echo(f"       seed: {evidence.seed_text}")
             click.echo(f"       it:   {evidence.doc_text}")
+        if r.scenario is not None:
+            click.echo(f"       need: {r.scenario.scenario.need}")
+            click.echo(f"       why:  {r.scenario.scenario.explanation}")
     if not found.results:
         click.echo("No document matches.", err=True)
     click.echo(f"{found.total:,} ranked in {found.seconds:.2f} s", err=True)

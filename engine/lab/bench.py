@@ -34,7 +34,8 @@ from engine.lab.stored import (
     run_json,
     with_reports,
 )
-from engine.retrieve import SYSTEMS
+from engine.retrieve import PREPARED, find_system
+from engine.scenarios.index import scenario_index
 from engine.searching import Searcher
 from engine.types import Evaluation, EvaluationRequest, ModelReport
 from storage.experiments import Experiments
@@ -73,6 +74,13 @@ class StoppedError(Exception):
         self.found, self.problem = found, problem
 
 
+def _scenarios(searcher: Searcher, request: EvaluationRequest) -> dict[str, str]:
+    """Which scenarios a request goes by, where it does; a corpus may get others."""
+    if not set(request.systems) & set(PREPARED):
+        return {}
+    return {"scenarios": scenario_index(searcher.corpus).identity}
+
+
 class Bench:
     """A request on one version of one corpus.
 
@@ -98,6 +106,7 @@ class Bench:
                 "request": request_json(request),
                 "collection": self._topics,
                 "runs": [run.id for run in shelf.runs(request.collection)],
+                **_scenarios(searcher, request),
             }
         )
 
@@ -247,7 +256,9 @@ class Bench:
         system, _, mode = name.partition("+")
         found: dict[str, object] = {"topics": self._topics}
         if system not in HELPED:
-            found["steer"] = self._request.steer if SYSTEMS[system].reads_aspect else None
+            found["steer"] = self._request.steer if find_system(system).reads_aspect else None
+        if system in PREPARED:
+            found["scenarios"] = scenario_index(self._searcher.corpus).identity
         if _by_model(name):
             found["model"] = self._request.model
         if mode:

@@ -21,7 +21,7 @@ from engine.lab.stored import evaluation_json, request_from_json
 from engine.lab.unlabelled import Unlabelled
 from engine.library import Library
 from engine.rerank import MODES
-from engine.retrieve import SYSTEMS, find_system
+from engine.retrieve import PREPARED, SYSTEMS, find_system
 from engine.runs import run_lines
 from engine.searching import Searcher
 from engine.types import (
@@ -140,7 +140,7 @@ class Laboratory:
         if request.human:
             check_annotators(self._shelf.read(request.collection))
         sample = request.sample if request.sample and request.sample < info.seeds else None
-        systems = tuple(name for name in (*SYSTEMS, *HELPED) if name in request.systems)
+        systems = tuple(name for name in (*SYSTEMS, *PREPARED, *HELPED) if name in request.systems)
         request = replace(request, systems=systems, sample=sample)
         if not request.rerank:
             request = replace(request, depth=_PLAIN.depth)

@@ -25,7 +25,7 @@ from engine.lab.human import HUMAN
 from engine.lab.trec import decoded, read_qrels, read_run
 from engine.library import Library
 from engine.metrics import Qrels
-from engine.retrieve import SYSTEMS
+from engine.retrieve import PREPARED, SYSTEMS
 from engine.types import CollectionInfo, CorpusInfo, Ranking, UploadedRun
 from storage.ledger import Ledger
 from storage.records import QrelsRow, RunRow
@@ -242,7 +242,7 @@ class Shelf:
 
     def _free_name(self, key: str, tag: str) -> str:
         """The tag, set apart from our systems and from other runs."""
-        taken = {*SYSTEMS, HUMAN, *(run.name for run in self.runs(key))}
+        taken = {*SYSTEMS, *PREPARED, HUMAN, *(run.name for run in self.runs(key))}
         name = tag[:LONGEST_NAME]
         if name in taken:
             name = f"{name} (uploaded)"

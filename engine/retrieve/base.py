@@ -140,6 +140,14 @@ class Corpus(Protocol):
         """Documents by the weighted sum of cosines, best first, at most ``request.depth``."""
         ...
 
+    def all_cosines(self, column: str, vector: FloatArray) -> FloatArray | None:
+        """Cosines (n,) of a column with every document; None when vectors are not in memory."""
+        ...
+
+    def by_scores(self, scores: FloatArray, request: Request) -> list[ScoredDocument]:
+        """Documents in scope by ``scores`` (n,) over the corpus, at most ``request.depth``."""
+        ...
+
     def brought_up(self, parts: Sequence[VectorPart], request: Request, each: int) -> list[str]:
         """Ids of the ``each`` nearest documents by every part alone, each document once."""
         ...

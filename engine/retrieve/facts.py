@@ -23,7 +23,7 @@ from engine.types import Fact
 
 NARROWS = 8.0
 """Standard deviations of the topic's scores that a full answer to the facts is worth."""
-LEXICAL = 0.6
+LEXICAL = 0.5
 """Share of BM25 in the topic; the rest is dense."""
 COUNTS = 0.25
 """Weight of a sentence in focus, as a share of the highest, from which its facts count."""

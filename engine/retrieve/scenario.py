@@ -31,6 +31,10 @@ class ScenarioScores(Protocol):
         """What a document counts for against its best scenario, 0 to 1."""
         ...
 
+    def everywhere(self, vector: FloatArray) -> FloatArray | None:
+        """:meth:`best` (n,) over the corpus; None when the vectors are not in memory."""
+        ...
+
     def best(self, doc_ids: Sequence[str], vector: FloatArray) -> FloatArray:
         """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
         ...
@@ -52,7 +56,7 @@ class ScenarioSystem:
 
     Args:
         weight: 0 to 1; None for what the corpus is set to.
-        base: scores the documents, by cosines of the corpus's model.
+        base: scores the documents, by cosines of the corpus's model; None for ``dense``.
     """
 
     name = "scenario"
@@ -60,7 +64,7 @@ class ScenarioSystem:
 
     def __init__(self, weight: float | None = None, base: System | None = None) -> None:
         self._weight = weight
-        self._base = base or DenseSystem()
+        self._base = base
 
     def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
         if request.scenarios is None:
@@ -68,10 +72,13 @@ class ScenarioSystem:
         scenarios = request.scenarios()
         weight = scenarios.weight if self._weight is None else self._weight
         vector = request.seed.vector
+        if self._base is None:
+            whole, best = corpus.all_cosines("vector", vector), scenarios.everywhere(vector)
+            if whole is not None and best is not None:
+                return corpus.by_scores(_joined(weight, whole, best), request)
         doc_ids, own = self._scored(corpus, request, scenarios)
-        best = scenarios.best(doc_ids, vector)
-        scores = weight * own + (1 - weight) * np.where(np.isnan(best), own, best)
-        return _ordered(doc_ids, scores.astype(np.float32))[: request.depth]
+        scores = _joined(weight, own, scenarios.best(doc_ids, vector))
+        return _ordered(doc_ids, scores)[: request.depth]
 
     def _scored(
         self, corpus: Corpus, request: Request, scenarios: ScenarioScores
@@ -80,7 +87,8 @@ class ScenarioSystem:
         whole = request.depth >= request.scope.size
         candidates = max(2 * request.depth, CANDIDATES)
         depth = request.depth if whole else candidates
-        ranked = self._base.rank(corpus, replace(request, depth=depth))
+        base = self._base or DenseSystem()
+        ranked = base.rank(corpus, replace(request, depth=depth))
         doc_ids, own = map(list, zip(*ranked, strict=True)) if ranked else ([], [])
         scores = np.array(own, dtype=np.float32)
         if whole:
@@ -90,6 +98,12 @@ class ScenarioSystem:
         others = [doc_id for doc_id in near if doc_id not in known]
         cosines = corpus.cosines(others, [("vector", vector)])[:, 0]
         return [*doc_ids, *others], np.concatenate([scores, cosines])
+
+
+def _joined(weight: float, own: FloatArray, best: FloatArray) -> FloatArray:
+    """Scores of documents and of their best scenarios in one; own ones where there is none."""
+    joined = weight * own + (1 - weight) * np.where(np.isnan(best), own, best)
+    return np.asarray(joined, dtype=np.float32)
 
 
 def _ordered(doc_ids: Sequence[str], scores: FloatArray) -> list[ScoredDocument]:

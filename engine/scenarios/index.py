@@ -83,6 +83,15 @@ class ScenarioIndex:
         """False when somebody wrote or removed scenarios, or changed the settings."""
         return self._table.is_newest() and read_settings(self._table.path) == self.settings
 
+    def everywhere(self, vector: FloatArray) -> FloatArray | None:
+        """:meth:`best` (n,) over the corpus; None when the vectors are not in memory."""
+        if self._texts is None:
+            return None
+        found = np.full(len(self._places), np.nan, dtype=np.float32)
+        if len(self):
+            found[self.rows] = np.maximum.reduceat(self._matrix @ vector, self._starts)
+        return found
+
     def best(self, doc_ids: Sequence[str], vector: FloatArray) -> FloatArray:
         """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
         if self._texts is None:

@@ -113,6 +113,7 @@ class Comparison:
         titles: of the documents in anybody's top 20.
         judged: whether there are judgments for this seed and aspect.
         unjudged_reason: why there is no p-MRR, in a plain sentence; empty when there is.
+        by_model: names of the variants whose ranking is in a language model's order.
     """
 
     corpus: str
@@ -126,6 +127,7 @@ class Comparison:
     judged: bool
     unjudged_reason: str
     seconds: float
+    by_model: tuple[str, ...] = ()
 
     def ranks_of(self, doc_id: str) -> tuple[int | None, ...]:
         """The document's rank under each variant, None where the ranking does not reach it."""

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from engine.fact_index import ELSEWHERE, FactIndex, matches
+from engine.fact_index import ELSEWHERE, WEIGHT, FactIndex, matches
 from engine.types import Fact
 
 
@@ -67,7 +67,7 @@ def test_the_surest_fact_of_a_document_answers() -> None:
 
 
 def test_a_rare_answer_counts_more_than_a_common_one() -> None:
-    common, rare = place("FR"), day("2024-02-27")
+    common, rare = amount(5), day("2024-02-27")
     index = FactIndex([(common, rare), (common,), (rare,), *[(common,)] * 20, ()])
     scores = index.scores([common, rare])
     assert scores[0] == pytest.approx(1.0)
@@ -77,3 +77,10 @@ def test_a_rare_answer_counts_more_than_a_common_one() -> None:
 def test_nothing_asked_or_nothing_known_scores_nothing() -> None:
     assert not FactIndex([(), ()]).scores([day("2024-02-27")]).any()
     assert not FactIndex([(day("2024-02-27"),)]).scores([]).any()
+
+
+def test_a_place_that_is_mentioned_counts_less_than_a_day_that_is_meant() -> None:
+    index = FactIndex([(place("FR"),), (day("2024-02-27"),), ()])
+    places, days = index.scores([place("FR")]), index.scores([day("2024-02-27")])
+    assert places[0] == pytest.approx(WEIGHT["place"])
+    assert days[1] == pytest.approx(1.0)

@@ -14,6 +14,7 @@ from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
+from engine.retrieve.dense import DenseSystem
 from engine.retrieve.scenario import ScenarioSystem
 from engine.scenarios.store import embed
 from engine.types import Query
@@ -187,15 +188,24 @@ def test_scenarios_that_do_not_fit_into_memory_rank_alike(
 
 
 def test_where_a_corpus_is_not_ranked_whole_scenarios_bring_documents_up(
-    profiled: Explorer, monkeypatch: pytest.MonkeyPatch
+    profiled_home: Path, writer: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With room for five candidates each, the dense side alone would not know of the ferries."""
     monkeypatch.setattr("engine.retrieve.scenario.CANDIDATES", 5)
-    searcher = profiled.searcher("small")
+    searcher = connected(profiled_home, writer, resident_megabytes=0).searcher("small")
     query = Query("small", text="Ferries.", system="scenario")
-    seed = searcher.seed(query)
-    request = searcher.request(query, seed, None)
-    whole = ScenarioSystem(0.2).rank(searcher.corpus, request)
-    few = ScenarioSystem(0.2).rank(searcher.corpus, replace(request, depth=2))
+    request = searcher.request(query, searcher.seed(query), None)
+    system = ScenarioSystem(0.2)
+    whole = system.rank(searcher.corpus, request)
+    few = system.rank(searcher.corpus, replace(request, depth=2))
     assert [s.doc_id for s in few] == [s.doc_id for s in whole[:2]]
     assert np.allclose([s.score for s in few], [s.score for s in whole[:2]], atol=1e-5)
+
+
+def test_another_system_of_cosines_can_stand_below(profiled: Explorer) -> None:
+    searcher = profiled.searcher("small")
+    query = Query("small", seed="bees-network", system="scenario")
+    request = searcher.request(query, searcher.seed(query), None)
+    alone = ScenarioSystem().rank(searcher.corpus, request)
+    on_top = ScenarioSystem(base=DenseSystem()).rank(searcher.corpus, request)
+    assert [s.doc_id for s in on_top] == [s.doc_id for s in alone]
