@@ -132,7 +132,7 @@ def print_gap(found: Gap) -> None:
     )
     click.echo(f"{drawn(found)}\n")
     heads = ("pool", "found", "lower", "upper", "gap, lower", "gap, upper")
-    widths = (8, 8, 23, 23, 24, 24)
+    widths = (8, 8, 25, 25, 27, 27)
     click.echo("".join(f"{head:>{w}}" for head, w in zip(heads, widths, strict=True)))
     for point in found.points:
         lower, upper = found.gap(point)
