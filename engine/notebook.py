@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from engine.errors import BadInputError, UnknownNameError
@@ -10,6 +11,7 @@ from engine.queries import query_from_json, query_id, query_to_json
 from engine.types import Document, Query
 from storage.judging import JudgmentRow
 from storage.ledger import Ledger
+from storage.projects import ProjectQueryRow
 
 
 class Notebook:
@@ -21,6 +23,7 @@ class Notebook:
 
     def __init__(self, ledger: Ledger, library: Library, annotator: str) -> None:
         self._ledger, self._library, self._annotator = ledger, library, annotator
+        self._asked: set[tuple[str, str]] = set()
 
     def judge(
         self,
@@ -49,8 +52,18 @@ class Notebook:
             time=datetime.now(UTC),
             verdict="withdrawn" if relevance is None else "grade",
         )
+        self._add_query(row.query_id, query)
         self._ledger.judging.add([row])
         return row
+
+    def _add_query(self, name: str, query: Query) -> None:
+        """Keep what was asked, the first time: an id says nothing of own words and sentences."""
+        if (query.corpus, name) not in self._asked:
+            asked = replace(query, offset=0, filters=())
+            now = datetime.now(UTC)
+            row = ProjectQueryRow(query.corpus, "", name, query_to_json(asked), now)
+            self._ledger.projects.add_queries([row])
+            self._asked.add((query.corpus, name))
 
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
         """The annotator's current grades for a query, by doc_id."""

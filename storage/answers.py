@@ -118,15 +118,9 @@ class Answers:
         """What was remembered of a model there (JSON owned by the engine), or None."""
         return self._known(endpoint, model).capabilities
 
-    def remember_capabilities(self, endpoint: str, model: str, capabilities: str | None) -> None:
-        """Remember, or with None forget, what a model there can do."""
+    def remember_capabilities(self, endpoint: str, model: str, capabilities: str) -> None:
+        """Remember what a model there can do, in place of what was remembered before."""
         with self._file.access() as connection:
-            if capabilities is None:
-                connection.execute(
-                    "DELETE FROM model_capabilities WHERE endpoint = ? AND model = ?",
-                    [endpoint, model],
-                )
-                return
             connection.execute(
                 """INSERT INTO model_capabilities (endpoint, model, capabilities, time)
                    VALUES (?, ?, ?, ?)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -64,10 +64,15 @@ class JudgmentRow:
 
 _NAMES = tuple(f.name for f in fields(JudgmentRow))
 _COLUMNS = ", ".join(_NAMES)
+_KINDS = {
+    "relevance": "SMALLINT", "rank": "BIGINT", "time": "TIMESTAMP", "blind": "BOOLEAN",
+    "seconds": "DOUBLE",
+}  # fmt: skip
+_GIVEN = ", ".join(f"unnest(?::{_KINDS.get(name, 'VARCHAR')}[]) AS {name}" for name in _NAMES)
 _INSERT = f"""
     INSERT INTO judgment_events ({_COLUMNS})
-    SELECT {", ".join(["?"] * len(_NAMES))}
-    WHERE NOT EXISTS (FROM judgment_events WHERE event = ?)"""
+    SELECT {_COLUMNS} FROM (SELECT {_GIVEN})
+    WHERE event NOT IN (SELECT event FROM judgment_events)"""  # noqa: S608
 _LATEST = f"""
     SELECT {_COLUMNS} FROM (
         FROM judgment_events
@@ -102,17 +107,20 @@ class Judging:
         Returns:
             how many were new: an event that is stored already is not stored again.
         """
-        rows = list(rows)
-        if not rows:
+        first: dict[str, JudgmentRow] = {}
+        for row in rows:
+            first.setdefault(row.event, row)
+        if not first:
             return 0
         with self._file.access() as connection:
-            return sum(_insert(connection, row) for row in rows)
+            return _insert(connection, list(first.values()))
 
     def undo(
         self, corpus: str, project: str, annotator: str, event: str = ""
     ) -> JudgmentRow | None:
         """Take back an annotator's last judgment that still stands (or the one named by
-        ``event``, when it is theirs); what they had said before counts again.
+        ``event``, when it is theirs); what they had said before counts again. An adjudication
+        is taken back only by its name.
 
         Returns:
             the judgment that was taken back; None when there is none.
@@ -122,6 +130,7 @@ class Judging:
                 f"""SELECT {_COLUMNS} FROM judgment_events
                     WHERE corpus = $corpus AND project = $project AND annotator = $annotator
                         AND verdict <> 'undo' AND ($event = '' OR event = $event)
+                        AND (origin <> 'adjudication' OR event = $event)
                         AND event NOT IN (
                             SELECT undoes FROM judgment_events WHERE verdict = 'undo')
                     ORDER BY id DESC LIMIT 1""",  # noqa: S608
@@ -131,15 +140,13 @@ class Judging:
             if last is None:
                 return None
             now = datetime.now(UTC)
-            _insert(
-                connection,
-                JudgmentRow(
-                    *(corpus, last.query_id, last.doc_id, None, annotator, "", "", None, "", now),
-                    verdict="undo",
-                    project=project,
-                    undoes=last.event,
-                ),
+            undo = JudgmentRow(
+                *(corpus, last.query_id, last.doc_id, None, annotator, "", "", None, "", now),
+                verdict="undo",
+                project=project,
+                undoes=last.event,
             )
+            _insert(connection, [undo])
             return last
 
     def latest(
@@ -175,7 +182,16 @@ class Judging:
             return {row[0] for row in connection.execute(sql, [list(events)]).fetchall()}
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, row: JudgmentRow) -> int:
+def _insert(connection: duckdb.DuckDBPyConnection, rows: Sequence[JudgmentRow]) -> int:
+    """One statement for all: row by row, a thousand would hold the ledger for seconds."""
+    for row in rows:
+        _check(row)
+    columns = [[_write(getattr(row, name)) for row in rows] for name in _NAMES]
+    found = connection.execute(_INSERT, columns).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _check(row: JudgmentRow) -> None:
     if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
         raise StorageError(
             f"The grade {row.relevance} for document '{row.doc_id}' cannot be stored: grades are "
@@ -184,10 +200,10 @@ def _insert(connection: duckdb.DuckDBPyConnection, row: JudgmentRow) -> int:
         )
     if row.time.tzinfo is None:
         raise ValueError(f"the time {row.time.isoformat()} has no time zone; use datetime.now(UTC)")
-    values = [getattr(row, name) for name in _NAMES]
-    values[_NAMES.index("time")] = row.time.astimezone(UTC).replace(tzinfo=None)
-    found = connection.execute(_INSERT, [*values, row.event]).fetchone()
-    return int(found[0]) if found else 0
+
+
+def _write(value: Any) -> Any:
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
 def _rows(cursor: duckdb.DuckDBPyConnection) -> list[JudgmentRow]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
 
+from engine.annotate.adjudication import DecidedQrels, adjudication, decide, find_disagreements
+from engine.annotate.agreement import find_agreement
+from engine.annotate.coefficients import MEASURES
+from engine.annotate.exchange import Exchange
+from engine.annotate.exporting import Exported, write_files
+from engine.annotate.human import human_rows
 from engine.annotate.judging import from_row, make_judgment, standing, to_row
 from engine.annotate.pool import (
     DEPTH,
@@ -16,6 +24,7 @@ from engine.annotate.pool import (
     pool_items,
 )
 from engine.annotate.projects import ProjectShelf, check_annotator
+from engine.annotate.query_ids import read_query_id
 from engine.annotate.queueing import Item, Queue
 from engine.callbacks import tell_nobody
 from engine.errors import UnknownNameError
@@ -24,8 +33,11 @@ from engine.library import Library
 from engine.queries import check_query, query_from_json, query_id, query_to_json
 from engine.searching import Searcher
 from engine.types import (
+    Agreement,
+    Disagreement,
     Document,
     Holes,
+    ImportedJudgments,
     Judgment,
     JudgmentVerdict,
     Origin,
@@ -36,6 +48,7 @@ from engine.types import (
     QueueItem,
     QueueProgress,
     Span,
+    SystemScores,
 )
 from storage.ledger import Ledger
 from storage.projects import ProjectQueryRow
@@ -56,6 +69,9 @@ class Annotation:
     ) -> None:
         self._ledger, self._library, self._searcher = ledger, library, searcher
         self._shelf = ProjectShelf(ledger)
+        self._exchange = Exchange(ledger, library)
+        # A project's queries never change once they are there: what was read stays true.
+        self._asked: dict[tuple[str, str], dict[str, Query]] = {}
 
     # -- projects ------------------------------------------------------------------------
 
@@ -130,8 +146,7 @@ class Annotation:
             BadInputError, UnknownNameError: no such system or query; no depth.
         """
         check_pool(request)
-        queries = self.queries(project)
-        chosen = {i: self._known(queries, project, i) for i in query_ids or queries}
+        chosen = {i: self._query(project, i) for i in query_ids or self.queries(project)}
         rows = brought_up(self._searcher(project.corpus), chosen, request, on_query)
         return fill(self._ledger.projects, project.name, rows)
 
@@ -173,7 +188,7 @@ class Annotation:
             UnknownNameError: the project does not have the query, or the corpus not the document.
             BadInputError: see :func:`engine.annotate.judging.make_judgment`.
         """
-        query = self._known(self.queries(project), project, query_id)
+        query = self._query(project, query_id)
         self._library.open(project.corpus).document(doc_id)
         judgment = make_judgment(
             project,
@@ -205,8 +220,7 @@ class Annotation:
 
     def history(self, project: Project) -> list[Judgment]:
         """Every event there ever was, undos included."""
-        rows = self._ledger.judging.history(project.corpus, project.name)
-        return [from_row(row) for row in rows]
+        return list(map(from_row, self._ledger.judging.history(project.corpus, project.name)))
 
     # -- the queue ---------------------------------------------------------------------------
 
@@ -231,7 +245,7 @@ class Annotation:
                 f"Document '{item[1]}' is not in the pool of '{item[0]}'.",
                 "Go on with the next item, or add it to the pool.",
             )
-        query = self._known(self.queries(project), project, item[0])
+        query = self._query(project, item[0])
         opened = self._library.open(project.corpus)
         seed = (
             opened.document(query.seed)
@@ -256,11 +270,76 @@ class Annotation:
         """A document of the project's corpus; UnknownNameError."""
         return self._library.open(project.corpus).document(doc_id)
 
-    @staticmethod
-    def _known(queries: Mapping[str, Query], project: Project, query_id: str) -> Query:
-        if query_id not in queries:
-            raise UnknownNameError(
-                f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
-                "Add it first; its id names seed and aspect, like 10010426_method.",
-            )
-        return queries[query_id]
+    # -- what comes of it --------------------------------------------------------------------
+
+    measure_names: ClassVar[Mapping[str, str]] = MEASURES
+    """Name of a coefficient -> what to call it."""
+
+    def agreement(self, project: Project) -> Agreement:
+        """How far its annotators agree, over all, by aspect and in pairs."""
+        aspects = {key: query.aspect or "" for key, query in self.queries(project).items()}
+        return find_agreement(self.judgments(project), project.scale, aspects)
+
+    def disagreements(self, project: Project) -> list[Disagreement]:
+        """What there is to adjudicate, the widest spread first; decided items come last."""
+        return find_disagreements(self.judgments(project))
+
+    def adjudicate(
+        self,
+        project: Project,
+        query_id: str,
+        doc_id: str,
+        relevance: int | None,
+        reason: str,
+        by: str,
+        event: str = "",
+    ) -> Judgment:
+        """Decide an item, or with None take back one's own decision; everybody's own grades
+        stay. BadInputError as in :func:`engine.annotate.adjudication.adjudication`."""
+        self._query(project, query_id)
+        self._library.open(project.corpus).document(doc_id)
+        judgment = adjudication(project, query_id, doc_id, relevance, reason, by, event)
+        self._ledger.judging.add([to_row(judgment)])
+        return judgment
+
+    def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
+        """The adjudicated grades, and what each rests on; see :func:`decide`."""
+        return decide(self.judgments(project), median=median)
+
+    def human_rows(self, project: Project) -> dict[str, SystemScores]:
+        """annotator -> how well their own grades rank what was decided without them."""
+        queries, judgments = self.queries(project), self.judgments(project)
+        return human_rows(project, queries, judgments, self._searcher(project.corpus))
+
+    def export(self, project: Project, kind: str = "trec", **options: Any) -> Exported:
+        """Judgments as files; see :meth:`Exchange.export`."""
+        return self._exchange.export(project, kind, **options)
+
+    def write(self, found: Exported, out: Path) -> tuple[Path, ...]:
+        """Write an export; see :func:`write_files`."""
+        return write_files(found, out)
+
+    def import_(
+        self, corpus: str, source: Path | None, project: str | None = None, **options: Any
+    ) -> ImportedJudgments:
+        """Take in judgments; see :meth:`Exchange.import_`."""
+        return self._exchange.import_(corpus, source, project, **options)
+
+    def _query(self, project: Project, query_id: str) -> Query:
+        """A query of the project. A corpus's own takes in every seed and aspect there is."""
+        key = (project.corpus, project.name)
+        if query_id not in self._asked.get(key, {}):
+            self._asked[key] = self.queries(project)
+        if query_id in self._asked[key]:
+            return self._asked[key][query_id]
+        if not project.name:
+            opened = self._library.open(project.corpus)
+            named = read_query_id(query_id, opened.row_of, opened.aspects)
+            if named is not None:
+                query = Query(project.corpus, seed=named.seed, aspect=named.aspect)
+                self.add_queries(project, [query], {query: query_id})
+                return query
+        raise UnknownNameError(
+            f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
+            f"{'Add it first; its' if project.name else 'An'} id names seed and aspect.",
+        )

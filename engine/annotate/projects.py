@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -135,8 +135,19 @@ class ProjectShelf:
         return Project(corpus)
 
     def save(self, project: Project, author: str) -> Project:
-        """Keep a new version; the versions before it stay in the ledger. Raises BadInputError."""
+        """Keep a new version; the versions before it stay in the ledger.
+
+        Raises:
+            BadInputError: see :func:`check_project`; or the project has leads, and ``author``
+                is none of them.
+        """
         checked = check_project(project)
+        before = next((p for p in self.all(project.corpus) if p.name == project.name), None)
+        if before is not None and before.leads and author not in before.leads:
+            raise BadInputError(
+                f"'{author}' cannot change project '{project.name}'.",
+                f"Its leads are {', '.join(sorted(before.leads))}.",
+            )
         text = json.dumps(asdict(checked), ensure_ascii=False)
         now = datetime.now(UTC)
         self._rows.put(ProjectRow(checked.corpus, checked.name, text, author, now))
@@ -149,7 +160,11 @@ def _projects_there_are(names: Iterable[str]) -> str:
 
 
 def _read(row: ProjectRow) -> Project:
-    data: dict[str, Any] = json.loads(row.settings)
+    return project_from_settings(json.loads(row.settings))
+
+
+def project_from_settings(data: Mapping[str, Any]) -> Project:
+    """A project from its fields as JSON has them; KeyError or TypeError when they are others."""
     scale = data["scale"]
     grades = tuple(GradeMeaning(**grade) for grade in scale["grades"])
     people = {key: tuple(data[key]) for key in ("annotators", "leads")}

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from engine.cli.common import json_option, open_explorer
 from engine.cli.model import INTERRUPTED
 from engine.cli.terminal import print_json, stop_requested
-from engine.scenarios.distill import Distilled, Training
+from engine.scenarios.training import Distilled, Training
 
 PAPER = Training()
 

@@ -117,10 +117,18 @@ class Bench:
         )
         return None if row is None else evaluation_from_json(json.loads(row.result))
 
-    def missing(self) -> tuple[str, ...]:
-        """Runs that would have to be made first."""
-        helped = (name for name in run_names(self._request) if _by_model(name))
-        return tuple(s for s in (*self._needed(), *helped) if not self._is_known(s))
+    def missing(self, *, with_failed: bool = False) -> tuple[str, ...]:
+        """Runs that would have to be made first.
+
+        Args:
+            with_failed: those of which questions failed, too: a helper is asked these again.
+        """
+        helped = tuple(name for name in run_names(self._request) if _by_model(name))
+        missing = tuple(s for s in (*self._needed(), *helped) if not self._is_known(s))
+        if not with_failed:
+            return missing
+        kept = {name: self._kept_helped(name) for name in helped}
+        return (*missing, *(name for name, run in kept.items() if run and run.report.failed))
 
     def known(self, name: str) -> SystemRun | None:
         """The rankings of one of our runs, None when they are not stored."""
@@ -147,6 +155,8 @@ class Bench:
         runs = self._in_order(own, helped)
         if self._request.human:
             runs += human_runs(collection, topics, dense_run(ranker, own))
+        if not runs:  # there is nothing to measure, not even a best order so far
+            raise StoppedError(None, problem)
         found = judge_runs(self._searcher, collection, topics, runs)
         found = with_reports(found, {h.run.system: h.report for h in helped})
         if problem is not None or not all(h.whole for h in helped):

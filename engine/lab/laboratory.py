@@ -17,7 +17,7 @@ from engine.lab.bench import Bench, Step, StoppedError, Watch, failures
 from engine.lab.helping import HELPED, Helper, needs_model, run_names
 from engine.lab.human import check_annotators
 from engine.lab.shelf import Shelf
-from engine.lab.stored import evaluation_json, request_from_json
+from engine.lab.stored import evaluation_json, reports_of, request_from_json
 from engine.lab.unlabelled import Unlabelled
 from engine.library import Library
 from engine.rerank import MODES
@@ -30,6 +30,7 @@ from engine.types import (
     EvaluationJob,
     EvaluationRecord,
     EvaluationRequest,
+    ModelReport,
     Progress,
     UploadedRun,
 )
@@ -151,11 +152,13 @@ class Laboratory:
         bench = self._bench(self.checked(request))
         return None if bench is None else bench.stored()
 
-    def missing(self, request: EvaluationRequest) -> tuple[str, ...]:
-        """Runs that would have to be made first; the others are known already."""
+    def missing(
+        self, request: EvaluationRequest, *, with_failed: bool = False
+    ) -> tuple[str, ...]:
+        """Runs that would have to be made first; see :meth:`engine.lab.bench.Bench.missing`."""
         request = self.checked(request)
         bench = self._bench(request)
-        return run_names(request) if bench is None else bench.missing()
+        return run_names(request) if bench is None else bench.missing(with_failed=with_failed)
 
     def answered_by(self, request: EvaluationRequest) -> EvaluationRequest:
         """The request with the model of the latest evaluation that is equal but for the model.
@@ -251,6 +254,10 @@ class Laboratory:
                 )
             )
         return tuple(found)
+
+    def reports(self, found: Evaluation) -> dict[str, ModelReport]:
+        """system -> what a model was asked for it, of those that one took part in."""
+        return reports_of(found)
 
     def report(self, found: Evaluation) -> str:
         """All of an evaluation as the JSON of ``seedlens evaluate --json``."""

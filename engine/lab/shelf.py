@@ -6,9 +6,11 @@ import functools
 import hashlib
 import json
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from engine.annotate.query_ids import read_query_id
 from engine.collections import (
     Collection,
     HeldCollection,
@@ -22,6 +24,8 @@ from engine.corpus import OpenCorpus
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate import SystemRun, fitted_run, sampled
 from engine.lab.human import HUMAN
+from engine.lab.judged import FORMAT as PROJECT_FORMAT
+from engine.lab.judged import JudgedProjects, ProjectKey
 from engine.lab.trec import decoded, read_qrels, read_run
 from engine.library import Library
 from engine.metrics import Qrels
@@ -43,18 +47,21 @@ class Shelf:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
+        self._projects = JudgedProjects(ledger, library)
         self._parsed = functools.lru_cache(maxsize=8)(self._parse_run)
         self._uploaded = functools.lru_cache(maxsize=16)(self._read_uploaded)
 
     # -- collections -----------------------------------------------------------------------
 
     def collections(self) -> tuple[CollectionInfo, ...]:
-        """Collections that corpora came from, by name, then uploaded judgments."""
+        """Collections that corpora came from, by name, then what was judged here, then uploaded
+        judgments."""
         found = []
         for name in self._library.names():
             info = self._of_corpus(self._library.corpus(name))
             if info is not None:
                 found.append(info)
+        found += map(self._of_project, self._projects.keys())
         names = set(self._library.names())
         found += [
             self._of_qrels(row) for row in self._ledger.experiments.qrels() if row.corpus in names
@@ -66,6 +73,9 @@ class Shelf:
         row = self._qrels(key)
         if row is not None:
             return self._of_qrels(row)
+        project = ProjectKey.read(key)
+        if project is not None:
+            return self._of_project(project)
         found = self._of_corpus(self._library.corpus(key))
         if found is None:
             raise UnknownNameError(
@@ -100,6 +110,9 @@ class Shelf:
         row = self._qrels(key)
         if row is not None:
             return self._uploaded(row, self._library.open(row.corpus).identity)
+        project = ProjectKey.read(key)
+        if project is not None:
+            return self._projects.held(project)
         path = Path(self._library.corpus(key).source)
         return cached_collection(path)
 
@@ -143,6 +156,18 @@ class Shelf:
             problem = str(error)
         key = f"{UPLOADED}{row.id}"
         return _described(key, corpus, row.name, held, problem, uploaded=True)
+
+    def _of_project(self, key: ProjectKey) -> CollectionInfo:
+        corpus = self._library.corpus(key.corpus)
+        problem, held = "", None
+        try:
+            held = self._projects.held(key)
+        except SeedLensError as error:
+            problem = str(error)
+        source = key.project or "judged while exploring"
+        return replace(
+            _described(str(key), corpus, source, held, problem), source_format=PROJECT_FORMAT
+        )
 
     # -- judgments that people bring -----------------------------------------------------------
 
@@ -258,11 +283,11 @@ def _topics_of(
     """Seed and aspect of every query id ``<seed>_<aspect>``, and what was not understood."""
     topics, strange = [], []
     for query_id in qrels:
-        seed, _, aspect = query_id.rpartition("_")
-        if seed in corpus.row_of and aspect in corpus.aspects:
-            topics.append(Topic(query_id, seed=seed, aspect=aspect))
-        else:
+        named = read_query_id(query_id, corpus.row_of, corpus.aspects)
+        if named is None:
             strange.append(query_id)
+        else:
+            topics.append(Topic(query_id, seed=named.seed, aspect=named.aspect))
     if not topics:
         raise BadInputError(
             f"{file}: no query id is a seed of corpus '{corpus.name}' and one of its aspects, "

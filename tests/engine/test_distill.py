@@ -11,8 +11,9 @@ import pytest
 from engine.errors import BadInputError, ModelMissingError
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
-from engine.scenarios.distill import Training, distill
+from engine.scenarios.distill import distill
 from engine.scenarios.teaching import question, read_answer, split
+from engine.scenarios.training import Training
 from engine.types import Query
 from engine.types.scenarios import ScenarioRequest
 from tests.judging import knowledge

@@ -1,0 +1,182 @@
+"""From what several people said to one grade: disagreements, decisions, qrels.
+
+A decision is an event like any judgment, with the reason as its note and by the name of who
+decided; nobody's own grade changes by it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.annotate.judging import make_judgment
+from engine.errors import BadInputError
+from engine.types import Disagreement, Judgment, Project
+
+Basis = Literal["adjudicated", "agreed", "single", "median", "undecided"]
+Item = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The grade of one (query, document), and what it rests on.
+
+    Attributes:
+        relevance: None while it is ``undecided``.
+        basis: ``adjudicated`` by a person, ``agreed`` by two or more, ``single`` where only one
+            graded it, or the ``median`` of grades that differ.
+        annotators: who graded it.
+        decided: the adjudication; None without one.
+    """
+
+    query_id: str
+    doc_id: str
+    relevance: int | None
+    basis: Basis
+    annotators: tuple[str, ...]
+    decided: Judgment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedQrels:
+    """The qrels of a project.
+
+    Attributes:
+        decisions: one per (query, document) that somebody graded, by query and document in
+            order of arrival, undecided ones included.
+        notes: plain sentences about what is not in the grades.
+    """
+
+    decisions: tuple[Decision, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def grades(self) -> dict[str, dict[str, int]]:
+        """query_id -> doc_id -> grade; what is undecided is unjudged."""
+        found: dict[str, dict[str, int]] = {}
+        for decision in self.decisions:
+            if decision.relevance is not None:
+                found.setdefault(decision.query_id, {})[decision.doc_id] = decision.relevance
+        return found
+
+    @property
+    def undecided(self) -> int:
+        return self.count("undecided")
+
+    def count(self, basis: Basis) -> int:
+        """How many decisions rest on this."""
+        return sum(decision.basis == basis for decision in self.decisions)
+
+
+def decide(judgments: Iterable[Judgment], *, median: bool = False) -> DecidedQrels:
+    """The grade of every item: the adjudicated one, else the one that all who graded it gave.
+
+    Where grades differ and nobody decided, the item is left out, or with ``median`` gets the
+    median, the lower of the middle two: the less relevant one when in doubt. What only a model
+    graded is never among the qrels.
+    """
+    judgments = list(judgments)
+    decisions = []
+    for (query_id, doc_id), said in _by_item(judgments).items():
+        decided = _adjudication(said)
+        graded = [j for j in said if _is_graded(j) and j.origin != "model"]
+        who = tuple(j.annotator for j in graded)
+        grades = [j.relevance for j in graded if j.relevance is not None]
+        if decided is not None:
+            decision = Decision(query_id, doc_id, decided.relevance, "adjudicated", who, decided)
+        elif not grades:
+            continue
+        elif len(set(grades)) == 1:
+            basis: Basis = "agreed" if len(grades) > 1 else "single"
+            decision = Decision(query_id, doc_id, grades[0], basis, who)
+        elif median:
+            decision = Decision(query_id, doc_id, statistics.median_low(grades), "median", who)
+        else:
+            decision = Decision(query_id, doc_id, None, "undecided", who)
+        decisions.append(decision)
+    found = DecidedQrels(tuple(decisions))
+    return DecidedQrels(found.decisions, _notes(found, judgments))
+
+
+def _notes(found: DecidedQrels, judgments: Sequence[Judgment]) -> tuple[str, ...]:
+    notes = []
+    if found.undecided:
+        which = f"{found.undecided:,} items are" if found.undecided > 1 else "1 item is"
+        notes.append(f"{which} undecided, because grades differ, and left out.")
+    if number := found.count("median"):
+        which = f"{number:,} items have" if number > 1 else "1 item has"
+        notes.append(f"{which} the (lower) median of grades that differ; nobody decided.")
+    decided = {(d.query_id, d.doc_id) for d in found.decisions}
+    models = {(j.query_id, j.doc_id) for j in judgments if j.origin == "model"} - decided
+    if models:
+        which = f"{len(models):,} items were" if len(models) > 1 else "1 item was"
+        notes.append(f"{which} graded by a model only, and left out.")
+    return tuple(notes)
+
+
+def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
+    """What a lead should look at: grades that differ, the widest spread first, then doubts.
+
+    Items that were decided come last, in the same order, so that a decision can be changed.
+    """
+    found = []
+    for (query_id, doc_id), everything in _by_item(judgments).items():
+        said = [j for j in everything if j.origin != "adjudication"]
+        grades = [j.relevance for j in said if j.relevance is not None and j.origin != "model"]
+        spread = max(grades) - min(grades) if grades else 0
+        decided = _adjudication(everything)
+        if spread or decided is not None or any(j.verdict == "unsure" for j in said):
+            found.append(Disagreement(query_id, doc_id, tuple(said), spread, decided))
+    return sorted(found, key=lambda d: (d.decided is not None, -d.spread))
+
+
+def adjudication(
+    project: Project,
+    query_id: str,
+    doc_id: str,
+    relevance: int | None,
+    reason: str,
+    by: str,
+    event: str = "",
+) -> Judgment:
+    """A decision that fits its project; ``relevance`` None takes back one's own.
+
+    Raises:
+        BadInputError: the project names leads and ``by`` is none of them; a grade outside the
+            scale, no reason for a grade, a reason that is too long.
+    """
+    if project.leads and by.strip() not in project.leads:
+        raise BadInputError(
+            f"'{by}' cannot adjudicate in project '{project.name}'.",
+            f"Its leads are {', '.join(sorted(project.leads))}.",
+        )
+    if relevance is not None and not reason.strip():
+        raise BadInputError("The decision has no reason.", "Say in a few words why.")
+    return make_judgment(
+        project,
+        query_id,
+        doc_id,
+        by,
+        relevance,
+        note=reason,
+        origin="adjudication",
+        event=event,
+    )
+
+
+def _by_item(judgments: Iterable[Judgment]) -> Mapping[Item, list[Judgment]]:
+    found: dict[Item, list[Judgment]] = {}
+    for judgment in judgments:
+        found.setdefault((judgment.query_id, judgment.doc_id), []).append(judgment)
+    return found
+
+
+def _is_graded(judgment: Judgment) -> bool:
+    return judgment.relevance is not None and judgment.origin != "adjudication"
+
+
+def _adjudication(said: Iterable[Judgment]) -> Judgment | None:
+    """The last decision to arrive; when its author takes it back, the one before counts."""
+    return next((j for j in reversed(list(said)) if j.origin == "adjudication"), None)

@@ -1,0 +1,236 @@
+"""Judgments of a project going out as files, and coming in with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from engine.annotate import exporting, readers
+from engine.annotate.adjudication import decide
+from engine.annotate.intake import Intake
+from engine.annotate.judging import from_row
+from engine.annotate.merging import merge, named_here
+from engine.annotate.projects import (
+    ProjectShelf,
+    check_annotator,
+    check_project,
+    project_from_settings,
+)
+from engine.collections import read_collection
+from engine.errors import BadInputError, UnknownNameError
+from engine.library import Library
+from engine.queries import query_from_json, query_to_json
+from engine.types import ImportedJudgments, Origin, Project, Query
+from storage.judging import JudgmentRow
+from storage.ledger import Ledger
+from storage.projects import ProjectQueryRow
+
+IMPORTED = ("auto", "csfcube", *exporting.FORMATS)
+CHUNK = 100_000
+"""Events written at once: others may judge while a large file comes in."""
+Reading = Callable[[Path, Intake], None]
+
+
+class Exchange:
+    """Exports and imports over one home."""
+
+    def __init__(self, ledger: Ledger, library: Library) -> None:
+        self._ledger, self._library = ledger, library
+        self._shelf = ProjectShelf(ledger)
+
+    # -- out -------------------------------------------------------------------------------
+
+    def export(
+        self,
+        project: Project,
+        kind: str = "trec",
+        *,
+        per_annotator: bool = False,
+        annotator: str = "",
+        median: bool = False,
+    ) -> exporting.Exported:
+        """The judgments of a project as files; see :func:`exporting.write_files`.
+
+        Args:
+            kind: one of :data:`exporting.FORMATS`.
+            per_annotator: each one's own grades, not the adjudicated ones.
+            annotator: only this one's, and everything they did in a ``hand-over``.
+            median: undecided items get the median grade; they are left out otherwise.
+
+        Raises:
+            BadInputError: nothing to export, or an id that the format cannot hold.
+            UnknownNameError: no such format or annotator.
+        """
+        if kind not in exporting.FORMATS:
+            raise UnknownNameError(
+                f"There is no format '{kind}'.", f"Use {', '.join(exporting.FORMATS)}."
+            )
+        queries, corpus = self._queries(project), self._library.open(project.corpus)
+        name = project.name or project.corpus
+        if kind == "hand-over":
+            return self._hand_over(project, annotator, queries)
+        standing = self._standing(project, annotator)
+        judgments = [from_row(row) for row in standing]
+        if per_annotator or annotator:
+            found = exporting.own_files(kind, name, standing, judgments, queries, corpus)
+        else:
+            decided = decide(judgments, median=median)
+            found = exporting.decided_files(kind, name, decided, queries, corpus)
+        if not found.judgments:
+            raise BadInputError(
+                f"Project '{name}' has no grades to export.",
+                " ".join(found.notes) or "Judge first.",
+            )
+        return found
+
+    def _hand_over(
+        self, project: Project, annotator: str, queries: Mapping[str, Query]
+    ) -> exporting.Exported:
+        who = check_annotator(annotator)
+        history = self._ledger.judging.history(project.corpus, project.name)
+        events = [row for row in history if row.annotator == who]
+        if not events:
+            raise UnknownNameError(*_nobody(project, who, {row.annotator for row in history}))
+        lines = exporting.hand_over(project, who, events, queries)
+        plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in who)
+        name = f"{project.name or project.corpus}.{plain}.jsonl"
+        return exporting.Exported({name: lines}, len(events))
+
+    def _standing(self, project: Project, annotator: str) -> list[JudgmentRow]:
+        rows = self._ledger.judging.latest(project.corpus, project.name)
+        if not annotator:
+            return rows
+        found = [row for row in rows if row.annotator == annotator.strip()]
+        if not found:
+            raise UnknownNameError(*_nobody(project, annotator, {row.annotator for row in rows}))
+        return found
+
+    # -- in --------------------------------------------------------------------------------
+
+    def import_(
+        self,
+        corpus: str,
+        source: Path | None,
+        project: str | None = None,
+        kind: str = "auto",
+        *,
+        annotator: str = "",
+        adjudicated: bool = False,
+        overwrite: bool = False,
+    ) -> ImportedJudgments:
+        """Take in judgments, all of them or, when a line is broken, none.
+
+        Events that are stored already are skipped; a grade that came without an event is named
+        by what it says, so that the same file twice changes nothing. What somebody said here
+        and the file says otherwise stays as it is, unless ``overwrite``, and is reported.
+
+        Args:
+            source: a file, or a CSFCube or BEIR folder; None for what the corpus came from.
+            project: None for the corpus's own, or the one that a hand-over is from, which is
+                made when it is not there.
+            kind: one of :data:`IMPORTED`.
+            annotator: whose judgments they are; needed for TREC and BEIR, in a CSV or JSONL
+                instead of what it says, and for CSFCube who adjudicated.
+            adjudicated: they are decisions, not the annotator's own grades.
+
+        Raises:
+            BadInputError: lists the lines that are broken, by number.
+            UnknownNameError: no such corpus, project or format.
+        """
+        if kind not in IMPORTED:
+            raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(IMPORTED)}.")
+        path = source or Path(self._library.corpus(corpus).source)
+        if not path.exists():
+            raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
+        kind = readers.detect(path) if kind == "auto" else kind
+        if source is None and kind != "csfcube":
+            raise BadInputError(
+                f"The corpus '{corpus}' did not come from CSFCube.", "Give the path of a file."
+            )
+        target, is_new = self._target(corpus, path, project, kind)
+        stored = {row.event: row for row in self._ledger.judging.history(corpus, target.name)}
+        intake = Intake(
+            path.name, target, self._library.open(corpus), self._queries(target), stored
+        )
+        _read(kind, path, intake, annotator, adjudicated=adjudicated)
+        incoming = intake.finished()
+        if is_new:
+            self._shelf.save(target, incoming[0].row.annotator)
+        events = [i.row.event for i in incoming]
+        elsewhere = self._ledger.judging.known(events) - stored.keys()
+        merged = merge(
+            named_here(incoming, target, elsewhere),
+            stored,
+            self._ledger.judging.latest(corpus, target.name),
+            overwrite=overwrite,
+        )
+        self._add_queries(target, intake.new_queries, {row.query_id for row in merged.rows})
+        added = sum(
+            self._ledger.judging.add(merged.rows[start : start + CHUNK])
+            for start in range(0, len(merged.rows), CHUNK)
+        )
+        return ImportedJudgments(added, merged.known, merged.conflicts, tuple(intake.warnings))
+
+    def _target(self, corpus: str, path: Path, name: str | None, kind: str) -> tuple[Project, bool]:
+        """The project, and whether it is still to be made."""
+        self._library.corpus(corpus)
+        about = readers.header(readers.text_of(path)) if kind == "hand-over" else None
+        if kind == "hand-over" and about is None:
+            raise BadInputError(f"{path.name} is no hand-over.", "Leave the format to SeedLens.")
+        names = {"", *(p.name for p in self._shelf.all(corpus))}
+        if about is None:
+            return self._shelf.get(corpus, name or ""), False
+        try:
+            settings = replace(project_from_settings(about["project"]), corpus=corpus)
+            settings = check_project(settings if name is None else replace(settings, name=name))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BadInputError(
+                f"{path.name}, line 1: the project cannot be read ({error}).", "Export it again."
+            ) from error
+        if settings.name in names:
+            return self._shelf.get(corpus, settings.name), False
+        return settings, True
+
+    # -- both ------------------------------------------------------------------------------
+
+    def _queries(self, project: Project) -> dict[str, Query]:
+        rows = self._ledger.projects.queries(project.corpus, project.name)
+        return {row.query_id: query_from_json(row.query) for row in rows}
+
+    def _add_queries(
+        self, project: Project, queries: Mapping[str, Query], needed: set[str]
+    ) -> None:
+        now = datetime.now(UTC)
+        rows = [
+            ProjectQueryRow(project.corpus, project.name, i, query_to_json(query), now)
+            for i, query in queries.items()
+            if i in needed
+        ]
+        if rows:
+            self._ledger.projects.add_queries(rows)
+
+
+def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated: bool) -> None:
+    origin: Origin = "adjudication" if adjudicated else "import"
+    if kind == "csfcube":
+        collection = read_collection(path)
+        readers.read_graded(collection, intake, annotator or collection.name)
+    elif kind == "hand-over":
+        readers.read_hand_over(readers.text_of(path), intake)
+    elif kind in ("csv", "jsonl"):
+        read = readers.read_csv if kind == "csv" else readers.read_jsonl
+        read(readers.text_of(path), intake, annotator, origin if adjudicated else None)
+    else:
+        who = check_annotator(annotator)
+        if kind == "beir":
+            readers.read_beir(path, intake, who, origin)
+        else:
+            readers.read_trec(readers.text_of(path), intake, who, origin)
+
+
+def _nobody(project: Project, annotator: str, names: set[str]) -> tuple[str, str]:
+    known = f"Those who did are {', '.join(sorted(names))}." if names else "Nobody did yet."
+    where = project.name or project.corpus
+    return f"'{annotator}' has judged nothing in project '{where}'.", known

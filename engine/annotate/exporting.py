@@ -1,0 +1,272 @@
+"""Judgments as files that others read: TREC and BEIR, CSV and JSONL, and a hand-over."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.annotate.adjudication import DecidedQrels, Decision
+from engine.annotate.human import own_grades
+from engine.annotate.readers import HAND_OVER
+from engine.annotate.rows import FIELDS, to_cells, to_fields
+from engine.corpus import OpenCorpus
+from engine.errors import BadInputError
+from engine.queries import query_to_dict
+from engine.types import ADJUDICATED, Document, Judgment, Project, Query
+from storage.judging import JudgmentRow
+
+FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
+DECIDED_FIELDS = (
+    "query_id", "doc_id", "relevance", "annotator", "note", "time", "basis", "by", "annotators",
+)  # fmt: skip
+"""Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
+BATCH = 1000
+Qrels = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Files, not written yet.
+
+    Attributes:
+        files: relative path -> its text in pieces, to be read once.
+        judgments: grades in them, skips and doubts included where the format has them.
+        notes: plain sentences about what is not in them.
+    """
+
+    files: Mapping[str, Iterable[str]]
+    judgments: int
+    notes: tuple[str, ...] = ()
+
+
+# -- adjudicated -------------------------------------------------------------------------------
+
+
+def decided_files(
+    kind: str, name: str, found: DecidedQrels, queries: Mapping[str, Query], corpus: OpenCorpus
+) -> Exported:
+    """The adjudicated grades in one of :data:`FORMATS` but the hand-over.
+
+    Args:
+        name: of the files, without an ending.
+    """
+    grades = found.grades
+    count = sum(map(len, grades.values()))
+    if kind == "trec":
+        return Exported({f"{name}.qrels": trec_lines(grades)}, count, found.notes)
+    if kind == "beir":
+        files = {"qrels/test.tsv": _beir_lines(grades), **_beir_texts(grades, queries, corpus)}
+        return Exported(files, count, found.notes)
+    rows = [_decided_fields(d) for d in found.decisions if d.relevance is not None]
+    lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, DECIDED_FIELDS)
+    return Exported({f"{name}.{kind}": lines}, count, found.notes)
+
+
+def _decided_fields(decision: Decision) -> dict[str, Any]:
+    decided = decision.decided
+    return {
+        "query_id": decision.query_id,
+        "doc_id": decision.doc_id,
+        "relevance": decision.relevance,
+        "annotator": ADJUDICATED,
+        "note": "" if decided is None else decided.note,
+        "time": None if decided is None else decided.time.isoformat(),
+        "basis": decision.basis,
+        "by": "" if decided is None else decided.annotator,
+        "annotators": list(decision.annotators),
+    }
+
+
+# -- per annotator -----------------------------------------------------------------------------
+
+
+def own_files(
+    kind: str,
+    name: str,
+    standing: Sequence[JudgmentRow],
+    judgments: Sequence[Judgment],
+    queries: Mapping[str, Query],
+    corpus: OpenCorpus,
+) -> Exported:
+    """What stands of each annotator: a file each in TREC and BEIR, else one for all of them.
+
+    CSV and JSONL have every field, adjudications among the rows; with their events they can be
+    imported elsewhere as they are.
+    """
+    if kind in ("csv", "jsonl"):
+        rows = [to_fields(row) for row in standing]
+        lines = json_lines(rows) if kind == "jsonl" else csv_lines(map(to_cells, rows), FIELDS)
+        return Exported({f"{name}.{kind}": lines}, len(rows))
+    own = own_grades(judgments)
+    count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
+    left = sum(j.verdict in ("skip", "unsure") for j in judgments)
+    notes = (f"{left:,} skips and doubts have no place in this format.",) if left else ()
+    names = _file_names(own)
+    if kind == "trec":
+        files = {f"{name}.{names[who]}.qrels": trec_lines(qrels) for who, qrels in own.items()}
+        return Exported(files, count, notes)
+    everything: dict[str, dict[str, int]] = {}
+    for qrels in own.values():
+        for query_id, grades in qrels.items():
+            everything.setdefault(query_id, {}).update(grades)
+    tables = {f"qrels/{names[who]}.tsv": _beir_lines(qrels) for who, qrels in own.items()}
+    return Exported({**tables, **_beir_texts(everything, queries, corpus)}, count, notes)
+
+
+def hand_over(
+    project: Project,
+    annotator: str,
+    events: Sequence[JudgmentRow],
+    queries: Mapping[str, Query],
+) -> Iterator[str]:
+    """Everything that one annotator did, undos included, with the project's settings and the
+    queries; another home takes it in as it was."""
+    asked = {row.query_id for row in events}
+    described = {query_id: query for query_id, query in queries.items() if query_id in asked}
+    first = {
+        "format": HAND_OVER,
+        "version": 1,
+        "annotator": annotator,
+        "corpus": project.corpus,
+        "queries": len(described),
+        "events": len(events),
+        "project": asdict(project),
+    }
+    yield from json_lines([first])
+    for query_id, query in described.items():
+        yield from json_lines([{"query_id": query_id, "query": query_to_dict(query)}])
+    yield from json_lines(map(to_fields, events))
+
+
+# -- formats -----------------------------------------------------------------------------------
+
+
+def trec_lines(qrels: Qrels) -> Iterator[str]:
+    """``query_id 0 doc_id relevance``; BadInputError for an id with white space in it."""
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            for name in (query_id, doc_id):
+                if len(name.split()) != 1:
+                    raise BadInputError(
+                        f"The id '{name}' holds white space, which TREC files cannot.",
+                        "Use --format csv or jsonl.",
+                    )
+            yield f"{query_id} 0 {doc_id} {grade}\n"
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """One JSON object per line."""
+    for row in rows:
+        yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    """CSV with a line of names first."""
+    yield _csv_line(columns)
+    for row in rows:
+        cells = to_cells(row)
+        yield _csv_line([cells.get(name, "") for name in columns])
+
+
+def _csv_line(cells: Sequence[str], delimiter: str = ",") -> str:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerow(cells)
+    return out.getvalue()
+
+
+def _beir_lines(qrels: Qrels) -> Iterator[str]:
+    yield _csv_line(("query-id", "corpus-id", "score"), "\t")
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            yield _csv_line((query_id, doc_id, str(grade)), "\t")
+
+
+def _beir_texts(
+    asked: Iterable[str], queries: Mapping[str, Query], corpus: OpenCorpus
+) -> dict[str, Iterable[str]]:
+    """queries.jsonl, where the text of a query is that of its seed, and corpus.jsonl."""
+    return {
+        "queries.jsonl": json_lines(_beir_query(i, queries.get(i), corpus) for i in asked),
+        "corpus.jsonl": json_lines(
+            {"_id": d.doc_id, "title": d.title, "text": d.text} for d in _documents(corpus)
+        ),
+    }
+
+
+def _beir_query(query_id: str, query: Query | None, corpus: OpenCorpus) -> dict[str, Any]:
+    if query is None:  # judged while exploring, in words that nobody kept
+        return {"_id": query_id, "text": "", "metadata": {}}
+    seed = None if query.seed is None else corpus.document(query.seed)
+    text = query.text or "" if seed is None else f"{seed.title} {seed.text}".strip()
+    aspects = {aspect.key: aspect.instruction for aspect in corpus.lens.aspects}
+    about = {"seed": query.seed, "aspect": query.aspect, "instruction": query.instruction}
+    return {
+        "_id": query_id,
+        "text": text,
+        "instruction": query.instruction or aspects.get(query.aspect or "", ""),
+        "metadata": {key: value for key, value in about.items() if value is not None},
+    }
+
+
+def _documents(corpus: OpenCorpus) -> Iterator[Document]:
+    for start in range(0, len(corpus), BATCH):
+        yield from corpus.documents(corpus.doc_ids[start : start + BATCH])
+
+
+def _file_names(annotators: Iterable[str]) -> dict[str, str]:
+    """annotator -> a name for files, each its own also where case does not count."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for annotator in annotators:
+        plain = re.sub(r"[^\w-]+", "-", annotator).strip("-") or "annotator"
+        name, number = plain, 2
+        while name.casefold() in taken:
+            name, number = f"{plain}-{number}", number + 1
+        taken.add(name.casefold())
+        found[annotator] = name
+    return found
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def write_files(found: Exported, out: Path) -> tuple[Path, ...]:
+    """Write an export: one file as ``out`` (or into it, when it is a folder), several into it.
+
+    Each file is whole or not there: it is written beside its place and then moved.
+
+    Raises:
+        BadInputError: nothing can be written there.
+    """
+    single = len(found.files) == 1 and not out.is_dir()
+    written = []
+    for name, pieces in found.files.items():
+        path = out if single else out / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, pieces)
+        except OSError as error:
+            raise BadInputError(
+                f"{path} cannot be written: {error.strerror or error}.",
+                "Choose another place with --out.",
+            ) from error
+        written.append(path)
+    return tuple(written)
+
+
+def _write(path: Path, pieces: Iterable[str]) -> None:
+    half = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        with half.open("x", encoding="utf-8", newline="") as handle:
+            handle.writelines(pieces)
+        half.replace(path)
+    except BaseException:
+        half.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,203 @@
+"""What comes in with a file, checked line by line."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from engine.annotate.judging import make_judgment, to_row
+from engine.annotate.query_ids import is_free, read_query_id
+from engine.annotate.rows import Given
+from engine.corpus import OpenCorpus
+from engine.errors import BadInputError
+from engine.queries import check_query
+from engine.types import Project, Query
+from storage.judging import JudgmentRow
+
+MOST_LISTED = 20
+"""Broken lines that are listed one by one."""
+Key = tuple[str, str, str, bool]
+"""(query_id, doc_id, annotator, whether it is an adjudication): of these the last event counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A checked event, and the line that it stands in."""
+
+    line: int
+    row: JudgmentRow
+
+
+@dataclass
+class Intake:
+    """Collects the judgments of one file, and everything that is wrong with it.
+
+    Attributes:
+        queries: those of the project.
+        offered: queries that the file describes itself, by id.
+        new_queries: those that its judgments need and the project does not have yet.
+        stored: event -> the project's judgments, all there ever were.
+    """
+
+    file: str
+    project: Project
+    corpus: OpenCorpus
+    queries: Mapping[str, Query]
+    stored: Mapping[str, JudgmentRow]
+    offered: dict[str, Query] = field(default_factory=dict)
+    new_queries: dict[str, Query] = field(default_factory=dict)
+    rows: list[Incoming] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    _seen: dict[Key, tuple[int, int | None]] = field(default_factory=dict)
+    _repeats: list[int] = field(default_factory=list)
+
+    def add(self, given: Given) -> None:
+        """Take in one judgment, or note what is wrong with it."""
+        try:
+            self._check_names(given)
+            row = self._row(given)
+            if not given.event and self._is_repeated(given, row):
+                return
+        except BadInputError as error:
+            self.broken(given.line, error)
+        else:
+            self.rows.append(Incoming(given.line, row))
+
+    def broken(self, line: int, error: BadInputError | str) -> None:
+        """Note that a line cannot be used."""
+        self.problems.append(f"line {line:,}: {error}" if line else str(error))
+
+    def finished(self) -> list[Incoming]:
+        """Everything that came in.
+
+        Raises:
+            BadInputError: lists the lines that are broken; nothing may be written then.
+        """
+        self._check_undos()
+        if self.problems:
+            listed = " ".join(self.problems[:MOST_LISTED])
+            more = len(self.problems) - MOST_LISTED
+            count = f"{len(self.problems):,} lines are" if len(self.problems) > 1 else "1 line is"
+            raise BadInputError(
+                f"{self.file}: {count} broken and nothing was imported. {listed}"
+                + (f" And {more:,} more." if more > 0 else ""),
+                "Mend them and import the file again.",
+            )
+        if not self.rows:
+            raise BadInputError(f"{self.file} has no judgments.", "Choose another file.")
+        if self._repeats:
+            which = (
+                f"{len(self._repeats):,} lines repeat" if self._repeats[1:] else "1 line repeats"
+            )
+            self.warnings.append(
+                f"{which} a judgment with the same grade (first: line {self._repeats[0]:,})."
+            )
+        return self.rows
+
+    # -- inside ----------------------------------------------------------------------------
+
+    def _check_names(self, given: Given) -> None:
+        if not self._has_query(given.query_id):
+            raise BadInputError(
+                f"Query '{given.query_id}' names no seed and aspect of this corpus."
+            )
+        if given.doc_id not in self.corpus.row_of:
+            raise BadInputError(f"There is no document '{given.doc_id}' in this corpus.")
+
+    def _has_query(self, query_id: str) -> bool:
+        if query_id in self.queries or query_id in self.new_queries:
+            return True
+        query = self._offered(query_id) or self._named(query_id)
+        if query is not None:
+            self.new_queries[query_id] = query
+            return True
+        # Wordings of one's own are judged while exploring: their ids say only that.
+        return not self.project.name and is_free(query_id)
+
+    def _offered(self, query_id: str) -> Query | None:
+        query = self.offered.get(query_id)
+        if query is not None:
+            check_query(query, self.corpus.lens)
+            if query.seed is not None and query.seed not in self.corpus.row_of:
+                raise BadInputError(f"There is no document '{query.seed}' in this corpus.")
+        return query
+
+    def _named(self, query_id: str) -> Query | None:
+        named = read_query_id(query_id, self.corpus.row_of, self.corpus.aspects)
+        return named and Query(self.corpus.name, seed=named.seed, aspect=named.aspect)
+
+    def _row(self, given: Given) -> JudgmentRow:
+        if given.verdict == "undo":
+            return self._undo(given)
+        judgment = make_judgment(
+            self.project,
+            given.query_id,
+            given.doc_id,
+            given.annotator,
+            given.relevance,
+            verdict=given.verdict,
+            note=given.note,
+            marks=given.marks,
+            origin=given.origin,
+            instruction=given.instruction,
+            seconds=given.seconds,
+            event=given.event,
+            time=given.time,
+        )
+        if given.origin == "adjudication":
+            self._check_lead(judgment.annotator)
+        # What was shown is what the file says, however the project is judged today.
+        row = replace(to_row(judgment), rank=given.rank, system=given.system, blind=given.blind)
+        return row if given.event else replace(row, event=event_of(row))
+
+    def _undo(self, given: Given) -> JudgmentRow:
+        if not given.event or not given.undoes or given.time is None:
+            raise BadInputError("The undo does not name its event, time and what it takes back.")
+        return JudgmentRow(
+            self.project.corpus, given.query_id, given.doc_id, None, given.annotator,
+            given.note, given.instruction, given.rank, given.system, given.time,
+            verdict="undo", project=self.project.name, origin=given.origin, blind=given.blind,
+            seconds=given.seconds, event=given.event, undoes=given.undoes,
+        )  # fmt: skip
+
+    def _check_undos(self) -> None:
+        """Nobody takes back what another said, or what is not there."""
+        said = {**{item.row.event: item.row for item in self.rows}, **self.stored}
+        for item in self.rows:
+            target = said.get(item.row.undoes)
+            if item.row.undoes and (target is None or key_of(target)[:3] != key_of(item.row)[:3]):
+                self.broken(item.line, "It takes back a judgment that is not this annotator's own.")
+
+    def _check_lead(self, annotator: str) -> None:
+        if self.project.leads and annotator not in self.project.leads:
+            raise BadInputError(f"'{annotator}' is no lead of project '{self.project.name}'.")
+
+    def _is_repeated(self, given: Given, row: JudgmentRow) -> bool:
+        line, grade = self._seen.setdefault(key_of(row), (given.line, row.relevance))
+        if line == given.line:
+            return False
+        if grade != row.relevance:
+            raise BadInputError(
+                f"Document '{row.doc_id}' has another grade for '{row.query_id}' in line {line:,}."
+            )
+        self._repeats.append(given.line)
+        return True
+
+
+def key_of(row: JudgmentRow) -> Key:
+    """Of what only the last event counts."""
+    return (row.query_id, row.doc_id, row.annotator, row.origin == "adjudication")
+
+
+def event_of(row: JudgmentRow) -> str:
+    """The id of an event that came without one: the same grade imported again is the same."""
+    said = "" if row.relevance is None else str(row.relevance)
+    parts = (row.corpus, row.project, row.query_id, row.doc_id, row.annotator, row.origin)
+    return digest(*parts, row.verdict, said)
+
+
+def digest(*parts: str) -> str:
+    """Names an event by what it is."""
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:24]

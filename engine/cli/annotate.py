@@ -1,0 +1,258 @@
+"""``seedlens judge`` and ``seedlens pool``: annotation without the app, or beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from tqdm import tqdm
+
+from engine.cli.common import json_option, open_explorer, system_names
+from engine.cli.terminal import print_json
+from engine.config import Settings
+from engine.errors import BadInputError
+from engine.types import Holes, PoolRequest, Query
+
+if TYPE_CHECKING:
+    from engine.explorer import Explorer
+    from engine.types import Judgment, Project, Ranking
+
+project_option = click.option(
+    "--project", default="", metavar="P", help="Default: the corpus's own, judged while exploring."
+)
+DEFAULTS = PoolRequest()
+
+
+# -- judging -------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("name")
+@click.option("--query", "query_id", metavar="QID", help="Names seed and aspect: <seed>_<aspect>.")
+@click.option("--doc", "doc_id", metavar="DOC_ID", help="The document that is judged.")
+@click.option("--grade", type=int, help="A grade of the project's scale; 0 to 3 by default.")
+@click.option("--skip", is_flag=True, help="Pass it over.")
+@click.option("--unsure", is_flag=True, help="Leave it to others.")
+@click.option("--undo", is_flag=True, help="Take back the annotator's last judgment.")
+@click.option("--annotator", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'.")
+@click.option("--note", default="", metavar="TEXT", help="Why.")
+@click.option(
+    "--adjudicate",
+    is_flag=True,
+    help="Decide between annotators, whose own grades stay; --note is the reason.",
+)
+@project_option
+@json_option
+def judge(
+    name: str,
+    query_id: str | None,
+    doc_id: str | None,
+    grade: int | None,
+    skip: bool,
+    unsure: bool,
+    undo: bool,
+    annotator: str | None,
+    note: str,
+    adjudicate: bool,
+    project: str,
+    as_json: bool,
+) -> None:
+    """Say how relevant a document of corpus NAME is to a query.
+
+    Nothing is overwritten: the last judgment of each annotator counts, and an undo brings back
+    the one before.
+    """
+    given = [grade is not None, skip, unsure, undo]
+    if sum(given) != 1:
+        raise BadInputError(
+            "What is said is not clear.", "Give one of --grade, --skip, --unsure, --undo."
+        )
+    who = Settings().annotator if annotator is None else annotator
+    annotation = open_explorer().annotation
+    asked = annotation.project(name, project)
+    if undo:
+        undone = annotation.undo(asked, who)
+        if as_json:
+            print_json({"undone": None if undone is None else _report(undone)})
+        else:
+            click.echo(
+                "Nothing to take back." if undone is None else f"Taken back: {_line(undone)}"
+            )
+        return
+    if not query_id or not doc_id:
+        raise BadInputError("A judgment needs a query and a document.", "Give --query and --doc.")
+    if adjudicate:
+        if grade is None:
+            raise BadInputError("A decision is a grade.", "Give --grade with --adjudicate.")
+        found = annotation.adjudicate(asked, query_id, doc_id, grade, note, who)
+    else:
+        verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
+        found = annotation.judge(asked, query_id, doc_id, who, grade, verdict=verdict, note=note)
+    if as_json:
+        print_json(_report(found))
+    else:
+        click.echo(_line(found))
+
+
+def _report(judgment: Judgment) -> dict[str, Any]:
+    found = asdict(judgment)
+    found["time"] = judgment.time.isoformat()
+    return found
+
+
+def _line(judgment: Judgment) -> str:
+    said = judgment.verdict if judgment.relevance is None else f"grade {judgment.relevance}"
+    return f"{judgment.annotator}: {said} for {judgment.doc_id} in {judgment.query_id}"
+
+
+# -- pools ---------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("name")
+@project_option
+@click.option(
+    "--queries",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Queries to add first: one id <seed>_<aspect> a line.",
+)
+@click.option(
+    "--collection",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Add the queries of this test collection first.",
+)
+@click.option(
+    "--systems",
+    default=",".join(DEFAULTS.systems),
+    show_default=True,
+    help="Systems to pool, separated by commas.",
+)
+@click.option("--depth", type=int, default=DEFAULTS.depth, show_default=True, metavar="K")
+@click.option(
+    "--variants",
+    default="",
+    help="Also these wordings, separated by commas: generic,definition,paraphrases.",
+)
+@click.option(
+    "--run",
+    "runs",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Also a TREC run. Repeatable.",
+)
+@click.option("--holes", is_flag=True, help="Pool nothing; say what is unjudged in each top K.")
+@json_option
+def pool(
+    name: str,
+    project: str,
+    queries: Path | None,
+    collection: Path | None,
+    systems: str,
+    depth: int,
+    variants: str,
+    runs: Sequence[Path],
+    holes: bool,
+    as_json: bool,
+) -> None:
+    """Pool what several systems rank best for the queries of a project on corpus NAME.
+
+    The union of their top K is what is to be judged. Pooling again only adds.
+    """
+    from engine.compare.variants import check_sets
+
+    sets = [v.strip() for v in variants.split(",") if v.strip()]
+    request = PoolRequest(
+        tuple(system_names(systems)), depth, tuple(check_sets(sets)) if sets else (), _runs(runs)
+    )
+    explorer = open_explorer()
+    annotation = explorer.annotation
+    asked = annotation.project(name, project)
+    added = _add_queries(explorer, asked, queries, collection)
+    known = annotation.queries(asked)
+    if not known:
+        raise BadInputError(
+            "The project has no queries yet.", "Give --queries FILE or --collection PATH."
+        )
+    if holes:
+        _show_holes(annotation.holes(asked, request.systems, depth), as_json)
+        return
+    bar = tqdm(total=len(known), unit=" queries", file=sys.stderr, disable=None, desc="pooling")
+    with bar:
+        new = annotation.fill_pool(asked, request, on_query=bar.update)
+    items = annotation.pool(asked)
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "project": project,
+                "queries": len(known),
+                "queries_added": added,
+                "added": new,
+                "items": len(items),
+            }
+        )
+        return
+    click.echo(
+        f"{len(items):,} items to judge for {len(known):,} queries; {new:,} (item, source) pairs "
+        "are new."
+    )
+
+
+def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
+    from engine.annotate.readers import text_of
+    from engine.lab.trec import read_run
+
+    found: dict[str, Sequence[Ranking]] = {}
+    for path in paths:
+        run = read_run(text_of(path), path.name)
+        name = run.tag if run.tag not in found else path.stem
+        found[name] = run.rankings
+    return found
+
+
+def _add_queries(
+    explorer: Explorer, project: Project, file: Path | None, collection: Path | None
+) -> int:
+    """Queries of a file and of a collection; returns how many the project did not have."""
+    from engine.annotate.query_ids import read_queries
+    from engine.annotate.readers import text_of
+    from engine.collections import read_collection
+
+    found: dict[str, Query] = {}
+    if file is not None:
+        found |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
+    if collection is not None:
+        for t in read_collection(collection).topics:
+            found[t.query_id] = Query(project.corpus, seed=t.seed, text=t.text, aspect=t.aspect)
+    before = set(explorer.annotation.queries(project))
+    if found:
+        names = {query: query_id for query_id, query in found.items()}
+        explorer.annotation.add_queries(project, names, names)
+    return len(found.keys() - before)
+
+
+def _show_holes(found: Sequence[Holes], as_json: bool) -> None:
+    if as_json:
+        print_json(
+            [
+                {
+                    "system": h.system,
+                    "k": h.k,
+                    "judged": h.judged,
+                    "unjudged": sum(map(len, h.missing.values())),
+                    "missing": {query_id: list(ids) for query_id, ids in h.missing.items()},
+                }
+                for h in found
+            ]
+        )
+        return
+    for h in found:
+        lacking = sum(map(len, h.missing.values()))
+        click.echo(f"{h.system:20} Judged@{h.k} {h.judged:.3f}   {lacking:,} unjudged")

@@ -1,0 +1,110 @@
+"""``seedlens agreement``: how far annotators agree, and what is to be adjudicated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from engine.cli.annotate import project_option
+from engine.cli.common import json_option, open_explorer
+from engine.cli.terminal import print_json
+from engine.types import Agreement, AgreementMeasure, Disagreement, Judgment
+
+
+@click.command()
+@click.argument("name")
+@project_option
+@click.option(
+    "--disagreements", is_flag=True, help="List what is to be adjudicated, widest spread first."
+)
+@json_option
+def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> None:
+    """Say how far the annotators of a project on corpus NAME agree.
+
+    Raw agreement, Fleiss' kappa and Krippendorff's alpha over all of them and by aspect;
+    Cohen's kappas, with a confusion matrix, of every pair. Intervals are bootstraps of 95 %
+    over items.
+    """
+    annotation = open_explorer().annotation
+    asked = annotation.project(name, project)
+    if disagreements:
+        _show_disagreements(annotation.disagreements(asked), as_json)
+        return
+    found = annotation.agreement(asked)
+    if as_json:
+        print_json(_agreement_report(found))
+    else:
+        _print_agreement(found, annotation.measure_names)
+    for note in found.notes:
+        click.echo(f"Note: {note}", err=True)
+
+
+def _measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
+    return {m.name: {"value": m.value, "interval": m.interval, "items": m.items} for m in measures}
+
+
+def _agreement_report(found: Agreement) -> dict[str, Any]:
+    return {
+        "annotators": list(found.annotators),
+        "grades": list(found.grades),
+        "measures": _measures_report(found.measures),
+        "by_aspect": {a or "any": _measures_report(m) for a, m in found.by_aspect.items()},
+        "pairs": [
+            {
+                "annotators": list(pair),
+                "measures": _measures_report(measures),
+                "confusion": [list(row) for row in found.confusion[pair]],
+            }
+            for pair, measures in found.pairs.items()
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def _print_agreement(found: Agreement, names: Mapping[str, str]) -> None:
+    groups = {
+        "all": found.measures,
+        **{aspect or "any": measures for aspect, measures in found.by_aspect.items()},
+        **{" and ".join(pair): measures for pair, measures in found.pairs.items()},
+    }
+    for title, measures in groups.items():
+        click.echo(f"{title} ({measures[0].items:,} items)")
+        for measure in measures:
+            click.echo(f"  {names[measure.name]:32}{_shown(measure)}")
+
+
+def _shown(measure: AgreementMeasure) -> str:
+    value = "undefined" if measure.value is None else f"{measure.value:.3f}"
+    if measure.interval is None:
+        return value
+    low, high = measure.interval
+    return f"{value}   {low:.3f} to {high:.3f}"
+
+
+def _show_disagreements(found: Sequence[Disagreement], as_json: bool) -> None:
+    if as_json:
+        print_json(
+            [
+                {
+                    "query_id": d.query_id,
+                    "doc_id": d.doc_id,
+                    "spread": d.spread,
+                    "said": {j.annotator: _said(j) for j in d.said},
+                    "decided": None if d.decided is None else d.decided.relevance,
+                }
+                for d in found
+            ]
+        )
+        return
+    for d in found:
+        said = ", ".join(f"{j.annotator} {_said(j)}" for j in d.said)
+        decided = "" if d.decided is None else f"  -> {d.decided.relevance}"
+        click.echo(f"{d.query_id}  {d.doc_id}  {said}{decided}")
+    if not found:
+        click.echo("Nothing to adjudicate.", err=True)
+
+
+def _said(judgment: Judgment) -> int | str:
+    return judgment.verdict if judgment.relevance is None else judgment.relevance

@@ -1,0 +1,195 @@
+"""``seedlens project``: what is judged, how, and by whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from engine.cli.common import json_option, open_explorer
+from engine.cli.terminal import print_json
+from engine.config import Settings
+from engine.errors import BadInputError
+from engine.types import SCALES, GradeMeaning, Project, Scale
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group()
+def project() -> None:
+    """Annotation projects: guidelines, scale, people, order."""
+
+
+_SETTINGS = (
+    click.option(
+        "--guidelines",
+        multiple=True,
+        metavar="[ASPECT=]FILE",
+        help="Markdown that annotators see, for all aspects or for one. Repeatable.",
+    ),
+    click.option(
+        "--scale",
+        metavar="SCALE",
+        help=f"{', '.join(SCALES)}, or a JSON file: [[0, NAME, MEANING], [1, ...]].",
+    ),
+    click.option(
+        "--annotator",
+        "annotators",
+        multiple=True,
+        metavar="WHO",
+        help="Who may judge; without any, everybody. Repeatable.",
+    ),
+    click.option(
+        "--lead",
+        "leads",
+        multiple=True,
+        metavar="WHO",
+        help="Who adjudicates and may change the project. Repeatable.",
+    ),
+    click.option("--per-item", type=int, metavar="N", help="Annotators that each item needs."),
+    click.option("--order", type=click.Choice(("shuffled", "disagreement", "rank"))),
+    click.option("--blind/--not-blind", default=None, help="Whether ranks and systems are hidden."),
+    click.option("--author", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'."),
+)
+
+
+def _settings(command: Command) -> Command:
+    for option in reversed(_SETTINGS):
+        command = option(command)
+    return command
+
+
+@project.command()
+@click.argument("name")
+@click.argument("project", metavar="PROJECT")
+@_settings
+@json_option
+def create(name: str, project: str, as_json: bool, **options: Any) -> None:
+    """Create PROJECT on corpus NAME."""
+    annotation = open_explorer().annotation
+    if any(found.name == project for found in annotation.projects(name)):
+        raise BadInputError(
+            f"Corpus '{name}' has a project '{project}'.",
+            "Change it with: seedlens project change.",
+        )
+    if not project:
+        raise BadInputError("The project has no name.", "Use letters, digits, - and _.")
+    annotation.project(name)
+    _save(Project(name, project), as_json, **options)
+
+
+@project.command()
+@click.argument("name")
+@click.argument("project", metavar="PROJECT")
+@_settings
+@json_option
+def change(name: str, project: str, as_json: bool, **options: Any) -> None:
+    """Change settings of PROJECT on corpus NAME; what is not named stays, and so do judgments."""
+    _save(open_explorer().annotation.project(name, project), as_json, **options)
+
+
+def _save(
+    project: Project,
+    as_json: bool,
+    guidelines: Sequence[str],
+    scale: str | None,
+    author: str | None,
+    **options: Any,
+) -> None:
+    named = {key: value for key, value in options.items() if value not in (None, ())}
+    if guidelines:
+        named["guidelines"] = {**project.guidelines, **dict(map(_guidelines, guidelines))}
+    if scale is not None:
+        named["scale"] = _scale(scale)
+    who = Settings().annotator if author is None else author
+    saved = open_explorer().annotation.save(replace(project, **named), who)
+    if as_json:
+        print_json(asdict(saved))
+    else:
+        click.echo(_line(saved))
+
+
+@project.command()
+@click.argument("name")
+@click.argument("project", metavar="PROJECT", default="")
+@json_option
+def show(name: str, project: str, as_json: bool) -> None:
+    """Show PROJECT on corpus NAME (or the corpus's own): settings, and how far it is."""
+    annotation = open_explorer().annotation
+    found = annotation.project(name, project)
+    judgments = annotation.judgments(found)
+    people = sorted({*found.annotators, *(j.annotator for j in judgments)})
+    state = {
+        "queries": len(annotation.queries(found)),
+        "items": len(annotation.pool(found)),
+        "judgments": len(judgments),
+        "progress": {who: asdict(annotation.progress(found, who)) for who in people},
+    }
+    if as_json:
+        print_json({**asdict(found), **state})
+        return
+    click.echo(_line(found))
+    click.echo(
+        f"{state['queries']:,} queries, {state['items']:,} items, {state['judgments']:,} judgments"
+    )
+    for who in people:
+        progress = annotation.progress(found, who)
+        click.echo(f"  {who:24} {progress.done:,} of {progress.total:,} items")
+
+
+@project.command("list")
+@click.argument("name", required=False)
+@json_option
+def list_(name: str | None, as_json: bool) -> None:
+    """List the projects, of corpus NAME or of all."""
+    found = open_explorer().annotation.projects(name)
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    for one in found:
+        click.echo(_line(one))
+    if not found:
+        click.echo("No project yet. Try: seedlens project create NAME PROJECT", err=True)
+
+
+def _line(project: Project) -> str:
+    who = ", ".join(project.annotators) or "everybody"
+    grades = ", ".join(f"{g.value} {g.name}" for g in project.scale.grades)
+    return (
+        f"{project.corpus}/{project.name or '(own)'}: {grades}; judged by {who}, "
+        f"{project.per_item} per item, {project.order}{', blind' if project.blind else ''}"
+    )
+
+
+def _guidelines(text: str) -> tuple[str, str]:
+    """``ASPECT=FILE`` or ``FILE`` as aspect and Markdown."""
+    aspect, sign, file = text.partition("=")
+    if not sign or Path(text).is_file():
+        aspect, file = "", text
+    return aspect, _read(Path(file))
+
+
+def _scale(text: str) -> Scale:
+    if text in SCALES:
+        return SCALES[text]
+    path = Path(text)
+    try:
+        grades = [
+            GradeMeaning(int(v), str(n), *map(str, more)) for v, n, *more in json.loads(_read(path))
+        ]
+    except (ValueError, TypeError) as error:
+        raise BadInputError(
+            f"{path} cannot be read as a scale: {error}.",
+            f'Use {", ".join(SCALES)}, or write [[0, "No", "meaning"], [1, "Yes", ""]].',
+        ) from error
+    return Scale(path.stem, tuple(grades))
+
+
+def _read(path: Path) -> str:
+    from engine.annotate.readers import text_of
+
+    return text_of(path)

@@ -1,0 +1,171 @@
+"""``seedlens qrels``: judgments out of a project as files, and into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.cli.annotate import project_option
+from engine.cli.common import json_option, open_explorer
+from engine.cli.terminal import print_json
+from engine.errors import BadInputError
+
+if TYPE_CHECKING:
+    from engine.annotate.exporting import Exported
+
+
+@click.group()
+def qrels() -> None:
+    """Export and import judgments."""
+
+
+@qrels.command("export")
+@click.argument("name")
+@project_option
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(("trec", "beir", "csv", "jsonl", "hand-over")),
+    default="trec",
+    show_default=True,
+    help="hand-over: all that one annotator did, with undos, queries and settings.",
+)
+@click.option(
+    "--per-annotator",
+    is_flag=True,
+    help="Each one's own grades; the adjudicated ones otherwise.",
+)
+@click.option("--annotator", default="", metavar="WHO", help="Only this one's own.")
+@click.option(
+    "--median",
+    is_flag=True,
+    help="Where grades differ and nobody decided: their median, the lower of two. Otherwise "
+    "such items are left out.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A file or folder. Default: stdout, for a single file.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print what was written as JSON; needs --out."
+)
+def export(
+    name: str,
+    project: str,
+    kind: str,
+    per_annotator: bool,
+    annotator: str,
+    median: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Write the judgments of a project on corpus NAME.
+
+    Query ids name seed and aspect. CSV and JSONL with --per-annotator have every field and can
+    be imported elsewhere as they are.
+    """
+    if as_json and out is None:
+        raise BadInputError("--json says what was written where.", "Give --out PATH as well.")
+    annotation = open_explorer().annotation
+    asked = annotation.project(name, project)
+    found = annotation.export(
+        asked, kind, per_annotator=per_annotator, annotator=annotator, median=median
+    )
+    if out is None:
+        _print(found)
+        written: tuple[Path, ...] = ()
+    else:
+        written = annotation.write(found, out)
+    if as_json:
+        print_json(
+            {
+                "files": [str(path) for path in written],
+                "judgments": found.judgments,
+                "notes": list(found.notes),
+            }
+        )
+    elif written:
+        click.echo(f"{found.judgments:,} judgments written: {', '.join(map(str, written))}")
+    for note in found.notes:
+        click.echo(f"Note: {note}", err=True)
+
+
+def _print(found: Exported) -> None:
+    if len(found.files) != 1:
+        raise BadInputError(
+            f"This export has {len(found.files)} files.", "Give a folder with --out DIR."
+        )
+    # Whole before it is printed: half an export on stdout would look like all of it.
+    click.echo("".join(next(iter(found.files.values()))), nl=False)
+
+
+@qrels.command("import")
+@click.argument("name")
+@click.argument("path", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--project",
+    metavar="P",
+    help="Default: the corpus's own, or the one that a hand-over is from.",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(("auto", "trec", "beir", "csv", "jsonl", "hand-over", "csfcube")),
+    default="auto",
+    show_default=True,
+)
+@click.option(
+    "--annotator",
+    default="",
+    metavar="WHO",
+    help="Whose judgments they are (needed for TREC and BEIR); for CSFCube, who adjudicated.",
+)
+@click.option("--adjudicated", is_flag=True, help="They are decisions between annotators.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Where an annotator said something else here, the file's counts from now on.",
+)
+@json_option
+def import_(
+    name: str,
+    path: Path | None,
+    project: str | None,
+    kind: str,
+    annotator: str,
+    adjudicated: bool,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Take judgments from PATH into a project on corpus NAME.
+
+    A corpus that came from CSFCube needs no PATH: every annotator's own grades come in, and
+    the adjudicated ones as decisions. Importing twice changes nothing; when any line is
+    broken, nothing is imported.
+    """
+    found = open_explorer().annotation.import_(
+        name,
+        path,
+        project,
+        kind=kind,
+        annotator=annotator,
+        adjudicated=adjudicated,
+        overwrite=overwrite,
+    )
+    if as_json:
+        print_json(
+            {
+                "added": found.added,
+                "known": found.known,
+                "conflicts": list(found.conflicts),
+                "warnings": list(found.warnings),
+            }
+        )
+    else:
+        click.echo(f"{found.added:,} judgments added; {found.known:,} were there already.")
+    for note in (*found.conflicts, *found.warnings):
+        click.echo(f"Warning: {note}", err=True)

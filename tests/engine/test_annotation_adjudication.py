@@ -1,0 +1,176 @@
+"""From several people's grades to one: who decides, what is left out, and that nothing changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from engine.annotate.adjudication import decide, find_disagreements
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.types import Judgment, Project
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+QUERY = "bees-network_method"
+
+
+def said(who: str, grade: int | None, doc_id: str = "d", **more: object) -> Judgment:
+    verdict = "grade" if grade is not None else "unsure"
+    judgment = Judgment("c", "p", "q", doc_id, who, verdict, grade, NOW)  # type: ignore[arg-type]
+    return replace(judgment, **more)  # type: ignore[arg-type]
+
+
+def test_a_grade_rests_on_a_decision_on_agreement_or_on_one_person() -> None:
+    found = decide(
+        [
+            *(said("ann", 0, "split"), said("bob", 3, "split")),
+            *(said("ann", 1, "open"), said("bob", 3, "open")),
+            *(said("ann", 2, "both"), said("bob", 2, "both")),
+            *(said("ann", 1, "one"), said("bob", None, "one")),
+            said("bob", None, "nobody"),
+            said("judge", 3, "model", origin="model"),
+            said("lead", 1, "split", origin="adjudication"),
+        ]
+    )
+    assert found.grades == {"q": {"split": 1, "both": 2, "one": 1}}
+    assert {d.doc_id: d.basis for d in found.decisions} == {
+        "split": "adjudicated",
+        "open": "undecided",
+        "both": "agreed",
+        "one": "single",
+    }
+    assert found.undecided == 1
+    assert any("1 item is undecided" in note for note in found.notes)
+    assert any("1 item was graded by a model only" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("grades", "median"), [((1, 3), 1), ((0, 2, 3), 2), ((0, 1, 2, 3), 1)])
+def test_an_undecided_item_gets_the_lower_median_only_when_asked(
+    grades: tuple[int, ...], median: int
+) -> None:
+    judgments = [said(f"a{n}", grade) for n, grade in enumerate(grades)]
+    assert decide(judgments).grades == {}
+    found = decide(judgments, median=True)
+    assert found.grades == {"q": {"d": median}}
+    assert any("median" in note for note in found.notes)
+
+
+def test_the_widest_disagreement_comes_first_then_doubts_and_what_is_decided_last() -> None:
+    judgments = [
+        *(said("ann", None, "doubt"), said("bob", 1, "doubt")),
+        *(said("ann", 1, "near"), said("bob", 2, "near")),
+        *(said("ann", 0, "far"), said("bob", 3, "far")),
+        *(said("ann", 2, "agreed"), said("bob", 2, "agreed")),
+        *(said("ann", 0, "decided"), said("bob", 3, "decided")),
+        said("lead", 2, "decided", origin="adjudication"),
+        *(said("ann", 2, "model"), said("judge", 0, "model", origin="model")),
+    ]
+    found = find_disagreements(judgments)
+    assert [(d.doc_id, d.spread) for d in found] == [
+        ("far", 3),
+        ("near", 1),
+        ("doubt", 0),
+        ("decided", 3),
+    ]
+    assert found[-1].decided is not None
+    assert found[-1].decided.relevance == 2
+    assert [j.annotator for j in found[0].said] == ["ann", "bob"]
+
+
+def project_of_three(explorer: Explorer) -> Project:
+    annotation = explorer.annotation
+    project = annotation.project("small")
+    for who, grade in (("ann", 0), ("bob", 3), ("lead", 2)):
+        annotation.judge(project, QUERY, "bread-network", who, grade)
+    return project
+
+
+def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = project_of_three(small_copy)
+    before = annotation.judgments(project)
+    assert annotation.qrels(project).undecided == 1
+    decided = annotation.adjudicate(project, QUERY, "bread-network", 1, "as the guide says", "lead")
+    assert (decided.origin, decided.annotator, decided.note) == (
+        "adjudication",
+        "lead",
+        "as the guide says",
+    )
+    assert annotation.qrels(project).grades == {QUERY: {"bread-network": 1}}
+    assert annotation.judgments(project) == [*before, decided]
+    annotation.adjudicate(project, QUERY, "bread-network", None, "", "lead")
+    assert annotation.qrels(project).undecided == 1
+    assert annotation.judgments(project) == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"by": "ann"}, BadInputError, "cannot adjudicate.*leads are lead"),
+        ({"relevance": 7}, BadInputError, "Grades are 0, 1, 2, 3"),
+        ({"reason": " "}, BadInputError, "no reason"),
+        ({"reason": "x" * 1_000_000}, BadInputError, "at most 10,000"),
+        ({"query_id": "nothing_method"}, UnknownNameError, "nothing_method"),
+        ({"doc_id": "nothing"}, UnknownNameError, "nothing"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_decision_that_cannot_be_is_refused(
+    small_copy: Explorer, changes: dict[str, object], error: type[Exception], words: str
+) -> None:
+    annotation = small_copy.annotation
+    annotation.save(Project("small", leads=("lead",)), "lead")
+    project = annotation.project("small")
+    annotation.judge(project, QUERY, "bread-network", "ann", 0)
+    asked = {
+        "query_id": QUERY,
+        "doc_id": "bread-network",
+        "relevance": 1,
+        "reason": "why not",
+        "by": "lead",
+        **changes,
+    }
+    with pytest.raises(error, match=words):
+        annotation.adjudicate(project, **asked)  # type: ignore[arg-type]
+    assert len(annotation.history(project)) == 1
+
+
+def test_only_a_lead_changes_a_project_that_has_one(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    annotation.save(Project("small", "p", leads=("lead",)), "lead")
+    with pytest.raises(BadInputError, match=r"'ann' cannot change project 'p'.*lead"):
+        annotation.save(Project("small", "p", leads=("ann",)), "ann")
+    assert annotation.save(Project("small", "p", per_item=2, leads=("lead",)), "lead").per_item == 2
+
+
+def test_one_annotator_is_held_against_what_the_others_decided(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = annotation.project("small")
+    right = {"bread-network": 3, "tides-network": 3, "maps-survey": 0, "bread-sensor": 0}
+    for who, flip in (("ann", False), ("bob", False), ("eve", True)):
+        for doc_id, grade in right.items():
+            annotation.judge(project, QUERY, doc_id, who, 3 - grade if flip else grade)
+    for doc_id, grade in right.items():
+        annotation.adjudicate(project, QUERY, doc_id, grade, "known", "lead")
+    annotation.judge(project, "bread-survey_method", "maps-survey", "solo", 3)
+    rows = annotation.human_rows(project)
+    assert set(rows) == {"ann", "bob", "eve"}
+    assert rows["ann"].metrics["nDCG@10"] == pytest.approx(1.0)
+    assert rows["eve"].metrics["nDCG@10"] < 0.8  # type: ignore[operator]
+
+
+def test_a_corpus_s_own_project_takes_every_seed_and_aspect_and_nothing_else(
+    small_copy: Explorer,
+) -> None:
+    annotation = small_copy.annotation
+    project = annotation.project("small")
+    for query_id, aspect in (("bees-network_method", "method"), ("bees-network_any", None)):
+        annotation.judge(project, query_id, "bread-network", "ann", 2)
+        query = annotation.queries(project)[query_id]
+        assert (query.seed, query.aspect) == ("bees-network", aspect)
+    for strange in ("bees-network", "bees-network_colour", "nobody_method", "_method", ""):
+        with pytest.raises(UnknownNameError, match="names seed and aspect"):
+            annotation.judge(project, strange, "bread-network", "ann", 2)
+    assert len(annotation.queries(project)) == 2

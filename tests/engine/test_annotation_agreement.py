@@ -1,0 +1,277 @@
+"""Agreement: the coefficients are the field's, and say what they leave out."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.annotate.agreement import find_agreement, measure_of
+from engine.annotate.coefficients import (
+    ALPHA,
+    FLEISS,
+    RAW,
+    alpha_draws,
+    cohen_kappa,
+    fleiss_kappa,
+    group_measures,
+    kappa_draws,
+    krippendorff_alpha,
+    pair_measures,
+)
+from engine.collections import read_collection
+from engine.explorer import Explorer
+from engine.importing import ImportRequest
+from engine.types import GRADED, Judgment, JudgmentVerdict, Origin
+from tests.support import make_explorer, write_jsonl
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+# Fleiss (1971) as Wikipedia works it through: fourteen raters, ten items, five categories.
+FLEISS_TABLE = [
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
+# Krippendorff (2011), section "any number of observers": four observers, twelve units, gaps.
+KRIPPENDORFF = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+
+
+def said(
+    who: str,
+    grade: int | None,
+    doc_id: str = "d",
+    query_id: str = "q",
+    verdict: JudgmentVerdict = "grade",
+    origin: Origin = "person",
+) -> Judgment:
+    return Judgment("c", "p", query_id, doc_id, who, verdict, grade, NOW, origin=origin)
+
+
+def of(grades: Iterable[tuple[str, Sequence[int | None]]]) -> list[Judgment]:
+    return [
+        said(who, grade, f"d{i}")
+        for who, row in grades
+        for i, grade in enumerate(row)
+        if grade is not None
+    ]
+
+
+# -- coefficients --------------------------------------------------------------------------------
+
+
+def test_fleiss_kappa_is_that_of_the_worked_example() -> None:
+    assert fleiss_kappa(np.array(FLEISS_TABLE)) == pytest.approx(0.20993, abs=1e-5)
+    uneven = np.array([[2, 0], [1, 2]])
+    assert fleiss_kappa(uneven) is None
+
+
+def test_alpha_is_that_of_the_worked_example_with_gaps() -> None:
+    columns = list(zip(*KRIPPENDORFF, strict=True))
+    counts = [[column.count(v) for v in range(1, 6)] for column in columns]
+    paired = np.array([row for row in counts if sum(row) > 1])
+    assert krippendorff_alpha(paired) == pytest.approx(0.815, abs=5e-4)
+    assert krippendorff_alpha(paired, "nominal") == pytest.approx(0.743, abs=5e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_resamples_are_computed_by_the_definitions_of_the_packages(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    confusion = random.integers(0, 12, (4, 4))
+    for weighting in (None, "linear", "quadratic"):
+        (drawn,) = kappa_draws(confusion[None].astype(float), weighting)  # type: ignore[arg-type]
+        assert drawn == pytest.approx(cohen_kappa(confusion, weighting))  # type: ignore[arg-type]
+    units = [random.integers(0, 4, random.integers(2, 5)).tolist() for _ in range(30)]
+    pairs = np.zeros((4, 4))
+    for unit in units:
+        for one, other in itertools.permutations(unit, 2):
+            pairs[one, other] += 1 / (len(unit) - 1)
+    counts = np.array([[unit.count(v) for v in range(4)] for unit in units])
+    assert alpha_draws(pairs[None])[0] == pytest.approx(krippendorff_alpha(counts))
+
+
+def test_an_interval_holds_its_value_narrows_with_more_items_and_is_the_same_every_time() -> None:
+    few = np.array([[6, 2, 0, 0], [1, 5, 2, 0], [0, 2, 6, 1], [0, 0, 1, 4]])
+    widths = []
+    for table in (few, few * 20):
+        for measure in pair_measures(table):
+            assert measure.interval is not None
+            low, high = measure.interval
+            assert low < measure.value < high  # type: ignore[operator]
+        widths.append(high - low)
+    assert widths[1] < widths[0] / 3
+    assert pair_measures(few) == pair_measures(few)
+
+
+def test_where_nothing_can_be_said_the_value_is_none_and_not_one() -> None:
+    nothing = np.zeros((0, 4), dtype=np.int64)
+    no_pairs = np.zeros((4, 4), dtype=np.int64)
+    for measure in (*group_measures(nothing), *pair_measures(no_pairs)):
+        assert (measure.value, measure.interval, measure.items) == (None, None, 0)
+    same = pair_measures(np.diag([30, 0, 0, 0]))
+    assert [m.value for m in same] == [1.0, None, None, None]
+    assert [m.value for m in group_measures(np.array([[2, 0, 0, 0]] * 30))] == [1.0, None, None]
+
+
+# -- who and what counts -----------------------------------------------------------------------
+
+
+def test_partial_overlap_counts_with_alpha_and_is_named_where_fleiss_cannot_take_it() -> None:
+    grades = [(f"a{n}", [g and g - 1 for g in row[:9]]) for n, row in enumerate(KRIPPENDORFF)]
+    found = find_agreement(of(grades), GRADED, {})
+    assert measure_of(found.measures, FLEISS).value is None
+    assert measure_of(found.measures, ALPHA).items == 9
+    assert any("3 to 4 grades" in note for note in found.notes)
+    assert len(found.pairs) == 6
+
+
+def test_skips_doubts_and_decisions_are_no_grades_and_are_counted() -> None:
+    judgments = [
+        *of([("ann", [0, 1, 2]), ("bob", [0, 1, 3])]),
+        said("ann", None, "d9", verdict="skip"),
+        said("bob", None, "d9", verdict="unsure"),
+        said("bob", 2, "alone"),
+        said("lead", 3, "d2", origin="adjudication"),
+    ]
+    found = find_agreement(judgments, GRADED, {"q": "method"})
+    assert found.annotators == ("ann", "bob")
+    assert measure_of(found.measures, RAW).value == pytest.approx(2 / 3)
+    assert found.confusion["ann", "bob"] == ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1), (0,) * 4)
+    assert found.by_aspect["method"] == found.measures
+    assert any("1 skip and 1 doubt" in note for note in found.notes)
+    assert any("1 item has one grade only" in note for note in found.notes)
+
+
+def test_a_model_is_compared_with_people_and_never_counts_as_one() -> None:
+    people = of([("ann", [0, 1, 2] * 4), ("bob", [0, 1, 3] * 4)])
+    model = [said("judge", 0, f"d{i}", origin="model") for i in range(12)]
+    alone, beside = (find_agreement(j, GRADED, {}) for j in (people, [*people, *model]))
+    assert alone.measures == beside.measures
+    assert set(beside.pairs) == {("ann", "bob"), ("ann", "judge"), ("bob", "judge")}
+    assert any("judge (a model)" in note for note in beside.notes)
+
+
+# -- CSFCube -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def graded(csfcube: Path, tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+    """CSFCube's judged documents, with all that its two annotators and their arbiter said."""
+    folder = tmp_path_factory.mktemp("data") / "csfcube-graded"
+    folder.mkdir()
+    kept: set[str] = set()
+    for path in csfcube.glob("test-pid2anns-csfcube-*.json"):
+        (folder / path.name).write_bytes(path.read_bytes())
+        for seed, pool in json.loads(path.read_text("utf-8")).items():
+            kept.update((seed, *pool["cands"]))
+    with (csfcube / "abstracts-csfcube-preds.jsonl").open(encoding="utf-8") as lines:
+        documents = [d for d in map(json.loads, lines) if d["paper_id"] in kept]
+    write_jsonl(folder / "abstracts-csfcube-preds.jsonl", documents)
+    explorer = make_explorer(tmp_path_factory.mktemp("home"), shard_documents=1024)
+    explorer.library.import_documents(ImportRequest(folder, "csfcube", encoder=str(tiny_model)))
+    explorer.annotation.import_("csfcube", None)
+    return explorer
+
+
+Units = dict[tuple[str, str], dict[str, int]]
+
+
+def raw_units(csfcube: Path, aspect: str) -> Units:
+    """(seed, document) -> annotator -> grade, straight from the file."""
+    file = csfcube / f"test-pid2anns-csfcube-{aspect}.json"
+    units: Units = {}
+    for seed, pool in json.loads(file.read_text("utf-8")).items():
+        for key in (k for k in pool if k.startswith("relevance_ann")):
+            for doc_id, grade in zip(pool["cands"], pool[key], strict=True):
+                if doc_id != seed and grade != -1:
+                    units.setdefault((seed, doc_id), {})[key.removeprefix("relevance_")] = grade
+    return units
+
+
+def alpha_by_hand(units: Units) -> float:
+    """Krippendorff's alpha from pairs of grades, with the ordinal distance."""
+    paired = [list(said.values()) for said in units.values() if len(said) > 1]
+    times = Counter(grade for grades in paired for grade in grades)
+    total = sum(times.values())
+
+    def distance(a: int, b: int) -> float:
+        low, high = sorted((a, b))
+        between = sum(times[g] for g in range(low, high + 1))
+        return (between - (times[low] + times[high]) / 2) ** 2
+
+    observed = sum(
+        distance(a, b) / (len(grades) - 1)
+        for grades in paired
+        for a, b in itertools.permutations(grades, 2)
+    )
+    expected = sum(times[a] * times[b] * distance(a, b) for a in times for b in times)
+    return 1 - observed * (total - 1) / expected
+
+
+def kappa_by_hand(pairs: list[tuple[int, int]], power: int) -> float:
+    """1 - observed / expected disagreement, by its definition; power 0 counts all alike."""
+    one, other = (Counter(grades) for grades in zip(*pairs, strict=True))
+
+    def weight(a: int, b: int) -> float:
+        return float(a != b) if power == 0 else abs(a - b) ** power
+
+    observed = sum(weight(a, b) for a, b in pairs) / len(pairs)
+    expected = sum(weight(a, b) * one[a] * other[b] for a in one for b in other) / len(pairs) ** 2
+    return 1 - observed / expected
+
+
+@pytest.mark.timeout(600)
+def test_agreement_on_csfcube_is_that_of_an_independent_computation(
+    graded: Explorer, csfcube: Path
+) -> None:
+    annotation = graded.annotation
+    found = annotation.agreement(annotation.project("csfcube"))
+    by_aspect = {a: raw_units(csfcube, a) for a in ("background", "method", "result")}
+    for aspect, units in by_aspect.items():
+        alpha = measure_of(found.by_aspect[aspect], ALPHA)
+        assert alpha.value == pytest.approx(alpha_by_hand(units))
+        assert alpha.items == sum(len(said) > 1 for said in units.values())
+    everything = [said for units in by_aspect.values() for said in units.values()]
+    assert found.annotators == tuple(sorted({who for said in everything for who in said}))
+    assert len(found.pairs) >= 2
+    for (one, other), measures in found.pairs.items():
+        pairs = [(said[one], said[other]) for said in everything if {one, other} <= said.keys()]
+        assert {m.name: m.value for m in measures} == {
+            "raw": pytest.approx(sum(a == b for a, b in pairs) / len(pairs)),
+            "cohen_kappa": pytest.approx(kappa_by_hand(pairs, 0)),
+            "cohen_kappa_linear": pytest.approx(kappa_by_hand(pairs, 1)),
+            "cohen_kappa_quadratic": pytest.approx(kappa_by_hand(pairs, 2)),
+        }
+
+
+def test_adjudicated_grades_of_csfcube_go_out_as_they_came_in(
+    graded: Explorer, csfcube: Path
+) -> None:
+    annotation = graded.annotation
+    project = annotation.project("csfcube")
+    (pieces,) = annotation.export(project, "trec").files.values()
+    exported: dict[str, dict[str, int]] = {}
+    for line in "".join(pieces).splitlines():
+        query_id, _, doc_id, grade = line.split()
+        exported.setdefault(query_id, {})[doc_id] = int(grade)
+    assert exported == read_collection(csfcube).qrels
+    again = annotation.import_("csfcube", None)
+    assert (again.added, again.conflicts) == (0, ())
+
+
+def test_the_human_row_of_csfcube_is_the_one_that_its_collection_gives(graded: Explorer) -> None:
+    rows = graded.annotation.human_rows(graded.annotation.project("csfcube"))
+    assert len(rows) >= 2
+    for scores in rows.values():
+        assert scores.kind == "human"
+        assert 0.7 < scores.metrics["nDCG@20"] < 1.0  # type: ignore[operator]
+        assert scores.metrics["p-MRR"] is not None

@@ -1,0 +1,76 @@
+"""What was judged here is a test collection, and says how much of it is decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import UnknownNameError
+from engine.explorer import Explorer
+from engine.types import CollectionInfo, EvaluationRequest, Project, Query
+
+METHOD = "bees-network_method"
+GRADES = {"bread-network": 3, "tides-network": 3, "maps-survey": 0, "bread-sensor": 0}
+
+
+def judged(explorer: Explorer, who: str, project: Project, **changes: int) -> None:
+    for doc_id, grade in {**GRADES, **changes}.items():
+        explorer.annotation.judge(project, METHOD, doc_id, who, grade)
+
+
+def of(explorer: Explorer, key: str) -> CollectionInfo:
+    return next(c for c in explorer.laboratory.collections() if c.key == key)
+
+
+def project_of_two(explorer: Explorer) -> Project:
+    annotation = explorer.annotation
+    project = annotation.save(Project("small", "p"), "lead")
+    own = Query("small", seed="maps-survey", instruction="The same kind of map")
+    annotation.add_queries(project, [Query("small", seed="bees-network", aspect="method"), own])
+    judged(explorer, "ann", project)
+    judged(explorer, "bob", project, **{"maps-survey": 1})
+    own_id = next(i for i, q in annotation.queries(project).items() if q.instruction)
+    annotation.judge(project, own_id, "emoji", "ann", 1)
+    return project
+
+
+def test_a_project_is_a_collection_of_what_is_decided_so_far(small_copy: Explorer) -> None:
+    assert [c.key for c in small_copy.laboratory.collections()] == []
+    project = project_of_two(small_copy)
+    (info,) = small_copy.laboratory.collections()
+    assert (info.key, info.name, info.source_format) == ("small:p", "p", "project")
+    assert (info.queries, info.judgments, info.complete, info.pooled) == (1, 3, False, False)
+    assert info.annotators == ()
+    said = " ".join(info.warnings)
+    for words in ("1 item is undecided", "1 query is left out", "human row is there once"):
+        assert words in said
+
+    small_copy.annotation.adjudicate(project, METHOD, "maps-survey", 0, "no", "lead")
+    info = of(small_copy, "small:p")
+    assert (info.judgments, info.annotators) == (4, ("ann", "bob"))
+    assert "undecided" not in " ".join(info.warnings)
+
+
+def test_systems_and_people_are_measured_on_a_project(small_copy: Explorer) -> None:
+    project = project_of_two(small_copy)
+    small_copy.annotation.adjudicate(project, METHOD, "maps-survey", 0, "no", "lead")
+    laboratory = small_copy.laboratory
+    request = EvaluationRequest("small:p", ("dense",), human=True)
+    found = laboratory.evaluate(request)
+    assert (found.queries, found.judged.grades, found.judged.complete) == (1, 4, False)
+    assert found.unjudged_in_top_k["dense"] > 0.5
+    assert set(found.systems["human"].annotators) == {"ann", "bob"}
+    assert laboratory.evaluation(request) is not None
+    judged(small_copy, "eve", project)
+    assert laboratory.evaluation(request) is None, "other judgments, another evaluation"
+
+
+def test_what_was_judged_while_exploring_is_a_collection_of_its_own(small_copy: Explorer) -> None:
+    query = Query("small", seed="bees-network")
+    small_copy.notebook.judge(query, "bread-network", 2)
+    info = of(small_copy, "small:")
+    assert (info.source, info.queries, info.judgments) == ("judged while exploring", 1, 1)
+    worded = Query("small", seed="bees-network", instruction="In a word of one's own")
+    small_copy.notebook.judge(worded, "bread-network", 2)
+    assert "1 query is left out" in " ".join(of(small_copy, "small:").warnings)
+    with pytest.raises(UnknownNameError):
+        small_copy.laboratory.collection("nowhere:")

@@ -1,0 +1,419 @@
+"""Judgments out as files and in again: exact, once, and never half of a broken file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.annotate.judging import to_row
+from engine.collections import read_collection
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.types import BINARY, Project, Query
+from tests.support import make_explorer
+
+METHOD, ANY = "bees-network_method", "bread-survey_any"
+GOOD = f"{METHOD} 0 bread-network 3\n{METHOD} 0 maps-survey 0\n"
+
+
+@pytest.fixture
+def judged(small_copy: Explorer) -> Explorer:
+    """A project ``p`` with everything that a judgment can have, and an undo."""
+    annotation = small_copy.annotation
+    project = annotation.save(
+        Project("small", "p", {"": "Read **all**."}, leads=("lead",), per_item=2), "lead"
+    )
+    own = Query("small", seed="maps-survey", instruction="The same kind of map")
+    annotation.add_queries(
+        project,
+        [
+            Query("small", seed="bees-network", aspect="method"),
+            Query("small", seed="bread-survey"),
+            own,
+        ],
+        {own: "own"},
+    )
+    judge = annotation.judge
+    note = 'He said "no",\nthen =1+1; <b>éß🐝</b>'
+    judge(project, METHOD, "bread-network", "ann", 3, note=note, marks=[(0, 5), (7, 9)])
+    judge(project, METHOD, "bread-network", "bob B.", 1, seconds=1.25)
+    judge(project, METHOD, "maps-survey", "bob B.", verdict="skip")
+    judge(project, ANY, "maps-survey", "ann", verdict="unsure", note="?")
+    judge(project, "own", "bread-network", "ann", 2)
+    judge(project, "own", "tides-network", "ann", 0)
+    annotation.undo(project, "ann")
+    judge(project, "own", "tides-network", "ann", 2)
+    annotation.adjudicate(project, METHOD, "bread-network", 2, "between them", "lead")
+    return small_copy
+
+
+@pytest.fixture
+def other(small_home: Path, tmp_path: Path) -> Explorer:
+    """Another home with the same corpus, and a project ``p`` of the same queries."""
+    shutil.copytree(small_home, tmp_path / "other")
+    return make_explorer(tmp_path / "other")
+
+
+def empty_project(explorer: Explorer, like: Explorer) -> Project:
+    annotation = explorer.annotation
+    project = annotation.save(like.annotation.project("small", "p"), "lead")
+    queries = like.annotation.queries(project)
+    annotation.add_queries(project, queries.values(), {q: i for i, q in queries.items()})
+    return project
+
+
+def write(explorer: Explorer, project: Project, out: Path, kind: str, **options: object) -> Path:
+    annotation = explorer.annotation
+    annotation.write(annotation.export(project, kind, **options), out)
+    return out
+
+
+def contents(folder: Path) -> Mapping[str, str]:
+    return {p.name: p.read_text("utf-8") for p in folder.rglob("*") if p.is_file()}
+
+
+# -- round trips -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_all_annotators_in_one_file_come_back_exactly_and_once(
+    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
+) -> None:
+    project = judged.annotation.project("small", "p")
+    file = write(judged, project, tmp_path / f"a.{kind}", kind, per_annotator=True)
+    empty_project(other, judged)
+    first = other.annotation.import_("small", file, "p")
+    assert (first.added, first.known, first.conflicts) == (7, 0, ())
+    assert other.annotation.judgments(project) == judged.annotation.judgments(project)
+    again = other.annotation.import_("small", file, "p")
+    assert (again.added, again.known) == (0, 7)
+    back = write(other, project, tmp_path / f"b.{kind}", kind, per_annotator=True)
+    assert back.read_text("utf-8") == file.read_text("utf-8")
+
+
+def test_a_hand_over_makes_the_project_elsewhere_with_every_event_of_one_annotator(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    project = judged.annotation.project("small", "p")
+    file = write(judged, project, tmp_path / "ann.jsonl", "hand-over", annotator="ann")
+    found = other.annotation.import_("small", file)
+    assert (found.added, found.warnings) == (6, ())
+    assert other.annotation.project("small", "p") == project
+    assert other.annotation.queries(project) == judged.annotation.queries(project)
+    mine = [j for j in judged.annotation.history(project) if j.annotator == "ann"]
+    assert other.annotation.history(project) == mine
+    assert [j.verdict for j in mine].count("undo") == 1
+    assert other.annotation.judgments(project) == judged.annotation.judgments(
+        project, annotator="ann"
+    )
+    assert other.annotation.import_("small", file).added == 0
+    back = write(other, project, tmp_path / "again.jsonl", "hand-over", annotator="ann")
+    assert back.read_text("utf-8") == file.read_text("utf-8")
+
+
+@pytest.mark.parametrize("kind", ["trec", "beir"])
+def test_adjudicated_grades_come_back_as_the_same_file(
+    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
+) -> None:
+    project = judged.annotation.project("small", "p")
+    (tmp_path / "out").mkdir()
+    out = write(judged, project, tmp_path / "out", kind)
+    file = out / "p.qrels" if kind == "trec" else out
+    empty_project(other, judged)
+    found = other.annotation.import_("small", file, "p", annotator="them")
+    assert found.added == 3
+    assert other.annotation.qrels(project).grades == judged.annotation.qrels(project).grades
+    (tmp_path / "back").mkdir()
+    assert contents(write(other, project, tmp_path / "back", kind)) == contents(out)
+
+
+def test_a_beir_folder_is_a_collection_with_its_documents(judged: Explorer, tmp_path: Path) -> None:
+    out = write(judged, judged.annotation.project("small", "p"), tmp_path / "beir", "beir")
+    collection = read_collection(out)
+    assert collection.qrels[METHOD] == {"bread-network": 2}
+    assert len((out / "corpus.jsonl").read_text("utf-8").splitlines()) == 40
+    query = json.loads((out / "queries.jsonl").read_text("utf-8").splitlines()[0])
+    assert query["metadata"] == {"seed": "bees-network", "aspect": "method"}
+
+
+def test_a_file_per_annotator_says_what_it_has_no_place_for(
+    judged: Explorer, tmp_path: Path
+) -> None:
+    annotation = judged.annotation
+    found = annotation.export(annotation.project("small", "p"), "trec", per_annotator=True)
+    (tmp_path / "out").mkdir()
+    assert [p.name for p in annotation.write(found, tmp_path / "out")] == [
+        "p.ann.qrels",
+        "p.bob-B.qrels",
+    ]
+    assert contents(tmp_path / "out")["p.bob-B.qrels"] == f"{METHOD} 0 bread-network 1\n"
+    assert any("2 skips and doubts" in note for note in found.notes)
+
+
+def test_the_same_hand_over_in_a_second_project_is_there_in_full(
+    judged: Explorer, tmp_path: Path
+) -> None:
+    annotation = judged.annotation
+    project = annotation.project("small", "p")
+    file = write(judged, project, tmp_path / "ann.jsonl", "hand-over", annotator="ann")
+    assert annotation.import_("small", file, "copy").added == 6
+    assert annotation.import_("small", file, "copy").added == 0
+    copy = annotation.judgments(annotation.project("small", "copy"))
+    assert [(j.doc_id, j.relevance, j.note) for j in copy] == [
+        (j.doc_id, j.relevance, j.note) for j in annotation.judgments(project, annotator="ann")
+    ]
+
+
+# -- merging ---------------------------------------------------------------------------------------
+
+
+def qrels(tmp_path: Path, text: str, name: str = "q.qrels") -> Path:
+    (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path / name
+
+
+def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    file = qrels(tmp_path, GOOD)
+    first, second = (annotation.import_("small", file, annotator="x") for _ in range(2))
+    assert (first.added, second.added, second.known) == (2, 0, 2)
+    project = annotation.project("small")
+    assert list(annotation.queries(project)) == [METHOD]
+    assert len(annotation.history(project)) == 2
+    assert {j.origin for j in annotation.judgments(project)} == {"import"}
+
+
+def test_what_somebody_said_here_stays_unless_the_file_is_to_win(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    project = annotation.project("small")
+    annotation.judge(project, METHOD, "bread-network", "ann", 1)
+    file = qrels(tmp_path, GOOD)
+    found = annotation.import_("small", file, annotator="ann")
+    assert found.added == 1
+    assert len(found.conflicts) == 1
+    assert "ann said 1 of 'bread-network'" in found.conflicts[0]
+    assert "3 in the file; what is here stays" in found.conflicts[0]
+    assert annotation.qrels(project).grades[METHOD] == {"bread-network": 1, "maps-survey": 0}
+    forced = annotation.import_("small", file, annotator="ann", overwrite=True)
+    assert forced.added == 1
+    assert "the file's counts now" in forced.conflicts[0]
+    assert annotation.qrels(project).grades[METHOD]["bread-network"] == 3
+    assert len(annotation.history(project)) == 3
+
+
+def test_a_grade_that_was_edited_in_an_export_is_reported_not_dropped_in_silence(
+    judged: Explorer, tmp_path: Path
+) -> None:
+    annotation = judged.annotation
+    project = annotation.project("small", "p")
+    file = write(judged, project, tmp_path / "a.csv", "csv", annotator="bob B.")
+    text = file.read_text("utf-8")
+    file.write_text(text.replace("bread-network,1,", "bread-network,0,"), "utf-8")
+    found = annotation.import_("small", file, "p")
+    assert found.added == 0
+    assert any("Line 2: this event is stored as 1" in c for c in found.conflicts)
+
+
+def test_a_correction_after_a_hand_over_arrives_with_the_next_one(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    annotation = judged.annotation
+    project = annotation.project("small", "p")
+    file = tmp_path / "ann.jsonl"
+    other.annotation.import_("small", write(judged, project, file, "hand-over", annotator="ann"))
+    annotation.judge(project, METHOD, "bread-network", "ann", 0)
+    found = other.annotation.import_(
+        "small", write(judged, project, file, "hand-over", annotator="ann")
+    )
+    assert (found.added, found.known, found.conflicts) == (1, 6, ())
+    assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
+
+
+def test_arrival_decides_even_when_the_clock_ran_backwards(judged: Explorer) -> None:
+    annotation = judged.annotation
+    project = annotation.project("small", "p")
+    (before,) = annotation.judgments(project, METHOD, "bob B.")[:1]
+    earlier = replace(before, relevance=2, event="later", time=before.time - timedelta(days=400))
+    judged.ledger.judging.add([to_row(earlier)])
+    assert annotation.judgments(project, METHOD, "bob B.")[-1].relevance == 2
+    assert annotation.undo(project, "bob B.") == earlier
+    assert annotation.judgments(project, METHOD, "bob B.")[0] == before
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+HEAD = "query_id,doc_id,relevance,annotator,note,time,marks\n"
+ROW = f"{METHOD},bread-network"
+BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "too few columns": ("a.qrels", GOOD + f"{METHOD} 0 bread-network\n", ("line 3", "3 columns")),
+    "grade in words": (
+        "a.qrels",
+        f"{METHOD} 0 a good\n{METHOD} 0 b 1.5\n" + GOOD,
+        ("2 lines", "line 1", "'good'", "line 2", "'1.5'"),
+    ),
+    "grade outside the scale": ("a.qrels", GOOD + f"{METHOD} 0 twin-a 4\n", ("line 3", "0, 1, 2")),
+    "negative grade": ("a.qrels", f"{METHOD} 0 twin-a -1\n", ("line 1", "'-1'")),
+    "two grades": ("a.qrels", GOOD + f"{METHOD} 0 maps-survey 1\n", ("line 3", "in line 2")),
+    "unknown query": ("a.qrels", "bees_colour 0 twin-a 1\n", ("line 1", "'bees_colour'")),
+    "unknown document": ("a.qrels", f"{METHOD} 0 nobody 1\n", ("line 1", "'nobody'")),
+    "nothing": ("a.qrels", "\n\n", ("no judgments",)),
+    "no header": ("a.csv", f"{ROW},1,ann\n", ("no column 'query_id'",)),
+    "empty annotator": ("a.csv", f"{HEAD}{ROW},1,  ,,,\n", ("line 2", "no name")),
+    "annotator who is none": ("a.csv", f"{HEAD}{ROW},1,adjudicated,,,\n", ("own",)),
+    "long note": ("a.csv", f"{HEAD}{ROW},1,ann,{'x' * 90_000},,\n", ("line 2", "90,000")),
+    "a time that is none": ("a.csv", f"{HEAD}{ROW},1,ann,,soon,\n", ("line 2", "'soon'")),
+    "marks that are none": ("a.csv", f"{HEAD}{ROW},1,ann,,,[[9]]\n", ("line 2", "[start, end]")),
+    "no grade": ("a.csv", f"{HEAD}{ROW},,ann,,,\n", ("line 2", "no relevance")),
+    "broken JSON": ("a.jsonl", '{"query_id": "x"}\n{"query', ("line 1", "line 2", "JSON object")),
+    "rank that is none": (
+        "a.jsonl",
+        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "x", '
+        '"seconds": NaN}',
+        ("line 1", "seconds 'nan'"),
+    ),
+    "control characters in an event": (
+        "a.jsonl",
+        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "x", '
+        '"event": "a\\u0000b"}',
+        ("line 1", "event"),
+    ),
+    "no list": ("a.jsonl", "[1, 2]\n", ("line 1", "JSON object")),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "says"), BROKEN.values(), ids=BROKEN)
+def test_a_file_with_a_broken_line_imports_nothing_and_lists_the_lines(
+    small: Explorer, tmp_path: Path, name: str, text: str, says: tuple[str, ...]
+) -> None:
+    annotation = small.annotation
+    annotator = "x" if name.endswith("qrels") else ""
+    with pytest.raises(BadInputError) as caught:
+        annotation.import_("small", qrels(tmp_path, text, name), annotator=annotator)
+    for words in (name, *says):
+        assert words in str(caught.value)
+    project = annotation.project("small")
+    assert (annotation.history(project), annotation.queries(project)) == ([], {})
+
+
+def test_markup_and_control_characters_in_a_file_are_kept_as_text_or_left_out(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    row = {
+        "query_id": METHOD,
+        "doc_id": "bread-network",
+        "relevance": 1,
+        "annotator": "ann",
+        "note": "<script>alert(1)</script>\u0000\u001b[31m",
+    }
+    annotation = small_copy.annotation
+    annotation.import_("small", qrels(tmp_path, json.dumps(row), "a.jsonl"))
+    (judgment,) = annotation.judgments(annotation.project("small"))
+    assert judgment.note == "<script>alert(1)</script>[31m"
+    row["annotator"] = "a\u001bnn"
+    with pytest.raises(BadInputError, match="control characters"):
+        annotation.import_("small", qrels(tmp_path, json.dumps(row), "a.jsonl"))
+
+
+def test_nobody_s_hand_over_takes_back_or_says_what_another_did(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    project = judged.annotation.project("small", "p")
+    whole = write(judged, project, tmp_path / "bob.jsonl", "hand-over", annotator="bob B.")
+    other.annotation.import_("small", whole)
+    lines = whole.read_text("utf-8").splitlines()
+    (target,) = [e for e in map(json.loads, lines[2:]) if e["verdict"] == "grade"]
+    file = write(judged, project, tmp_path / "ann.jsonl", "hand-over", annotator="ann")
+    text = file.read_text("utf-8")
+    (undo,) = [e for e in map(json.loads, text.splitlines()[1:]) if e.get("undoes")]
+    file.write_text(text.replace(undo["undoes"], target["event"]), "utf-8")
+    with pytest.raises(BadInputError, match="not this annotator's own"):
+        other.annotation.import_("small", file)
+    file.write_text(
+        text.replace('"annotator": "ann", "verdict"', '"annotator": "bob B.", "verdict"')
+    )
+    with pytest.raises(BadInputError, match="not by ann"):
+        other.annotation.import_("small", file)
+    file.write_text("\n".join(text.splitlines()[:-1]), "utf-8")
+    with pytest.raises(BadInputError, match="a part is missing"):
+        other.annotation.import_("small", file)
+    assert other.annotation.judgments(project, annotator="ann") == []
+
+
+def test_a_hand_over_of_a_project_that_cannot_be_is_refused(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    project = judged.annotation.project("small", "p")
+    file = write(judged, project, tmp_path / "ann.jsonl", "hand-over", annotator="ann")
+    first, _, rest = file.read_text("utf-8").partition("\n")
+    for name, value in (("per_item", "two"), ("guidelines", []), ("scale", None), ("name", "a b")):
+        about = json.loads(first)
+        about["project"][name] = value
+        file.write_text(f"{json.dumps(about)}\n{rest}", "utf-8")
+        with pytest.raises(BadInputError, match=r"project"):
+            other.annotation.import_("small", file)
+    assert other.annotation.projects() == []
+
+
+def test_a_file_must_fit_the_project_it_goes_into(judged: Explorer, tmp_path: Path) -> None:
+    annotation = judged.annotation
+    project = annotation.project("small", "p")
+    file = write(judged, project, tmp_path / "a.jsonl", "jsonl", per_annotator=True)
+    annotation.save(Project("small", "two", scale=BINARY, annotators=("ann",)), "ann")
+    with pytest.raises(BadInputError) as caught:
+        annotation.import_("small", file, "two")
+    for words in ("Grades are 0, 1", "'bob B.' is not among", "'own' names no seed"):
+        assert words in str(caught.value)
+    with pytest.raises(UnknownNameError, match="no project 'three'"):
+        annotation.import_("small", qrels(tmp_path, GOOD), "three", annotator="x")
+
+
+def test_what_cannot_be_exported_says_why(judged: Explorer, tmp_path: Path) -> None:
+    annotation = judged.annotation
+    with pytest.raises(BadInputError, match="no grades to export"):
+        annotation.export(annotation.project("small"))
+    project = annotation.project("small", "p")
+    with pytest.raises(UnknownNameError, match=r"'eve' has judged nothing.*ann, bob B."):
+        annotation.export(project, "hand-over", annotator="eve")
+    with pytest.raises(UnknownNameError, match="no format 'xml'"):
+        annotation.export(project, "xml")
+    found = annotation.export(project)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(BadInputError, match=r"cannot be written.*--out"):
+        annotation.write(found, tmp_path / "file" / "q.qrels")
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="root writes anywhere; POSIX modes"
+)
+def test_a_folder_that_may_not_be_written_is_named(judged: Explorer, tmp_path: Path) -> None:
+    annotation = judged.annotation
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    found = annotation.export(annotation.project("small", "p"))
+    with pytest.raises(BadInputError, match=r"closed.*Permission denied"):
+        annotation.write(found, closed)
+    assert list(closed.iterdir()) == []
+
+
+def test_white_space_in_an_id_needs_another_format(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = annotation.save(Project("small", "p"), "ann")
+    query = Query("small", seed="bees-network")
+    annotation.add_queries(project, [query], {query: "my query"})
+    annotation.judge(project, "my query", "bread-network", "ann", 1)
+    found = annotation.export(project, "trec")
+    with pytest.raises(BadInputError, match=r"'my query' holds white space.*csv or jsonl"):
+        "".join(next(iter(found.files.values())))

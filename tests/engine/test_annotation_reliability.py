@@ -1,0 +1,185 @@
+"""Many hands at once, and hands that are cut off: every acknowledged judgment is there, once.
+
+Writers are processes of their own. They are forked from one that has loaded the engine and
+opened nothing: twenty starts of Python would take minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from engine.config import ROOT
+from engine.errors import LedgerBusyError
+from engine.explorer import Explorer
+from engine.types import Query
+from tests.small_corpus import METHODS, PROBLEMS
+from tests.support import make_explorer
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes and signals")
+
+WRITERS, EACH = 8, 50
+KILLS = 20
+SECONDS = 200
+"""What each of these tests may take, on a machine that has other things to do."""
+
+# One wish a line: home, annotator, query ids, doc_ids, how often. The writer answers with a line
+# for every judgment that it was told is stored.
+LAUNCHER = """
+import json, os, sys
+from engine.config import Settings
+from engine.explorer import Explorer
+for line in sys.stdin:
+    home, who, queries, documents, times = json.loads(line)
+    pid = os.fork()
+    if not pid:
+        annotation = Explorer(Settings(home=home)).annotation
+        project = annotation.project("small")
+        acknowledged = open(f"{home}/{who}.acknowledged", "a", buffering=1)
+        for number in range(times):
+            query, document = queries[number // len(documents)], documents[number % len(documents)]
+            event = f"{who}-{number}"
+            annotation.judge(project, query, document, who, number % 4, event=event)
+            print(event, file=acknowledged)
+        os._exit(0)
+    print(pid, flush=True)
+"""
+QUERIES = [f"{problem}-survey_method" for problem in PROBLEMS]
+DOCUMENTS = [f"{problem}-{method}" for problem in PROBLEMS for method in METHODS]
+
+
+class Writers:
+    """Starts processes that judge."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def start(self, home: Path, who: str, times: int) -> int:
+        """Begin judging; returns the process id."""
+        assert self._process.stdin
+        assert self._process.stdout
+        wish = [str(home), who, QUERIES, DOCUMENTS, times]
+        print(json.dumps(wish), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def writers() -> Iterator[Writers]:
+    with subprocess.Popen(
+        [sys.executable, "-c", LAUNCHER],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield Writers(process)
+        process.kill()
+
+
+@pytest.fixture
+def shared(small_home: Path, home: Path) -> Explorer:
+    """The app's own explorer over a home that others write to; their queries are there."""
+    shutil.copytree(small_home, home)
+    explorer = make_explorer(home)
+    project = explorer.annotation.project("small")
+    seeds = [query_id.removesuffix("_method") for query_id in QUERIES]
+    explorer.annotation.add_queries(
+        project, [Query("small", seed=seed, aspect="method") for seed in seeds]
+    )
+    return explorer
+
+
+def acknowledged(home: Path, who: str) -> list[str]:
+    file = home / f"{who}.acknowledged"
+    return file.read_text().split() if file.exists() else []
+
+
+def until(what: Any, seconds: float = SECONDS) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "took too long"
+        time.sleep(0.05)
+
+
+@pytest.mark.timeout(2 * SECONDS)
+def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
+    shared: Explorer, home: Path, writers: Writers
+) -> None:
+    annotation = shared.annotation
+    project = annotation.project("small")
+    people = [f"person{n}" for n in range(WRITERS)]
+    for who in people:
+        writers.start(home, who, EACH)
+    seen = [0]
+    deadline = time.monotonic() + SECONDS
+    while sum(len(acknowledged(home, who)) for who in people) < WRITERS * EACH:
+        assert time.monotonic() < deadline
+        judgments = annotation.judgments(project)  # as the app does at every click
+        assert len(judgments) >= seen[-1]
+        seen.append(len(judgments))
+        time.sleep(0.2)
+
+    history = annotation.history(project)
+    assert len(history) == WRITERS * EACH
+    assert len({j.event for j in history}) == WRITERS * EACH
+    assert len({(j.annotator, j.query_id, j.doc_id) for j in history}) == WRITERS * EACH
+    for who in people:
+        mine = [j.event for j in history if j.annotator == who]
+        assert mine == acknowledged(home, who) == [f"{who}-{n}" for n in range(EACH)]
+
+
+@pytest.mark.timeout(2 * SECONDS)
+def test_twenty_writers_killed_in_the_middle_lose_no_acknowledged_judgment(
+    shared: Explorer, home: Path, writers: Writers
+) -> None:
+    annotation = shared.annotation
+    project = annotation.project("small")
+    chance = random.Random(7)  # noqa: S311 - when to kill
+    people = [f"victim{n}" for n in range(KILLS)]
+    for who in people:
+        pid = writers.start(home, who, len(QUERIES) * len(DOCUMENTS))
+        enough = chance.randrange(1, 6)
+        until(lambda who=who, enough=enough: len(acknowledged(home, who)) >= enough)
+        time.sleep(chance.uniform(0, 0.03))
+        os.kill(pid, signal.SIGKILL)
+        # The app goes on judging between the kills.
+        annotation.judge(project, QUERIES[0], DOCUMENTS[0], "app", 1, event=f"app-{who}")
+
+    history = annotation.history(project)
+    assert len({j.event for j in history}) == len(history)
+    assert sum(j.annotator == "app" for j in history) == KILLS
+    for who in people:
+        mine = [j.event for j in history if j.annotator == who]
+        told = acknowledged(home, who)
+        assert mine[: len(told)] == told
+        # The kill may fall between the commit and its acknowledgement, and into no other gap.
+        assert len(mine) <= len(told) + 1
+
+
+def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(
+    shared: Explorer, home: Path
+) -> None:
+    annotation = make_explorer(home, ledger_wait_seconds=0.3).annotation
+    project = shared.annotation.project("small")
+    annotation.queries(project)
+    with (
+        FileLock(f"{home / 'ledger.duckdb'}.lock"),
+        pytest.raises(LedgerBusyError, match=r"stayed locked.*nothing was changed.*Try again"),
+    ):
+        annotation.judge(project, QUERIES[0], DOCUMENTS[0], "ann", 1, event="once")
+    annotation.judge(project, QUERIES[0], DOCUMENTS[0], "ann", 1, event="once")
+    assert [j.event for j in annotation.history(project)] == ["once"]
