@@ -131,7 +131,12 @@ def corpus_box(explorer: Explorer, view: CompareView, names: list[str]) -> None:
     """Which corpus to compare on."""
 
     def change() -> None:
-        write_view(CompareView(corpus=st.session_state["compare_corpus"]), explorer)
+        other = CompareView(
+            corpus=st.session_state["compare_corpus"],
+            rerank=view.rerank,
+            rerank_depth=view.rerank_depth,
+        )
+        write_view(other, explorer)
 
     st.session_state["compare_corpus"] = view.corpus
     st.selectbox("Corpus", names, key="compare_corpus", on_change=attempt, args=(change,))

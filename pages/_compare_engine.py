@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types import Comparison, Frontier, Lens, MoverEvidence, Query, Variant
+from engine.types import (
+    Comparison,
+    CostEstimate,
+    EndpointInfo,
+    Frontier,
+    Lens,
+    MoverEvidence,
+    Query,
+    Variant,
+)
+from engine.types.model_comparisons import ModelOrders, VariantsRequest
 from pages._compare_view import CompareView
 
 Asked = tuple[str, str | None, str | None, str]
@@ -41,6 +52,35 @@ def compared(
 ) -> Comparison:
     """The comparison, computed once; errors are not remembered."""
     return _explorer.comparing.compare(*asked, variants)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def compared_by_model(
+    _explorer: Explorer,
+    asked: Asked,
+    variants: tuple[Variant, ...],
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    which: tuple[str, str, int],  # noqa: ARG001 - part of the key: tells the orders apart
+    _orders: ModelOrders,
+) -> Comparison:
+    """The comparison of what a model reranked.
+
+    Args:
+        which: id and state of the reranking, and how many variants are done.
+    """
+    return _explorer.comparing.compare(*asked, variants, _orders)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def estimated(
+    _explorer: Explorer,
+    request: VariantsRequest,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    info: EndpointInfo,  # noqa: ARG001 - part of the key
+    _model: Any,
+) -> CostEstimate:
+    """What reranking would cost at most; asks nothing."""
+    return _explorer.comparing.by_model.estimate(request, _model)
 
 
 @st.cache_resource(show_spinner=False, max_entries=128)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -16,17 +16,10 @@ from pages._compare_components import flow, papers
 from pages._compare_engine import Asked, Stamp, evidence, traded
 from pages._compare_exports import exports
 from pages._compare_measures import MEASURES, measures
+from pages._compare_verdicts import verdicts
 from pages._compare_view import DEPTHS, MATRICES, SHOWS, CompareView, change_view
 from pages._components import chart, dark
 from pages._shared import attempt, error_boundary, note, show_error
-
-KINDS = {
-    "follows": ("follows", "●"),
-    "nothing": ("no effect", "○"),
-    "wrong way": ("wrong way", "⇄"),
-    "little": ("little", "◔"),
-    "different": ("different", "◇"),
-}
 
 
 def heading(explorer: Explorer, view: CompareView, comparison: Comparison | None) -> str:
@@ -60,36 +53,21 @@ def all_sections(
     lens: Lens,
     asked: Asked,
     stamp: Stamp,
+    changes: Mapping[str, str],
 ) -> None:
-    """Everything about one seed; what only makes sense for two variants waits for the second."""
-    verdicts(comparison)
+    """Everything about one seed; what only makes sense for two variants waits for the second.
+
+    Args:
+        changes: for each variant that a model reranked, what that changed.
+    """
+    verdicts(comparison, changes)
     rank_flow(explorer, view, comparison)
     movers(explorer, view, comparison, lens, asked, stamp)
     if len(comparison.variants) > 1:
         sensitivity_matrix(explorer, view, comparison)
     measures(comparison)
     likeness(comparison, lens)
-    frontier(explorer, view, asked, stamp)
-
-
-def verdicts(comparison: Comparison) -> None:
-    """One sentence a variant, its numbers on demand."""
-    rows = []
-    for verdict in comparison.verdicts:
-        word, mark = KINDS[verdict.kind]
-        rows.append(
-            f'<details class="cmp-verdict"><summary><span class="cmp-kind cmp-{word.split()[0]}">'
-            f'<span aria-hidden="true">{mark}</span> {word}</span> '
-            f"<span>{html.escape(verdict.text)}</span>"
-            '<span class="cmp-more">numbers</span></summary>'
-            f"<div>{html.escape(verdict.numbers)}</div></details>"
-        )
-    if len(comparison.variants) == 1:
-        rows.append(
-            '<div class="cmp-dim">It takes two to compare: add or duplicate a variant to see '
-            "what another wording changes. Below is this one's ranking.</div>"
-        )
-    st.html("".join(rows))
+    frontier(explorer, view, asked, stamp, by_model=bool(changes))
 
 
 def rank_flow(explorer: Explorer, view: CompareView, comparison: Comparison) -> None:
@@ -210,7 +188,9 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
     )
 
 
-def frontier(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) -> None:
+def frontier(
+    explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp, *, by_model: bool
+) -> None:
     """What steer trades for what, for one variant whose system reads it."""
     steered = [v for v in view.variants if explorer.reads_steer(v.system)]
     if not steered:
@@ -230,7 +210,7 @@ def frontier(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) 
     if found.exception() is not None:
         traded.clear(*key)  # so that another visit tries again
     with error_boundary():
-        _draw_frontier(found.result(), variant)
+        _draw_frontier(found.result(), variant, by_model=by_model)
 
 
 def _wait(found: Future[Frontier]) -> None:
@@ -238,7 +218,7 @@ def _wait(found: Future[Frontier]) -> None:
         st.rerun(scope="app")
 
 
-def _draw_frontier(found: Frontier, variant: Variant) -> None:
+def _draw_frontier(found: Frontier, variant: Variant, *, by_model: bool) -> None:
     if all(point.obedience is None for point in found.points):
         st.html("<h3>What steer trades</h3>")
         note(
@@ -249,7 +229,8 @@ def _draw_frontier(found: Frontier, variant: Variant) -> None:
     chart(
         _charts.frontier(found, variant.steer, dark=dark()),
         heading="<h3>What steer trades</h3>",
-        words=_frontier_words(found.judged),
+        words=("Of the system alone, without the model. " if by_model else "")
+        + _frontier_words(found.judged),
         name="frontier",
         alt=f"Obedience against relevance from steer 0 to 100 %; {variant.steer:.0%} is in use",
         key="compare_frontier_chart",

@@ -12,6 +12,7 @@ import streamlit as st
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types import Variant
+from pages._view import DEEPEST
 
 MOST_VARIANTS = 8
 """Beyond that, neither the rank flow nor a person follows."""
@@ -21,6 +22,8 @@ LONGEST_LINK = 6_000
 DEPTHS = (10, 20)
 MATRICES = ("rbo", "tau", "overlap", "p_mrr")
 SHOWS = ("seed", "collection")
+RERANK_DEPTH = 50
+"""A request grows with every document of every variant: less than for one search."""
 _DEFAULT = Variant("", "")
 _KEYS = {"name": str, "wording": str, "system": str, "steer": (int, float), "subset": bool}
 """A variant in a link: its keys and what they may hold; what is default is left out."""
@@ -38,6 +41,8 @@ class CompareView:
         steered: name of the variant whose frontier is shown, or empty for the first.
         show: ``seed``, or ``collection`` for the sensitivity over all judged seeds.
         systems, wordings: what the whole collection is asked on and in; empty for the usual.
+        rerank: the way in which a model reranks all variants; "" for not at all.
+        rerank_depth: documents of each ranking that it reranks.
     """
 
     corpus: str = ""
@@ -52,6 +57,8 @@ class CompareView:
     show: str = "seed"
     systems: tuple[str, ...] = ()
     wordings: tuple[str, ...] = ()
+    rerank: str = ""
+    rerank_depth: int = RERANK_DEPTH
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out."""
@@ -68,8 +75,14 @@ class CompareView:
             "show": "" if self.show == SHOWS[0] else self.show,
             "systems": ",".join(self.systems),
             "wordings": ",".join(self.wordings),
+            "rerank": self.rerank,
+            "rerank_depth": str(self.rerank_depth) if self._own_depth else "",
         }
         return {k: v for k, v in found.items() if v}
+
+    @property
+    def _own_depth(self) -> bool:
+        return bool(self.rerank) and self.rerank_depth != RERANK_DEPTH
 
     def with_variants(self, variants: Sequence[Variant]) -> CompareView:
         """The same seed and aspect under other variants."""
@@ -128,6 +141,9 @@ def read_view(explorer: Explorer) -> CompareView:
     if not written and "stored" in params:
         written = explorer.notebook.text(params["stored"])
     try:
+        deep = int(params.get("rerank_depth", RERANK_DEPTH))
+        if not 1 <= deep <= DEEPEST:
+            raise ValueError(f"rerank_depth is {deep}, not a number from 1 to {DEEPEST}")
         return CompareView(
             corpus=params.get("corpus", ""),
             seed=params.get("seed", ""),
@@ -141,6 +157,8 @@ def read_view(explorer: Explorer) -> CompareView:
             show=_one_of(params.get("show"), SHOWS, SHOWS[0]),
             systems=_some_of(params.get("systems", ""), explorer.systems),
             wordings=_some_of(params.get("wordings", ""), explorer.comparing.sets),
+            rerank=_one_of(params.get("rerank"), tuple(explorer.verifier.modes), ""),
+            rerank_depth=deep,
         )
     except ValueError as error:
         raise BadInputError(

@@ -12,6 +12,7 @@ import numpy as np
 from engine.columns import aspect_column
 from engine.compare.variants import check_variants
 from engine.compare.verdicts import Profile, find_verdicts
+from engine.errors import BadInputError
 from engine.explain import find_evidence
 from engine.focus import focus_on_aspect
 from engine.interpretation import avoided, understood
@@ -34,6 +35,7 @@ from engine.types import (
     VariantPair,
     VariantRanking,
 )
+from engine.types.model_comparisons import ModelOrders
 
 MOST_MOVERS = 12
 Judgments = Mapping[str, Mapping[str, int]]
@@ -51,6 +53,7 @@ class Ranked:
     doc_ids: tuple[str, ...]
     scores: tuple[float, ...]
     seconds: float
+    by_model: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,26 +71,30 @@ class Comparer:
     aspect: str
     judgments: Judgments
 
-    def compare(self, variants: Sequence[Variant]) -> Comparison:
+    def compare(self, variants: Sequence[Variant], orders: ModelOrders | None = None) -> Comparison:
         """Rank every variant, and say what the differences mean.
 
+        Args:
+            orders: a model's, for the variants that it reranked; the others rank as ever.
+
         Raises:
-            BadInputError: no variant, two of one name, a wording that is too long ...
+            BadInputError: no variant, two of one name, a wording that is too long, an order of
+                other documents ...
             UnknownNameError: an aspect or a system that does not exist.
         """
         started = time.perf_counter()
         check_variants(variants)
         aspect = find_aspect(self.searcher.corpus.lens, self.aspect)
-        ranked = [self.rank(variant) for variant in variants]
-        blind = {s: self.without_wording(s) for s in {v.system for v in variants}}
+        ranked = [_reordered(self.rank(variant), orders) for variant in variants]
+        blind = self._blind(ranked, orders)
         gains = self._likeness(ranked, blind)
         judged, reason = self._is_judged(aspect.name)
         rankings = tuple(
             self._described(r, gain, judged) for r, gain in zip(ranked, gains, strict=True)
         )
         profiles = [
-            Profile(r, blind[r.variant.system], gain, find_system(r.variant.system).reads_aspect)
-            for r, gain in zip(rankings, gains, strict=True)
+            Profile(r, before, gain, find_system(r.variant.system).reads_aspect, found.by_model)
+            for r, found, before, gain in zip(rankings, ranked, blind, gains, strict=True)
         ]
         return Comparison(
             corpus=self.query.corpus,
@@ -101,6 +108,7 @@ class Comparer:
             judged=judged,
             unjudged_reason=reason,
             seconds=time.perf_counter() - started,
+            by_model=tuple(r.variant.name for r in ranked if r.by_model),
         )
 
     def evidence(self, variants: Sequence[Variant], doc_id: str) -> MoverEvidence:
@@ -109,7 +117,7 @@ class Comparer:
         document = corpus.seed(doc_id)
         found = []
         for variant in variants:
-            seed, focus, _ = self._read(variant, self._asked(variant))
+            seed, focus, _ = self._read(variant, self.asked(variant))
             found.append(find_evidence(seed, document, focus, corpus.rarity))
         shown = {(e.seed_text, e.doc_text) for e in found[0]} if found else set()
         gained = tuple(
@@ -122,7 +130,7 @@ class Comparer:
     def rank(self, variant: Variant) -> Ranked:
         """One variant's ranking of the whole corpus, read from its words alone."""
         started = time.perf_counter()
-        query = self._asked(variant)
+        query = self.asked(variant)
         seed, focus, notes = self._read(variant, query)
         scored = self.searcher.rank(query, seed)
         return Ranked(
@@ -135,7 +143,7 @@ class Comparer:
             time.perf_counter() - started,
         )
 
-    def _asked(self, variant: Variant) -> Query:
+    def asked(self, variant: Variant) -> Query:
         """The query that a variant stands for, checked."""
         query = replace(
             self.query,
@@ -166,6 +174,16 @@ class Comparer:
         """The ranking of the same system for the whole seed and no wording."""
         query = replace(self.query, instruction=None, aspect=None, focus=(), system=system)
         return tuple(s.doc_id for s in self.searcher.rank(query, self._seed))
+
+    def _blind(self, ranked: Sequence[Ranked], orders: ModelOrders | None) -> list[Sequence[str]]:
+        """For each variant, the ranking that its wording is held against: without a wording.
+
+        What a model reranked is held against the model's own order: else whatever it does
+        better than the system would pass for obedience.
+        """
+        blind = {s: self.without_wording(s) for s in {r.variant.system for r in ranked}}
+        by_model = {} if orders is None else orders.unworded
+        return [(by_model if r.by_model else blind)[r.variant.system] for r in ranked]
 
     @functools.cached_property
     def _seed(self) -> Seed:
@@ -238,9 +256,9 @@ class Comparer:
         return {d: corpus.titles[corpus.row_of[d]] for d in doc_ids}
 
     def _likeness(
-        self, ranked: Sequence[Ranked], blind: Mapping[str, Sequence[str]]
+        self, ranked: Sequence[Ranked], blind: Sequence[Sequence[str]]
     ) -> list[tuple[tuple[str, float], ...]]:
-        """How much more alike each variant's top 20 are, per aspect, than without a wording."""
+        """How much more alike each variant's top 20 are, per aspect, than those of its blind."""
         corpus, seed = self.searcher.corpus, self._seed
         lens = corpus.lens
         parts, names = [], []
@@ -250,7 +268,7 @@ class Comparer:
                 parts.append((aspect_column(aspect.key), focus_vector(seed, focus)))
                 names.append(aspect.name)
         tops = [r.doc_ids[:PAGE_SIZE] for r in ranked]
-        before = [blind[r.variant.system][:PAGE_SIZE] for r in ranked]
+        before = [ranking[:PAGE_SIZE] for ranking in blind]
         pool = sorted({d for top in (*tops, *before) for d in top})
         if not parts or not pool:
             return [() for _ in ranked]
@@ -269,3 +287,18 @@ class Comparer:
             else:  # bm25 finds nothing for a seed without words
                 gains.append(())
         return gains
+
+
+def _reordered(ranked: Ranked, orders: ModelOrders | None) -> Ranked:
+    """A ranking in the model's order, where it has one, and one without a wording beside it."""
+    order = None if orders is None else orders.variants.get(ranked.variant.name)
+    if orders is None or order is None or ranked.variant.system not in orders.unworded:
+        return ranked
+    if sorted(order) != sorted(ranked.doc_ids):
+        raise BadInputError(
+            f"The model ranked other documents for '{ranked.variant.name}' than are there now.",
+            "Rerank again: answers that are known cost nothing.",
+        )
+    # The model gives no scores: they only have to fall from place to place.
+    falling = tuple(map(float, range(len(order), 0, -1)))
+    return replace(ranked, doc_ids=order, scores=falling, by_model=True)

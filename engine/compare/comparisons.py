@@ -12,6 +12,7 @@ from threading import Event, Lock, Thread
 from engine.collections import Collection
 from engine.compare.comparer import Comparer
 from engine.compare.frontier import find_frontier
+from engine.compare.reranking import ModelComparisons
 from engine.compare.variants import SETS, built_in_variants
 from engine.errors import BadInputError, SeedLensError
 from engine.judgments import collection_of, judgments_of, signature_of_judgments
@@ -31,6 +32,7 @@ from engine.types import (
     SensitivityJob,
     Variant,
 )
+from engine.types.model_comparisons import ModelOrders
 
 log = logging.getLogger("seedlens")
 
@@ -47,6 +49,9 @@ class _StoppedError(Exception):
 class Comparisons:
     """Variants of an instruction side by side. Safe to share between threads.
 
+    Attributes:
+        by_model: rerankings of all variants by a language model.
+
     Args:
         searcher: gives the search engine of a corpus by name.
     """
@@ -55,6 +60,7 @@ class Comparisons:
         self, library: Library, notebook: Notebook, searcher: Callable[[str], Searcher]
     ) -> None:
         self._library, self._notebook, self._searcher = library, notebook, searcher
+        self.by_model = ModelComparisons(self._comparer)
         self._jobs: dict[str, SensitivityJob] = {}
         self._asked: dict[str, _Asked] = {}
         self._stop: dict[str, Event] = {}
@@ -70,10 +76,14 @@ class Comparisons:
 
     def compare(
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
-        variants: Sequence[Variant],
+        variants: Sequence[Variant], orders: ModelOrders | None = None,
     ) -> Comparison:  # fmt: skip
-        """Rank every variant for one seed (stored or pasted), with what differs and verdicts."""
-        return self._comparer(corpus, seed, text, aspect).compare(variants)
+        """Rank every variant for one seed (stored or pasted), with what differs and verdicts.
+
+        Args:
+            orders: a model's, as :attr:`by_model` found them; they stand for the rankings.
+        """
+        return self._comparer(corpus, seed, text, aspect).compare(variants, orders)
 
     def evidence(
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
@@ -89,11 +99,15 @@ class Comparisons:
         return find_frontier(self._comparer(corpus, seed, text, aspect), variant)
 
     def runs(self, comparison: Comparison) -> str:
-        """All variants as one TREC run; the tag is the variant's name, spaces as hyphens."""
+        """All variants as one TREC run; the tag is the variant's name, spaces as hyphens.
+
+        ``+model`` follows the name of one that a model reranked; its scores only tell the order.
+        """
         query_id = f"{comparison.seed.doc_id or 'pasted-text'}_{comparison.aspect}"
         lines: dict[str, list[str]] = {}
         for ranked in comparison.variants:
-            tag = "-".join(ranked.variant.name.split())
+            name = ranked.variant.name
+            tag = "-".join(name.split()) + ("+model" if name in comparison.by_model else "")
             while tag in lines:  # "my wording" beside "my-wording"
                 tag += "-"
             lines[tag] = list(run_lines([replace(ranked.ranking, query_id=query_id)], tag))

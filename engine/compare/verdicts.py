@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.metrics import p_mrr_among_judged
 from engine.ranking_change import RankingChange, compare_rankings
-from engine.types import Variant, VariantRanking, Verdict, VerdictKind
+from engine.types import VariantRanking, Verdict, VerdictKind
 
 # The thresholds of the words below are a matter of reading, not of fitting: the numbers stand
 # beside every verdict.
@@ -29,14 +29,18 @@ class Profile:
     """What verdicts are made of.
 
     Attributes:
-        blind: the ranking of the same system without a wording.
+        blind: the ranking of the same system without a wording; in the model's order too
+            where the variant is, as far as it came.
         gain: (aspect name, gain in likeness of the top 20, standard deviations).
+        reads_wording: the system does; a model always does.
+        by_model: the ranking is in a model's order.
     """
 
     ranking: VariantRanking
     blind: Sequence[str]
     gain: tuple[tuple[str, float], ...]
-    reads_aspect: bool
+    reads_wording: bool
+    by_model: bool = False
 
 
 def find_verdicts(
@@ -53,9 +57,10 @@ def find_verdicts(
 def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> Verdict:
     variant = profile.ranking.variant
     change = compare_rankings(profile.ranking.ranking.doc_ids, profile.blind)
-    numbers = _numbers(change)
+    numbers = _numbers(change, by_model=profile.by_model)
     name = f"“{variant.name}” on {variant.system}"
-    if not profile.reads_aspect and not variant.subset:
+    name += " with the model" if profile.by_model else ""
+    if not (profile.reads_wording or profile.by_model or variant.subset):
         text = f"{name} does not read wordings: the ranking is the same whatever is asked for."
         return Verdict(variant.name, "nothing", text, numbers)
     if change.rbo is not None and change.rbo >= NOTHING:
@@ -64,23 +69,25 @@ def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> V
     ranked = profile.ranking.ranking.doc_ids
     judged = p_mrr_among_judged(ranked, profile.blind, key, judgments)
     if judged is not None:
-        return _judged_verdict(variant, name, aspect, judged, numbers)
+        return _judged_verdict(profile, name, aspect, judged, numbers)
     return _estimated_verdict(profile, name, aspect, change, numbers)
 
 
 def _judged_verdict(
-    variant: Variant, name: str, aspect: str, p_mrr_value: float, numbers: str
+    profile: Profile, name: str, aspect: str, p_mrr_value: float, numbers: str
 ) -> Verdict:
+    variant = profile.ranking.variant
+    figure = f" (p-MRR {p_mrr_value:+.2f})" if profile.by_model else ""
     kind: VerdictKind
     if p_mrr_value > MOVED:
         kind = "follows"
-        text = f"{name} follows: documents judged alike only in {aspect} rose."
+        text = f"{name} follows: documents judged alike only in {aspect} rose{figure}."
     elif p_mrr_value < -MOVED:
         kind = "wrong way"
-        text = f"{name} moves the wrong way: documents judged alike only in {aspect} fell."
+        text = f"{name} moves the wrong way: documents judged alike only in {aspect} fell{figure}."
     else:
         kind = "little"
-        text = f"{name} moves documents, but not the ones judged alike only in {aspect}."
+        text = f"{name} moves documents, but not the ones judged alike only in {aspect}{figure}."
     return Verdict(variant.name, kind, text, f"p-MRR {p_mrr_value:+.2f} here; {numbers}")
 
 
@@ -109,11 +116,12 @@ def _estimated_verdict(
     return Verdict(variant.name, kind, text, numbers)
 
 
-def _numbers(change: RankingChange) -> str:
+def _numbers(change: RankingChange, *, by_model: bool) -> str:
     def shown(value: float | None) -> str:
         return "undefined" if value is None else f"{value:.2f}"
 
+    same = "the same system, reranked too," if by_model else "the same system"
     return (
-        f"against the same system without a wording: RBO {shown(change.rbo)}, "
+        f"against {same} without a wording: RBO {shown(change.rbo)}, "
         f"tau {shown(change.tau)}, {shown(change.overlap)} of the top 20 in common"
     )

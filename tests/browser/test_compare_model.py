@@ -1,0 +1,199 @@
+"""Compare with a language model: a real server on loopback that goes by wordings and grades."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
+from tests.judging import KEY
+from tests.model_answers import Knowledge, read_knowledge
+from tests.model_obedient import obedient
+from tests.model_server import ModelServer, serving
+
+VARIANTS = [
+    {"name": "base", "wording": "Papers that use a similar method or procedure."},
+    {"name": "deaf", "wording": "Papers that use a similar method.", "system": "dense"},
+    {"name": "none", "wording": "", "system": "dense"},
+]
+PLAIN = {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}
+
+
+def link(**more: str) -> str:
+    return "/compare?" + urlencode({**PLAIN, "variants": json.dumps(VARIANTS), **more})
+
+
+RERANK = link(rerank="pairwise-lite", rerank_depth="40")
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return read_knowledge(ROOT / "assets" / "demo")
+
+
+@pytest.fixture
+def model(knowledge: Knowledge) -> Iterator[ModelServer]:
+    """A model that is asked by this test only: its address is in every stored answer."""
+    with serving(knowledge, noise=0.5, latency=0.1, key=KEY) as running:
+        running.behaviour.handlers = [obedient(running.answerer)]
+        yield running
+
+
+@pytest.fixture(autouse=True, scope="module")
+def demo_indexed(browser: Browser, server: Server) -> None:
+    visit = visit_with(browser, server)
+    visit.open(link())
+    expect(visit.page.locator(".cmp-verdict").first).to_be_visible(timeout=300_000)
+    visit.page.context.close()
+
+
+def open_comparison(visit: Visit, address: str = RERANK) -> Page:
+    page = visit.open(address)
+    expect(page.locator(".cmp-verdict")).to_have_count(3, timeout=60_000)
+    expect(page.locator(".lines > g").first).to_be_attached()
+    return page
+
+
+def panel(page: Page) -> Locator:
+    return page.locator("[class*=st-key-compare_panel]")
+
+
+def connect(page: Page, url: str) -> None:
+    """Fill in the form, which is open where a model is wanted and none is there."""
+    expect(page.get_by_label("Address")).to_be_visible()
+    page.get_by_label("Address").fill(url)
+    page.get_by_label("Model", exact=True).fill("judge")
+    page.get_by_label("Key", exact=True).fill(KEY)
+    page.get_by_role("button", name="Connect for this visit").click()
+    expect(page.get_by_label("Key", exact=True).first).to_have_value("")
+    expect(page.get_by_text("Asking the endpoint")).to_have_count(0)
+
+
+def run_area(page: Page) -> Locator:
+    return page.locator(".st-key-compare_run")
+
+
+def report(page: Page) -> Locator:
+    return run_area(page).locator(".md-quiet")
+
+
+def verdict(page: Page, number: int) -> Locator:
+    return page.locator(".cmp-verdict").nth(number)
+
+
+def lines(page: Page) -> list[str]:
+    """Every paper of the rank flow with its ranks."""
+    found: list[str] = page.locator(".lines > g").evaluate_all("all => all.map(g => g.ariaLabel)")
+    return sorted(found)
+
+
+def settled(page: Page) -> list[str]:
+    """The rank flow once it does not change any more."""
+    found = lines(page)
+    page.wait_for_timeout(1_000)
+    return found if lines(page) == found else settled(page)
+
+
+def expect_lines(page: Page, expected: list[str]) -> None:
+    """The verdicts are drawn first: the rank flow follows."""
+    deadline = time.monotonic() + 30
+    while lines(page) != expected and time.monotonic() < deadline:
+        page.wait_for_timeout(100)
+    assert lines(page) == expected
+
+
+def ask(page: Page, name: str = "Rerank") -> None:
+    run_area(page).get_by_role("button", name=name, exact=True).click()
+
+
+def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
+    visit: Visit, model: ModelServer, browser: Browser, server: Server
+) -> None:
+    page = open_comparison(visit)
+    before = lines(page)
+    expect(verdict(page, 1)).to_contain_text("does not read wordings")
+    connect(page, model.url)
+    expect(run_area(page)).to_contain_text(re.compile(r"All 3 variants: \d+ calls in \d+ rounds"))
+    assert model.seen.questions == 0, "nobody pressed the button"
+    model.behaviour.latency = 0.3
+    ask(page)
+    expect(run_area(page).get_by_role("progressbar")).to_be_visible()
+    expect(run_area(page)).to_contain_text(
+        re.compile(r"[12] of 3 variants done.*round \d+ of \d+.*\d+ calls")
+    )
+    visit.shoot("compare-model-running")
+    expect(report(page)).to_contain_text(re.compile(r"\d+ calls in \d+ rounds"))
+    expect(page.get_by_role("heading", name="Does the model follow the wording?")).to_be_visible()
+    expect(verdict(page, 1)).to_contain_text("“deaf” on dense with the model follows")
+    expect(verdict(page, 1)).to_contain_text(re.compile(r"p-MRR \+0\.\d\d"))
+    expect(verdict(page, 1)).to_contain_text(
+        re.compile(r"The model moved \d+ of the top 20; .* Without it: no effect\.")
+    )
+    expect(verdict(page, 2)).to_contain_text("changes nothing")
+    after = settled(page)
+    assert after != before
+    visit.shoot("compare-model-done")
+
+    page.get_by_role("radio", name="without it").click()
+    expect(verdict(page, 1)).to_contain_text("does not read wordings")
+    expect_lines(page, before)
+
+    asked = model.seen.questions
+    other = visit_with(browser, server)
+    again = open_comparison(other)
+    connect(again, model.url)
+    expect(report(again)).to_contain_text("nothing asked")
+    expect(verdict(again, 1)).to_contain_text("with the model follows")
+    expect_lines(again, after)
+    assert model.seen.questions == asked, "who opens the link is shown what the ledger knows"
+    other.page.context.close()
+
+
+def test_without_a_model_the_switch_says_how_to_connect_one(visit: Visit) -> None:
+    page = open_comparison(visit, link())
+    before = lines(page)
+    page.get_by_text("Rerank with a model").click()
+    expect(page).to_have_url(re.compile("rerank=pairwise"))
+    expect(run_area(page)).to_contain_text("no language model is connected")
+    for way in ("Hosted", "vllm serve", "ollama pull"):
+        expect(panel(page).get_by_text(way)).to_be_visible()
+    expect(run_area(page).get_by_role("button")).to_have_count(0)
+    assert lines(page) == before
+    visit.shoot("compare-model-none")
+
+
+def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
+    visit: Visit, model: ModelServer
+) -> None:
+    page = open_comparison(visit, link(rerank="heapsort", rerank_depth="8"))
+    connect(page, model.url)
+    ask(page)
+    expect(run_area(page)).to_contain_text(re.compile(r"round [1-9]\d* of about"))
+    page.get_by_role("button", name="Cancel").click()
+    expect(report(page)).to_contain_text("cancelled")
+    expect(page.locator(".cmp-change").first).to_contain_text("So far the model has")
+    visit.shoot("compare-model-cancelled")
+    model.behaviour.latency = 0.0
+    ask(page, "Go on")
+    expect(report(page)).not_to_contain_text("cancelled")
+    expect(report(page)).to_contain_text(re.compile(r"\d+ answers? from the ledger"))
+    expect(page.locator(".cmp-change")).to_have_count(3)
+
+
+def test_an_unreachable_endpoint_is_named_and_the_comparison_stays(visit: Visit) -> None:
+    page = open_comparison(visit)
+    before = lines(page)
+    connect(page, f"http://127.0.0.1:{free_port()}/v1")
+    ask(page)
+    expect(run_area(page).get_by_role("alert")).to_contain_text("cannot be reached")
+    expect(run_area(page).get_by_role("alert")).to_contain_text("those without the model")
+    expect(run_area(page).get_by_role("button", name="Try again")).to_be_enabled()
+    expect(verdict(page, 1)).to_contain_text("does not read wordings")
+    assert lines(page) == before
+    visit.shoot("compare-model-unreachable")
