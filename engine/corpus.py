@@ -79,6 +79,7 @@ class OpenCorpus:
             np.argsort(np.argsort(np.array(ids, dtype=object))) if ids else np.array([])
         )
         self._fact_index: FactIndex | None = None
+        self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
         self._memory: dict[str, dict[str, float]] = {}
         self._words = CorpusWords(table, ids, self.titles)
@@ -223,10 +224,9 @@ class OpenCorpus:
 
     def by_facts(self, asked: Sequence[Fact], request: Request) -> list[ScoredDocument]:
         """See :class:`engine.retrieve.base.Corpus`."""
-        with self._lock:
+        with self._fact_lock:
             if self._fact_index is None:
-                found = dict(all_facts(self.table))
-                self._fact_index = FactIndex(found[doc_id] for doc_id in self.doc_ids)
+                self._fact_index = FactIndex(facts for _, facts in all_facts(self.table))
         scores = self._fact_index.scores(asked, request.scope.allowed).astype(np.float32)
         return self._top(scores, scores > 0, request.depth)
 

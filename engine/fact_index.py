@@ -80,10 +80,25 @@ class FactColumn:
 
 def _recurs(fact: Fact, asked: Fact) -> float:
     """1 when a day on which ``fact`` recurs is asked for, else 0."""
-    low, high = max(fact.low, asked.low), min(fact.high, asked.high)
-    rule = rrulestr(fact.recurrence, dtstart=datetime.fromordinal(int(fact.low)), ignoretz=True)
-    first = rule.after(datetime.fromordinal(int(low)), inc=True)
+    low, high = int(max(fact.low, asked.low)), int(min(fact.high, asked.high))
+    start = datetime.fromordinal(_near(fact, low))
+    rule = rrulestr(fact.recurrence, dtstart=start, ignoretz=True)
+    first = rule.after(datetime.fromordinal(low), inc=True)
     return 1.0 if first is not None and first.toordinal() <= high else 0.0
+
+
+def _near(fact: Fact, day: int) -> int:
+    """A day, at most one period before ``day``, from which the rule runs as from its first.
+
+    A rule is walked through from its start: for years, were it not begun near by.
+    """
+    first = int(fact.low)
+    rule = dict(part.split("=", 1) for part in fact.recurrence.split(";"))
+    length = {"DAILY": 1, "WEEKLY": 7}.get(rule["FREQ"])
+    if length is None or "COUNT" in rule:
+        return first  # of months and years there are few
+    period = length * int(rule.get("INTERVAL", 1))
+    return first + (day - first) // period * period
 
 
 def matches(asked: Iterable[Fact], found: Sequence[Fact]) -> tuple[FactMatch, ...]:
@@ -106,28 +121,44 @@ class FactIndex:
     """
 
     def __init__(self, facts: Iterable[Sequence[Fact]]) -> None:
-        by_kind: dict[str, list[tuple[int, Fact]]] = {}
+        # Values only: the facts of a large corpus as objects would take gigabytes.
+        values: dict[str, list[tuple[int, float, float, str, float]]] = {}
+        odd: dict[str, dict[int, Fact]] = {}
         self.documents = 0
         for row, found in enumerate(facts):
             self.documents += 1
             for fact in found:
-                by_kind.setdefault(fact.kind, []).append((row, fact))
-        self._rows = {k: np.array([row for row, _ in pairs]) for k, pairs in by_kind.items()}
-        self._columns = {k: FactColumn.of([f for _, f in pairs]) for k, pairs in by_kind.items()}
+                kind = values.setdefault(fact.kind, [])
+                if fact.recurrence:
+                    odd.setdefault(fact.kind, {})[len(kind)] = fact
+                kind.append((row, fact.low, fact.high, fact.unit, fact.confidence))
+        self._rows = {k: np.array([v[0] for v in found]) for k, found in values.items()}
+        self._columns = {
+            kind: FactColumn(
+                low=np.array([v[1] for v in found], dtype=np.float64),
+                high=np.array([v[2] for v in found], dtype=np.float64),
+                unit=np.array([v[3] for v in found], dtype=np.str_),
+                confidence=np.array([v[4] for v in found], dtype=np.float64),
+                odd=odd.get(kind, {}),
+            )
+            for kind, found in values.items()
+        }
 
     def scores(self, asked: Sequence[Fact], allowed: NDArray[np.bool_] | None = None) -> Doubles:
         """How well each document answers what is asked, (n,), 0 to 1.
 
         The mean over the facts that are asked for of how well the document's best fact answers
-        (:meth:`FactColumn.answers`) times :data:`WEIGHT`, weighed by how few documents do. A fact that none of them
-        answers tells nothing about any and is left out.
+        (:meth:`FactColumn.answers`) times :data:`WEIGHT`, weighed by how few documents do. A
+        fact that none of them answers tells nothing about any and is left out; one that is
+        named several times counts once.
 
         Args:
             allowed: (n,) which documents may answer; None for all.
         """
         total = np.zeros(self.documents)
         weights = 0.0
-        for fact in asked:
+        different = {(f.kind, f.low, f.high, f.unit): f for f in asked}
+        for fact in different.values():
             answers = self._answers(fact)
             if allowed is not None:
                 answers = np.where(allowed, answers, 0.0)

@@ -17,6 +17,7 @@ from engine.ingest import content_hash
 from engine.lenses import RESEARCH
 from engine.numeric import FloatArray, unit
 from engine.stored_facts import FACT_FIELDS, fact_columns
+from engine.text.facts.resolve import VERSION
 from engine.text.prototypes import prototypes
 from engine.text.roles import role_classifier
 from engine.text.sentences import split_sentences
@@ -221,7 +222,7 @@ class IndexRun:
         Shards are cut from the source as it is, stored documents included, so that a run
         that was killed encodes the rest in the same batches, to the same vectors.
         """
-        stored = self._stored()
+        stored, stale = self._stored()
         read = added = updated = encoded = 0
         stopped = False
         for shard in _shards(documents, self.shard_documents):
@@ -234,6 +235,7 @@ class IndexRun:
             for group, replace in ((new, False), (changed, True)):
                 if group:
                     self.table.write(encode_batch(group, self.encoder, self.lens), replace=replace)
+            self._find_facts([d for d in shard if d.doc_id in stale and d not in changed])
             read += len(shard)
             added, updated = added + len(new), updated + len(changed)
             encoded += len(new) + len(changed)
@@ -251,13 +253,25 @@ class IndexRun:
             cancelled=stopped,
         )
 
-    def _stored(self) -> dict[str, str]:
+    def _stored(self) -> tuple[dict[str, str], set[str]]:
+        """doc_id -> hash of what is stored, and whose facts another version found, if any."""
         found: dict[str, str] = {}
-        for batch in self.table.columns(["doc_id", "content_hash"]):
-            found.update(
-                zip(batch["doc_id"].to_pylist(), batch["content_hash"].to_pylist(), strict=True)
-            )
-        return found
+        stale: set[str] = set()
+        for batch in self.table.columns(["doc_id", "content_hash", "facts_version"]):
+            ids = batch["doc_id"].to_pylist()
+            found.update(zip(ids, batch["content_hash"].to_pylist(), strict=True))
+            versions = batch["facts_version"].to_pylist()
+            stale.update(i for i, v in zip(ids, versions, strict=True) if v != VERSION)
+        return found, stale
+
+    def _find_facts(self, documents: Sequence[SourceDocument]) -> None:
+        """Find the facts of stored documents anew; nothing else of them is touched."""
+        if documents:
+            columns = fact_columns([d.text for d in documents], [d.metadata for d in documents])
+            arrays = [pa.array([d.doc_id for d in documents])]
+            arrays += [pa.array(columns[field.name], field.type) for field in FACT_FIELDS]
+            names = ["doc_id", *(field.name for field in FACT_FIELDS)]
+            self.table.update(pa.Table.from_arrays(arrays, names=names))
 
     def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
         seconds = time.perf_counter() - self._started

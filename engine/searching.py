@@ -25,7 +25,7 @@ from engine.retrieve.facts import in_focus
 from engine.retrieve.instructed import InstructedSystem
 from engine.retrieve.scenario import ScenarioSystem
 from engine.scenarios.index import scenario_index
-from engine.stored_facts import facts_of_query
+from engine.stored_facts import facts_of_query, stated_in
 from engine.text.sentences import split_sentences
 from engine.types import (
     PAGE_SIZE,
@@ -236,6 +236,7 @@ class Searcher:
             depth=size if size <= FULL_DEPTH_BELOW else max(DEPTH, query.offset + query.k),
             instructed=self._instructed(query, seed),
             facts=self._facts(query, seed, focus),
+            stated=() if query.text is None else stated_in(query.text),
             scenarios=functools.cache(lambda: scenario_index(self.corpus)),
         )
 

@@ -7,12 +7,14 @@ import json
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pyarrow as pa
 
 from engine.text.facts.resolve import VERSION, find_facts
+from engine.types.documents import Span
 from engine.types.facts import Fact
 from storage.vectors import DocumentTable
 
@@ -56,14 +58,24 @@ def document_date(metadata: Mapping[str, Any]) -> date | None:
     >>> document_date({"venue": "ACL", "date": "2024-02-29"})
     datetime.date(2024, 2, 29)
     """
-    for key in DATE_KEYS:
-        value = str(metadata.get(key) or "")
-        if len(value) >= len("20240229"):
-            try:
-                return datetime.fromisoformat(value).date()
-            except ValueError:
-                continue
-    return None
+    days = (_day(str(metadata.get(key) or "").strip()) for key in DATE_KEYS)
+    return next((day for day in days if day is not None), None)
+
+
+def _day(value: str) -> date | None:
+    """The day in an ISO date or time, an e-mail's date, or seconds or milliseconds since 1970."""
+    try:
+        if value.isdecimal() and len(value) in (10, 13):
+            return datetime.fromtimestamp(int(value[:10]), UTC).date()
+        if value.isdecimal() and len(value) != len("20240229"):
+            return None
+        return datetime.fromisoformat(value.removesuffix(" UTC")).date() if len(value) > 7 else None
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(value).date()
+    except ValueError:
+        return None
 
 
 def fact_columns(
@@ -137,3 +149,8 @@ _PLAIN = (
 def facts_of_query(text: str) -> tuple[Fact, ...]:
     """What a query states itself: it was written on no day, so nothing is counted from one."""
     return find_facts(text, None)
+
+
+def stated_in(text: str) -> tuple[Span, ...]:
+    """Where a query states its facts."""
+    return tuple(fact.span for fact in facts_of_query(text))

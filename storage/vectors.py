@@ -190,6 +190,13 @@ class StoredTable:
             else:
                 self._table.add(table)
 
+    def update(self, rows: pa.Table) -> None:
+        """Change some columns, those of ``rows``, of stored rows with the same key."""
+        fields = [self.schema.field(name) for name in rows.schema.names]
+        with _wrapped(f"updating {self.name}", self.path):
+            merge = self._table.merge_insert(self.key).when_matched_update_all()
+            merge.execute(rows.cast(pa.schema(fields)))
+
     def columns(self, names: Sequence[str], batch_size: int = 4096) -> Iterator[pa.RecordBatch]:
         """Stream some columns of all rows."""
         with _wrapped("reading", self.path):

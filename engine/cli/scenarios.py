@@ -6,15 +6,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer
 from engine.cli.model import FAILED, INTERRUPTED, budget_option
 from engine.cli.terminal import print_json
 from engine.errors import BadInputError
-from engine.scenarios.runner import TellScenarios
 from engine.types.scenarios import (
     COMPONENTS,
     ScenarioEstimate,
@@ -24,6 +25,9 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
+
+if TYPE_CHECKING:
+    from engine.scenarios.runner import TellScenarios
 
 
 @click.command()
@@ -80,12 +84,17 @@ def scenarios(
 
     Once they are there, the system 'scenario' finds documents by what they only imply. What
     writing will take is said before anything is asked. Documents that have their scenarios are
-    left as they are: a run that was stopped goes on when the same command is run again.
+    left as they are: a run that was stopped goes on when the same command is run again. With
+    nothing but --weight, only that is changed.
     """
     found = open_explorer().scenarios
     if status or remove:
         if remove:
             found.remove(name)
+        _show_state(found.status(name), as_json)
+        return
+    if weight is not None and _is_only("weight") and found.status(name).covered:
+        found.set_weight(name, weight)
         _show_state(found.status(name), as_json)
         return
     source: ScenarioSource = "generated" if by_model else "extractive"
@@ -110,6 +119,13 @@ def scenarios(
     if report.problem:
         click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
     sys.exit(_exit_code(report))
+
+
+def _is_only(option: str) -> bool:
+    """True when this is all that was said about how to write."""
+    said = click.get_current_context().get_parameter_source
+    others = {"by_model", "distilled", "component", "weight", "limit", "budget_calls"} - {option}
+    return all(said(other) is ParameterSource.DEFAULT for other in others)
 
 
 def say_estimate(estimate: ScenarioEstimate) -> None:

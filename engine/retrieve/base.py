@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.numeric import FloatArray
-from engine.types import Document, Fact
+from engine.types import Document, Fact, Span
 from storage.records import Condition
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ class Request:
             force, the aspect's built-in one included; None when there is no wording.
         facts: what the seed (of the sentences in focus) and the wording state or imply;
             () for a search that does not go by facts.
+        stated: where a pasted seed states facts; () for a stored one, whose facts need not be
+            what its topic is asked without.
         scenarios: gives the corpus's scenarios; BadInputError where it has none.
     """
 
@@ -103,6 +105,7 @@ class Request:
     depth: int = DEPTH
     instructed: Callable[[], FloatArray] | None = None
     facts: tuple[Fact, ...] = ()
+    stated: tuple[Span, ...] = ()
     scenarios: Callable[[], ScenarioScores] | None = None
 
 

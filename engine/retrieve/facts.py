@@ -94,10 +94,9 @@ def in_focus(facts: Sequence[Fact], seed: Seed, focus: Focus) -> tuple[Fact, ...
 
 
 def topic_words(request: Request) -> str:
-    """The seed's words without those that state a fact."""
+    """The seed's words without those of a pasted text that state a fact."""
     document = request.seed.document
     text = list(document.text)
-    if not document.doc_id:  # the facts of a stored document need not be a query's constraints
-        for fact in request.facts:
-            text[slice(*fact.span)] = " " * (fact.span[1] - fact.span[0])
+    for start, end in request.stated:
+        text[start:end] = " " * (end - start)
     return query_words(document.title, "".join(text))

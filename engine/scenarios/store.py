@@ -39,6 +39,10 @@ LARGE = 100_000
 """Scenarios from which on an index proposes candidates."""
 
 
+AUTHORITY: Mapping[ScenarioSource, int] = {"extractive": 0, "distilled": 1, "generated": 2}
+"""Whose scenarios give way to whose: the higher one's stay."""
+
+
 class Recipe(NamedTuple):
     """How scenarios were written: with the same recipe they need not be written again."""
 
@@ -109,7 +113,8 @@ class ScenarioStore:
     def pending(self, recipe: Recipe) -> list[str]:
         """Documents that have no scenarios by this recipe, in the order of the corpus.
 
-        What a model wrote is never replaced by extracts.
+        What a better author wrote stays: a model's own words are not replaced by those of a
+        small model that learned from them, nor either by extracts.
         """
         fresh = self.fresh()
 
@@ -117,8 +122,8 @@ class ScenarioStore:
             stored = fresh.get(doc_id)
             if stored is None:
                 return False
-            kept = recipe.source == "extractive" and stored.recipe.source != "extractive"
-            return kept or stored.recipe == recipe
+            better = AUTHORITY[stored.recipe.source] > AUTHORITY[recipe.source]
+            return better or stored.recipe == recipe
 
         return [doc_id for doc_id in self.hashes if not done(doc_id)]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, timedelta
 
 import pytest
+from dateutil.rrule import rrulestr
 
 from engine.fact_index import ELSEWHERE, WEIGHT, FactIndex, matches
+from engine.stored_facts import document_date
 from engine.types import Fact
 
 
@@ -84,3 +86,35 @@ def test_a_place_that_is_mentioned_counts_less_than_a_day_that_is_meant() -> Non
     places, days = index.scores([place("FR")]), index.scores([day("2024-02-27")])
     assert places[0] == pytest.approx(WEIGHT["place"])
     assert days[1] == pytest.approx(1.0)
+
+
+def test_a_rule_that_has_run_for_years_answers_as_one_that_began_last_week() -> None:
+    for rule in ("FREQ=WEEKLY;INTERVAL=2;BYDAY=TU", "FREQ=DAILY;INTERVAL=3", "FREQ=MONTHLY"):
+        old = day("1990-01-02", "9999-12-31", recurrence=rule)
+        walked = rrulestr(rule, dtstart=datetime(1990, 1, 2))
+        for offset in range(60):
+            asked = date(2024, 2, 1) + timedelta(days=offset)
+            at = datetime(asked.year, asked.month, asked.day)
+            expected = walked.after(at, inc=True) == at
+            assert bool(matches([day(asked.isoformat())], [old])) == expected, (rule, asked)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2024-02-29", "2024-02-29"),
+        ("20240229", "2024-02-29"),
+        ("2024-02-29T10:00:00Z", "2024-02-29"),
+        ("2024-02-29 10:00:00 UTC", "2024-02-29"),
+        ("Thu, 29 Feb 2024 10:00:00 +0000", "2024-02-29"),
+        (1711123000000, "2024-03-22"),
+        (1711123000, "2024-03-22"),
+        ("2024", None),
+        ("2024-02", None),
+        ("2024-02-31", None),
+        ("soon", None),
+    ],
+)
+def test_the_day_on_which_a_document_was_written(value: object, expected: str | None) -> None:
+    found = document_date({"date": value})
+    assert found == (date.fromisoformat(expected) if expected else None)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
+from engine.retrieve.facts import topic_words
 from engine.stored_facts import FACT_COLUMNS, facts_of
 from engine.stores import store_of
 from engine.types import Query
@@ -95,6 +97,15 @@ def test_a_wording_can_name_the_fact(messages: Explorer) -> None:
     assert plain.results[0].doc_id in {"walk", "later"}
 
 
+def test_the_facts_of_a_wording_take_no_words_from_the_text(messages: Explorer) -> None:
+    text = "My grandmother grows enormous pumpkins on her farm in the hills"
+    query = Query("messages", text=text, instruction="from 12 March 2024 please", system="facts")
+    searcher = messages.searcher("messages")
+    request = searcher.request(query, searcher.seed(query), None)
+    assert request.facts
+    assert topic_words(request) == text.lower()
+
+
 def test_corpora_from_before_there_were_facts_are_resolved_when_read(
     messages: Explorer,
 ) -> None:
@@ -104,6 +115,25 @@ def test_corpora_from_before_there_were_facts_are_resolved_when_read(
     without = {name: row[name] for name in ("text", "metadata")}
     assert facts_of(without) == facts_of({**row, "facts_version": None}) == stored
     assert {fact.text for fact in stored} >= {"1 March 2024"}
+
+
+def test_importing_again_finds_facts_of_an_older_version_anew(
+    fresh: Explorer, tmp_path: Path
+) -> None:
+    source = write_jsonl(tmp_path / "messages.jsonl", DOCUMENTS[:3])
+    request = ImportRequest(source, "messages")
+    fresh.library.import_documents(request)
+    table = DocumentTable.open(store_of(fresh.home, fresh.ledger.corpora()[0]))
+    ids = [document["doc_id"] for document in DOCUMENTS[:3]]
+    before = table.rows(ids, ["vector", *FACT_COLUMNS]).to_pylist()
+    old = pa.table({"doc_id": ids, "facts_version": pa.array([0] * 3, pa.int32())})
+    table.update(old)
+
+    assert fresh.library.import_documents(request).unchanged == 3
+
+    table = DocumentTable.open(table.path)
+    assert table.rows(ids, ["vector", *FACT_COLUMNS]).to_pylist() == before
+    assert fresh.library.open("messages").facts(["walk"])["walk"]
 
 
 def test_a_table_without_the_columns_gets_them(messages: Explorer, tmp_path: Path) -> None:
