@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 import streamlit as st
 
-from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import CorpusInfo, Job
+from pages import _scenarios, _scenarios_job
 from pages._lenses import change_lens
+from pages._library import EXPLORE, act
 from pages._shared import error_boundary
 
-EXPLORE = str(Path(__file__).resolve().parent / "explore.py")
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
 _WIDTHS = (
@@ -24,29 +24,6 @@ _WIDTHS = (
 )
 _GRID = f"display:grid;grid-template-columns:{_WIDTHS};gap:.2rem .9rem;font-size:.93rem;"
 _CELL = "min-width:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums;"
-
-
-def act(place: str, do: Callable[..., object], *args: object) -> None:
-    """Do what a button asks for; what goes wrong is shown at ``place`` by :func:`problem`."""
-    forget_problems()
-    try:
-        do(*args)
-    except SeedLensError as error:
-        st.session_state[f"library_problem_{place}"] = error
-
-
-def forget_problems() -> None:
-    """Take away what went wrong before: something else is being done now."""
-    for place in ("corpora", "imports", "jobs"):
-        st.session_state.pop(f"library_problem_{place}", None)
-
-
-def problem(place: str) -> None:
-    """Show what went wrong at ``place``, until something else is done."""
-    error = st.session_state.get(f"library_problem_{place}")
-    if error is not None:
-        with error_boundary():
-            raise error
 
 
 def state_of(info: CorpusInfo, job: Job | None) -> str:
@@ -114,11 +91,13 @@ def corpora_list(explorer: Explorer, corpora: list[CorpusInfo], running: Mapping
     page = st.pagination(pages, key="library_page") if pages > 1 else 1
     left, _ = st.columns([8, 3])
     left.html(_cells(HEADS, "columnheader", dim=True))
+    panel = _scenarios.Panel()
     for info in corpora[(page - 1) * ROWS : page * ROWS]:
-        _corpus(explorer, info, running.get(info.name))
+        with st.container(key=f"library_corpus_{info.name}", gap="xsmall"):
+            _corpus(explorer, info, running.get(info.name), panel)
 
 
-def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
+def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None, panel: _scenarios.Panel) -> None:
     name = info.name
     left, right = st.columns([8, 3], vertical_alignment="center")
     with left:
@@ -126,10 +105,12 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
             _row(explorer, info, None)
         else:  # no control stands in here: the clock's reruns would close a dialog
             st.fragment(_live_row, run_every=1.0)(explorer, name)
+    writing = _scenarios_job.find(explorer, name)
+    busy = job is not None or (writing is not None and writing.state == "running")
     with right, st.container(horizontal=True, gap="small"):
         if st.button("Open in Explore", key=f"library_open_{name}", disabled=info.state != "ready"):
             st.switch_page(EXPLORE, query_params={"corpus": name})
-        if st.button("Delete", key=f"library_delete_{name}", disabled=job is not None):
+        if st.button("Delete", key=f"library_delete_{name}", disabled=busy):
             _confirm(explorer, info)
     inside = st.expander(
         "What is in it", key=f"library_inside_{name}", type="compact", on_change="rerun"
@@ -138,7 +119,9 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
         with inside, error_boundary():
             _contents(explorer, info)
             if info.documents:
-                change_lens(explorer, info, disabled=job is not None or info.state != "ready")
+                change_lens(explorer, info, disabled=busy or info.state != "ready")
+    if info.documents and info.state == "ready":
+        _scenarios.section(explorer, info, writing, panel, indexing=job is not None)
 
 
 @st.dialog("Delete this corpus?")

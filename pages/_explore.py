@@ -17,6 +17,22 @@ from pages._components import Event
 from pages._shared import attempt, show_error
 from pages._view import DEFAULT, View, change_view, read_view, write_view
 
+SYSTEMS = {
+    "aspect": "document and aspect vectors, weighed by steer.",
+    "transport": "sentences matched to sentences.",
+    "instructed": "the wording is told to the encoder.",
+    "dense": "one vector a document.",
+    "late-interaction": "token by token.",
+    "bm25": "words.",
+    "hybrid": "bm25 and dense, fused by rank.",
+    "facts": "dates, amounts and places that a document states or implies narrow, the topic "
+    "decides among equals; with +facts, they raise another system's results.",
+    "scenario": "dense, and what each document is of use for, written beforehand (see Library).",
+    "rewrite": "a model puts the search into other words, for dense.",
+    "multi-hop": "a model reads 25 documents at a time, and says four times what to look for.",
+}
+"""What each system goes by, a line each."""
+
 
 def open_view(explorer: Explorer, names: list[str]) -> View:
     """The view of the address; one that cannot be opened is explained and replaced."""
@@ -102,15 +118,17 @@ def sets(field: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[s
 
 def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
     """Instruction, steer and system."""
-    systems = [*explorer.systems, *explorer.verifier.systems]
+    own, helped = explorer.library.corpus(view.corpus).systems, explorer.verifier.systems
+    systems = [*own, *helped]
     st.session_state.update(
         explore_steer=round(view.steer * 100),
-        explore_system=view.system if view.system in systems else DEFAULT.system,
+        # A link may name a system that is not to be had here: any other can be chosen then.
+        explore_system=view.system if view.system in systems else None,
         explore_symmetric=view.symmetric,
     )
     show_text(explore_instruction=view.instruction)
     _instruction(view, lens)
-    steered = [name for name in explorer.systems if explorer.reads_steer(name)]
+    steered = [name for name in own if explorer.reads_steer(name)]
     st.slider(
         "Steer: whole document to aspect only", 0, 100, step=5, format="%d %%",
         **sets("steer", "explore_steer", lambda percent: percent / 100),
@@ -119,13 +137,11 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
         f"it costs relevance. Only {' and '.join(steered)} read it.",
     )  # fmt: skip
     st.selectbox(
-        "System", systems, **sets("system", "explore_system"),
-        help="aspect: document and aspect vectors, weighed by steer. transport: sentences "
-        "matched to sentences. instructed: the wording is told to the encoder. dense: one vector "
-        "a document. late-interaction: token by token. bm25: words. hybrid: bm25 and dense, "
-        "fused by rank. rewrite: a model puts the search into other words, for dense. multi-hop: a "
-        "model reads 25 documents at a time and says what to look for next, four times.",
-        format_func=lambda name: name if name in explorer.systems else f"{name} (asks a model)",
+        "System", systems, index=0 if view.system in systems else None,
+        **sets("system", "explore_system", lambda name: name or DEFAULT.system),
+        placeholder="Choose a system",
+        help="\n".join(f"- {name}: {words}" for name, words in SYSTEMS.items() if name in systems),
+        format_func=lambda name: f"{name} (asks a model)" if name in helped else name,
     )  # fmt: skip
     if view.system == "late-interaction":
         st.toggle(

@@ -37,7 +37,8 @@ def trail_bar(explorer: Explorer, view: View) -> None:
                 type="tertiary",
                 disabled=position == len(steps) - 1,
             )
-    system = view.system if view.system in explorer.systems else DEFAULT.system
+    known = explorer.library.corpus(view.corpus).systems
+    system = view.system if view.system in known else DEFAULT.system
     own = Variant("mine", view.instruction, system, view.steer) if view.instruction else None
     compare.page_link(
         "compare.py",

@@ -15,8 +15,9 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import Job, Lens, Preview, SourceDocument
-from pages._corpora import act, cut, forget_problems, problem
+from pages._corpora import cut
 from pages._lenses import choose_lens
+from pages._library import act, forget_problems, problem
 from pages._shared import error_boundary, note
 
 ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "parquet", "bib", "ris"]

@@ -9,7 +9,8 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import ImportReport, Job, Progress
-from pages._corpora import act, problem, source_name
+from pages._corpora import source_name
+from pages._library import act, problem, time_left
 from pages._shared import error_boundary
 
 _PHASES = {
@@ -24,18 +25,6 @@ _ENDS = {
     "failed": "failed",
     "interrupted": "interrupted",
 }
-
-
-def time_left(seconds: float | None) -> str:
-    """``about 40 s left``: rounded, as an estimate should be; empty when there is none."""
-    if seconds is None:
-        return ""
-    if seconds < 55:
-        return f"about {max(5, round(seconds / 5) * 5)} s left"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"about {minutes} min left"
-    return f"about {minutes // 60} h {minutes % 60} min left"
 
 
 def progress_line(progress: Progress) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._corpora import act, corpora_list, problem, undo_list
+from pages._corpora import corpora_list, undo_list
 from pages._imports import add_documents
 from pages._jobs import jobs_section
-from pages._shared import engine, error_boundary
+from pages._library import act, problem
+from pages._model import apply_model_style
+from pages._shared import ASSETS, engine, error_boundary
 
 with error_boundary():
     explorer = engine()
+    apply_model_style()
+    st.html(ASSETS / "components" / "library_page.css")
     corpora = explorer.library.corpora()
     running = {job.corpus: job for job in explorer.library.jobs.list() if job.state == "running"}
 

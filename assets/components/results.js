@@ -79,10 +79,14 @@ const scenarioNode = (scenario) => {
   const [word, title] = SOURCES[scenario.source]
   const tag = make("span", "tag", scenario.model ? `${word} by ${scenario.model}` : word)
   tag.title = title
+  const said = make("span")
+  said.append(make("span", "text", scenario.need), " ", tag)
   const need = make("div", "need")
-  need.append(make("span", "who", "meets the need"), make("span", "text", scenario.need), tag)
-  node.append(need, make("div", "why text", scenario.why))
-  node.title = `Cosine of query and scenario: ${scenario.score.toFixed(2)}`
+  need.append(make("span", "who", "need"), said)
+  const why = make("div", "why")
+  why.append(make("span", "who", "why"), make("span", "text", scenario.why))
+  node.append(need, why)
+  node.title = `A need that this document meets, and why. Cosine of query and scenario: ${scenario.score.toFixed(2)}`
   return node
 }
 

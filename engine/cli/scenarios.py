@@ -124,8 +124,8 @@ def scenarios(
 def _is_only(option: str) -> bool:
     """True when this is all that was said about how to write."""
     said = click.get_current_context().get_parameter_source
-    others = {"by_model", "distilled", "component", "weight", "limit", "budget_calls"} - {option}
-    return all(said(other) is ParameterSource.DEFAULT for other in others)
+    others = {"by_model", "distilled", "component", "weight", "limit", "yes", "budget_calls"}
+    return all(said(other) is ParameterSource.DEFAULT for other in others - {option})
 
 
 def say_estimate(estimate: ScenarioEstimate) -> None:

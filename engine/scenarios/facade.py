@@ -246,6 +246,7 @@ class Scenarios:
             return writer.recipe.model, await write(writer), Usage("", writer.recipe.model)
         model = connection.endpoint.model
         async with open_client(connection, self._answers, cancelled) as client:
+            runner.tell = _with_usage(runner.tell, client)
             pending = await write(ModelWriter(client, model))
             _raise_if_nothing_came(client)
         return model, pending, client.usage
@@ -268,6 +269,17 @@ class Scenarios:
             yield
         finally:
             lock.release()
+
+
+def _with_usage(tell: TellScenarios, client: Client) -> TellScenarios:
+    """Tell what the model has cost so far too."""
+
+    def told(progress: ScenarioProgress) -> None:
+        usage = client.usage
+        used = usage.input_tokens + usage.output_tokens
+        tell(replace(progress, calls=usage.calls, tokens=used))
+
+    return told
 
 
 def _raise_if_nothing_came(client: Client) -> None:

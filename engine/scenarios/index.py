@@ -190,8 +190,8 @@ def no_scenarios(corpus: str) -> BadInputError:
     """What to say of a corpus that has none."""
     return BadInputError(
         f"The corpus '{corpus}' has no scenarios.",
-        f"Write them first: seedlens scenarios {corpus} (or, without a language model, "
-        f"seedlens scenarios {corpus} --extractive).",
+        f"Write them on the Library page, or with: seedlens scenarios {corpus} (without a "
+        f"language model: seedlens scenarios {corpus} --extractive).",
     )
 
 

@@ -176,7 +176,11 @@ class ScenarioReport:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioProgress:
-    """How far a run is: ``done`` of ``total`` documents after ``seconds``."""
+    """How far a run is: ``done`` of ``total`` documents after ``seconds``.
+
+    Attributes:
+        calls, tokens: of the language model so far, read and written; 0 for other writers.
+    """
 
     done: int
     total: int
@@ -184,6 +188,8 @@ class ScenarioProgress:
     failed: int = 0
     seconds: float = 0.0
     step: str = "writing"
+    calls: int = 0
+    tokens: int = 0
 
     @property
     def seconds_left(self) -> float | None:

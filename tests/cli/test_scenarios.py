@@ -67,6 +67,9 @@ def test_extracts_need_no_model_and_scenarios_can_be_removed(corpus: Path) -> No
     shown = run_inside(corpus, "scenarios", "small", "--status").stdout
     assert "extractive" in shown
     assert "I is embedded" in shown
+    weighed = run_inside(corpus, "scenarios", "small", "--weight", "0.4")
+    assert weighed.code == 0, weighed.stderr
+    assert "counts for 0.4" in weighed.stdout, "only the weight is changed, no model is needed"
     assert run_inside(corpus, "scenarios", "small", "--remove").code == 0
     assert run_inside(corpus, "scenarios", "small", "--status", "--json").json["scenarios"] == 0
 

@@ -40,7 +40,7 @@ COUNT = len(DOCUMENTS)
 @pytest.fixture
 def writer() -> Iterator[ModelServer]:
     """A model that writes scenarios for the small corpus."""
-    with serving(knowledge(), handlers=[writes_scenarios]) as running:
+    with serving(knowledge(), latency=0.02, handlers=[writes_scenarios]) as running:
         yield running
 
 
@@ -184,7 +184,7 @@ def test_a_long_document_is_read_in_parts_and_what_it_says_is_only_quoted() -> N
     [prompt] = [writing("Title", evil)]
     asked = prompt.messages[1].content
     assert "<|im_end|>" not in asked
-    assert asked.count("\n=== end ") == 2, "its own end mark lacks the code of the real one"
+    assert asked.count("=== end ") == 1, "its own end mark is none any more"
     assert most_scenarios("word " * 20) < most_scenarios("word " * 400)
 
     text = " ".join(f"Sentence number {n} says something of its own." for n in range(3000))

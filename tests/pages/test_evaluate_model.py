@@ -85,6 +85,42 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
     assert page.query_params["rerank"] in ("pairwise", ["pairwise"])
 
 
+def test_questions_that_failed_are_not_said_to_be_answered(
+    lab: Explorer, server: ModelServer
+) -> None:
+    server.behaviour.faults = {"500": 0.9}
+    page = visit(**{**SYSTEMS, "rerank": "pointwise"})
+    page.button(key="evaluate_run").click()
+    page = finished(run(page), lab.laboratory.job)
+    assert page.dataframe[1].value["Failed"][0] > 0
+    assert "Everything was answered before" not in shown(page)
+    assert "calls in" in shown(page), "Run asks these again"
+
+
+def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(
+    lab: Explorer, server: ModelServer
+) -> None:
+    server.stop()
+    page = visit(systems="rewrite,multi-hop", seeds="1")
+    page.button(key="evaluate_run").click()
+    page = finished(run(page), lab.laboratory.job)
+    assert "127.0.0.1" in shown(page)
+    assert "not ranked yet" in shown(page)
+    assert not page.button(key="evaluate_run").disabled
+
+
+@pytest.mark.parametrize(("limit", "says"), [("2500", "2,500"), (None, "no limit")])
+def test_the_box_for_calls_says_what_the_settings_allow(
+    lab_home: Path, monkeypatch: pytest.MonkeyPatch, limit: str | None, says: str
+) -> None:
+    if limit:
+        monkeypatch.setenv("SEEDLENS_LLM_MAX_CALLS", limit)
+    explorer = make_explorer(lab_home)
+    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    for params in (SYSTEMS, GAP):
+        assert visit(**params).number_input(key="evaluate_most_calls").placeholder == says
+
+
 def test_what_a_model_answered_is_there_when_it_is_not_connected_any_more(
     lab: Explorer, server: ModelServer, monkeypatch: pytest.MonkeyPatch, lab_home: Path
 ) -> None:

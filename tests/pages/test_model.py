@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,9 @@ from engine.types import (
 from pages._model import estimate_line, report_line, secrets_values
 from pages._model_lines import change, change_sentence, progress_share
 from pages._model_settings import secrets_problem
+from tests.judging import SEED, knowledge
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer, serving
 
 PAGE = Path(__file__).resolve().parents[2] / "pages" / "_router.py"
 ESTIMATE = CostEstimate("pairwise", 100, 300, 6, True, 290_000, 600, 0.13)
@@ -48,10 +52,12 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     os.environ.update(before)
 
 
-def test_an_estimate_says_calls_rounds_tokens_and_cost_and_that_it_is_the_most() -> None:
-    assert estimate_line(ESTIMATE) == "300 calls in 6 rounds, 0.29 M tokens, cost 0.130, at most"
+def test_an_estimate_says_what_is_the_most_and_what_is_about_right() -> None:
+    assert estimate_line(ESTIMATE) == (
+        "300 calls in 6 rounds at most, about 0.29 M tokens, cost about 0.130"
+    )
     unknown = CostEstimate("heapsort", 100, 348, 174, False)
-    assert estimate_line(unknown) == "about 348 calls in 174 rounds, at most"
+    assert estimate_line(unknown) == "about 348 calls in 174 rounds", "answers may lead to more"
 
 
 def test_a_report_says_what_was_used_and_what_went_wrong() -> None:
@@ -84,6 +90,8 @@ def test_what_a_model_changed_is_counted_over_the_first_twenty() -> None:
     same = {str(r): Move(str(r), r, r) for r in range(1, 41)}
     unmoved = change_sentence(replace(reranking, moves=same))
     assert unmoved == "The model left the top 20 as they were."
+    mute = replace(REPORT, questions=24, unanswered=24)
+    assert "gave no readable answer" in change_sentence(replace(reranking, report=mute))
 
 
 def test_progress_never_goes_back_between_rounds() -> None:
@@ -170,3 +178,58 @@ def test_a_system_that_asks_a_model_shows_the_first_stage_until_it_is_asked(page
     assert "This is the ranking of dense" in words(page)
     assert page.button(key="explore_ask").label == "Search with the model"
     assert "4 calls in 4 rounds" in words(page)
+
+
+# -- a model that answers ------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A model for the small corpus, which is that of this test's home."""
+    st.cache_resource.clear()
+    with serving(knowledge()) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+        monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
+        yield running
+
+
+def visit() -> AppTest:
+    """A visit of its own to the same link."""
+    app = AppTest.from_file(str(PAGE), default_timeout=60)
+    view = {"corpus": "small", "seed": SEED, "aspect": "method", "system": "dense"}
+    for name, value in {**view, "rerank": "pairwise", "depth": "20"}.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def settled(app: AppTest) -> AppTest:
+    deadline = time.monotonic() + 60
+    while app.run().button(key="explore_ask").label == "Under way":
+        assert not app.exception
+        assert time.monotonic() < deadline, "it never ended"
+        time.sleep(0.1)
+    return app
+
+
+def test_a_page_that_is_reloaded_goes_on_with_what_it_had_asked_for(server: ModelServer) -> None:
+    server.behaviour.latency = 0.3
+    first = visit()
+    first.button(key="explore_ask").click().run()
+    reloaded = visit()
+    assert reloaded.button(key="explore_ask").label == "Under way"
+    reloaded.button(key="explore_cancel").click()
+    assert settled(reloaded).button(key="explore_ask").label == "Go on"
+    assert "cancelled: the best order so far" in words(first.run())
+
+
+def test_answers_that_nobody_can_read_leave_the_order_and_can_be_asked_for_again(
+    server: ModelServer,
+) -> None:
+    server.behaviour.faults = {"prose": 1.0}
+    app = visit()
+    app.button(key="explore_ask").click()
+    assert settled(app).button(key="explore_ask").label == "Go on"
+    assert not app.button(key="explore_ask").disabled
+    assert "The model gave no readable answer" in words(app)
