@@ -34,7 +34,7 @@ class AnswerRow:
 
     Attributes:
         key: hash, 64 hex digits, of all that the answer depends on; the question is not stored.
-        endpoint, model, prompt: for counting and clearing; the key covers them.
+        endpoint, model, prompt: what was asked, and how; the key covers them.
         answer: JSON owned by the engine.
         input_tokens, output_tokens: what it took.
     """
@@ -92,25 +92,6 @@ class Answers:
         sql = f"INSERT INTO answers ({', '.join(_COLUMNS)}) SELECT {lists}"
         with self._file.access() as connection:
             connection.execute(f"{sql} ON CONFLICT DO NOTHING", values)
-
-    def count(self, endpoint: str | None = None, model: str | None = None) -> int:
-        """How many answers are kept."""
-        sql = """
-            SELECT count(*) FROM answers
-            WHERE ($endpoint::VARCHAR IS NULL OR endpoint = $endpoint)
-                AND ($model::VARCHAR IS NULL OR model = $model)"""
-        with self._file.access() as connection:
-            row = connection.execute(sql, {"endpoint": endpoint, "model": model}).fetchone()
-        return int(row[0]) if row else 0
-
-    def clear(self, endpoint: str | None = None, model: str | None = None) -> None:
-        """Forget answers: of one endpoint, of one model, or all."""
-        sql = """
-            DELETE FROM answers
-            WHERE ($endpoint::VARCHAR IS NULL OR endpoint = $endpoint)
-                AND ($model::VARCHAR IS NULL OR model = $model)"""
-        with self._file.access() as connection:
-            connection.execute(sql, {"endpoint": endpoint, "model": model})
 
     # What an endpoint can do
 

@@ -52,6 +52,12 @@ def answers(home: Path) -> Answers:
     return Answers(LedgerFile(home / "ledger.duckdb", 30))
 
 
+def forget_answers(home: Path) -> None:
+    """Nobody was asked anything yet."""
+    with LedgerFile(home / "ledger.duckdb", 30).access() as ledger:
+        ledger.execute("DELETE FROM answers")
+
+
 def connection(url: str, **changes: Any) -> Connection:
     """A connection that does not wait long."""
     key, model = changes.pop("key", KEY), changes.pop("model", MODEL)

@@ -35,9 +35,7 @@ class AnswerStore(Protocol):
 
     def capabilities(self, endpoint: str, model: str) -> str | None: ...
 
-    def remember_capabilities(
-        self, endpoint: str, model: str, capabilities: str | None
-    ) -> None: ...
+    def remember_capabilities(self, endpoint: str, model: str, capabilities: str) -> None: ...
 
 
 class AnswerCache:
@@ -73,6 +71,10 @@ class AnswerCache:
                 self._read |= read
                 found |= {key: read[key] for key in others if key in read}
         return {key: Reply.from_json(answer) for key, answer in found.items()}
+
+    def own(self, key: str) -> Reply | None:
+        """The reply that came in during this run."""
+        return Reply.from_json(self._own[key]) if key in self._own else None
 
     async def _listed(self, keys: Sequence[str]) -> list[str]:
         """Those that the ledger may have."""

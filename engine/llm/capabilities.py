@@ -55,6 +55,7 @@ class Capabilities:
         reasons: it thinks before it answers.
         stream_usage: it tells what a streamed answer took. Not tried out before the first one.
         context: tokens that it can read and write at once, where the endpoint tells.
+        doubtful: a request in this form was refused since: it is to be tried out anew.
     """
 
     logprobs: int = 20
@@ -65,6 +66,7 @@ class Capabilities:
     reasons: bool = False
     context: int | None = None
     stream_usage: bool = True
+    doubtful: bool = False
 
     def to_json(self) -> str:
         """What the ledger remembers."""

@@ -7,30 +7,24 @@ A failing endpoint is no exception here: what was answered stays usable, the res
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 from engine.callbacks import Ask, never, tell_nobody
+from engine.llm.answering import Answering
 from engine.llm.budget import Estimate, Meter
 from engine.llm.cache import AnswerCache, AnswerStore
-from engine.llm.capabilities import Capabilities
+from engine.llm.capabilities import REASONING_TOKENS, Capabilities
 from engine.llm.connection import Connection
 from engine.llm.course import Course
-from engine.llm.errors import (
-    BudgetReachedError,
-    EndpointError,
-    TooLongError,
-    UnsupportedError,
-)
+from engine.llm.errors import BudgetReachedError, EndpointError, UnsupportedError
 from engine.llm.learning import Learner
-from engine.llm.messages import Message, Prompt, Reply, answer_key
-from engine.llm.parsing import without_reasoning
+from engine.llm.messages import Prompt, Reply
 from engine.llm.tally import Tally
 from engine.llm.usage import RoundProgress, Stopped, Usage
-from storage.answers import AnswerRow
 
 if TYPE_CHECKING:
     from engine.llm.transport import Transport
@@ -82,9 +76,11 @@ class Client:
         self._course = Course(cancelled)
         self._tell = tell
         self._slots = asyncio.Semaphore(max(1, connection.concurrency))
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tally = Tally(self._endpoint)
         self.meter = Meter(connection.budget)
         self._learner = Learner(transport, store, self._course, self.meter)
+        self._answering = Answering(transport, self.meter, self._cache)
 
     @property
     def stopped(self) -> Stopped:
@@ -101,7 +97,7 @@ class Client:
     async def ask(self, prompts: Sequence[Prompt[Value]]) -> list[Value | None]:
         """One round: the answers in the order of the questions, None where there is none.
 
-        Equal questions are asked once.
+        Equal questions are asked once, those of rounds under way at the same time included.
 
         Raises:
             StorageError: the ledger cannot be read; nothing was asked.
@@ -113,10 +109,16 @@ class Client:
         if known is None:
             self._tally.counts["asked"] += len(prompts)
             return [None] * len(prompts)
-        keys = [self._key(known, prompt) for prompt in prompts]
+        keys = [self._answering.key(known, prompt) for prompt in prompts]
+        replies = await self._held(keys)
+        if known.doubtful and len(replies) < len(set(keys)):
+            known = await self._learner.capabilities(sure=True) or known
+            keys = [self._answering.key(known, prompt) for prompt in prompts]
+            replies = await self._held(keys)
         questions = dict(zip(keys, prompts, strict=True))
         self._tally.counts["asked"] += len(questions)
-        answers = await self._kept(questions)
+        read = {key: self._read(known, questions[key], reply) for key, reply in replies.items()}
+        answers = {key: value for key, value in read.items() if value is not None}
         missing = {key: p for key, p in questions.items() if key not in answers}
         await self._ask_all(known, missing, answers, len(questions))
         return [answers.get(key) for key in keys]
@@ -132,7 +134,7 @@ class Client:
         """
         self._tally.counts["rounds"] += 1
         self._tally.counts["asked"] += 1
-        known = await self._learner.capabilities()
+        known = await self._learner.capabilities(sure=True)
         if known is None:
             self.raise_problem()
             return
@@ -183,9 +185,15 @@ class Client:
                 pieces.put_nowait(piece)
 
     async def context(self) -> int | None:
-        """Tokens that the model can read and write at once, None where nobody knows."""
+        """Tokens for a question and its answer, thinking aside; None where nobody knows."""
         known = await self._learner.capabilities()
-        return known.context if known else None
+        if known is None or known.context is None:
+            return None
+        return max(0, known.context - (REASONING_TOKENS if known.reasons else 0))
+
+    async def try_out(self) -> None:
+        """Find out anew what the model can do; what was known stays where that fails."""
+        await self._learner.renew()
 
     async def estimate(self, prompt: Prompt[Any], calls: int) -> Estimate:
         """What ``calls`` questions like this one would take if none was in the ledger."""
@@ -198,16 +206,15 @@ class Client:
         if self._course.problem is not None:
             raise self._course.problem
 
-    async def _kept(self, questions: Mapping[str, Prompt[Value]]) -> dict[str, Value]:
-        if self.stopped == "cancelled":
-            return {}
-        found: dict[str, Value] = {}
-        for key, reply in (await self._cache.find(questions)).items():
-            value = questions[key].read(reply, True)
-            if value is not None:
-                found[key] = value
-        self._tally.counts["cached"] += len(found)
-        return found
+    async def _held(self, keys: Collection[str]) -> dict[str, Reply]:
+        return {} if self.stopped == "cancelled" else await self._cache.find(keys)
+
+    def _read(self, known: Capabilities, prompt: Prompt[Value], reply: Reply) -> Value | None:
+        """The value of a reply that was kept."""
+        value = prompt.read(reply, True)
+        if value is not None:
+            self._count("cached", known, prompt, reply)
+        return value
 
     async def _ask_all(
         self,
@@ -232,69 +239,42 @@ class Client:
         await self._course.together(work)
 
     async def _one(self, known: Capabilities, key: str, prompt: Prompt[Value]) -> Value | None:
-        async with self._slots:
-            if self.stopped:
-                return None
-            try:
-                answered = await self._answer(known, prompt)
-            except BudgetReachedError as error:
-                self._course.stop("budget", error)
-                return None
-            except EndpointError as error:
-                await self._failed(error)
-                return None
-        value, reply = answered
-        self._course.succeeded()
-        self._tally.served[reply.model] += 1
-        if value is None:
-            self._tally.counts["unread"] += 1
+        # Of equal questions under way at once, the others wait for the answer to the first.
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            if (reply := self._cache.own(key)) is not None:
+                return self._read(known, prompt, reply)
+            async with self._slots:
+                if self.stopped:
+                    return None
+                return await self._asked(known, prompt)
+
+    async def _asked(self, known: Capabilities, prompt: Prompt[Value]) -> Value | None:
+        try:
+            answered = await self._answering.answer(known, prompt)
+        except BudgetReachedError as error:
+            self._course.stop("budget", error)
             return None
-        self._tally.counts["answered"] += 1
-        if known.mode(prompt) == "logprobs" and not reply.options:
-            self._tally.counts["without logprobs"] += 1
-        self._cache.put(self._row(key, prompt, reply))
-        return value
-
-    async def _answer(
-        self, known: Capabilities, prompt: Prompt[Value]
-    ) -> tuple[Value | None, Reply]:
-        """The value and the reply that it was read from: the first, or the one to the nudge."""
-        prompt, first = await self._fitting(known, prompt)
-        value = prompt.read(first, False)
-        if value is not None:
-            return value, first
-        said = without_reasoning(first.text)[:200] or "(nothing)"
-        turns = (Message("assistant", said), Message("user", prompt.nudge))
-        again = replace(prompt, messages=(*prompt.messages, *turns), shorter=None)
-        second = await self._complete(known, again)
-        for reply in (second, first):
-            value = prompt.read(reply, True)
-            if value is not None:
-                return value, reply
-        return None, second
-
-    async def _fitting(
-        self, known: Capabilities, prompt: Prompt[Value]
-    ) -> tuple[Prompt[Value], Reply]:
-        """The reply, with shorter texts when the model cannot take them all."""
-        while True:
-            try:
-                return prompt, await self._complete(known, prompt)
-            except TooLongError:
-                if prompt.shorter is None:
-                    raise
-                self._tally.counts["shortened"] += 1
-                prompt = prompt.shorter()
-
-    async def _complete(self, known: Capabilities, prompt: Prompt[Any]) -> Reply:
-        body = known.body(self._endpoint.model, prompt)
-        choices = prompt.choices if known.mode(prompt) == "logprobs" else ()
-        return await self._transport.complete(body, self.meter, known.size(prompt), choices)
+        except EndpointError as error:
+            await self._failed(error)
+            return None
+        counts = self._tally.counts
+        counts["shortened"] += answered.asked is not prompt
+        if answered.kept:
+            self._count("cached", known, answered.asked, answered.reply)
+            return answered.value
+        self._course.succeeded()
+        self._tally.served[answered.reply.model] += 1
+        if answered.value is None:
+            counts["unread"] += 1
+            return None
+        self._count("answered", known, answered.asked, answered.reply)
+        self._answering.keep(known, answered)
+        return answered.value
 
     async def _failed(self, error: EndpointError) -> None:
         self._tally.counts["failed"] += 1
-        if isinstance(error, UnsupportedError):  # it could yesterday: try it out anew next time
-            await self._learner.forget()
+        if isinstance(error, UnsupportedError):  # it could yesterday, or the question is odd
+            await self._learner.doubt()
         self._course.failed(error)
 
     # -- counting ----------------------------------------------------------------------
@@ -309,11 +289,7 @@ class Client:
     def _report(self, done: int, total: int) -> None:
         self._tell(RoundProgress(self._tally.counts["rounds"], done, total, self.usage))
 
-    def _key(self, known: Capabilities, prompt: Prompt[Any]) -> str:
-        parameters = known.parameters(self._endpoint.model, prompt)
-        return answer_key(self._endpoint.address, prompt, known.mode(prompt), parameters)
-
-    def _row(self, key: str, prompt: Prompt[Any], reply: Reply) -> AnswerRow:
-        used = reply.used or (0, 0)
-        place = (self._endpoint.address, self._endpoint.model)
-        return AnswerRow(key, *place, prompt.name, reply.to_json(), *used, datetime.now(UTC))
+    def _count(self, what: str, known: Capabilities, prompt: Prompt[Any], reply: Reply) -> None:
+        self._tally.counts[what] += 1
+        if known.mode(prompt) == "logprobs" and not reply.options:
+            self._tally.counts["without logprobs"] += 1

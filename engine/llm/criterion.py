@@ -23,14 +23,12 @@ class Criterion:
         aspect: the aspect's name, "" when the whole seed counts.
         definition: which sentences serve the aspect.
         instruction: the person's words, or the built-in ones.
-        cut: the seed did not fit as a whole.
     """
 
     seed: str
     aspect: str = ""
     definition: str = ""
     instruction: str = ""
-    cut: bool = False
 
     @property
     def text(self) -> str:
@@ -67,35 +65,34 @@ def make_criterion(
     sentences = [s.text for s in seed.sentences] or ([seed.text] if seed.text.strip() else [])
     if weights is None or len(weights) != len(sentences) or aspect is None:
         weights = [1.0] * len(sentences)
-    body, cut = _seed_text(sentences, weights, tokens - estimate_tokens(title), aspect)
+    body = _seed_text(sentences, weights, tokens - estimate_tokens(title), aspect)
     return Criterion(
         seed="\n".join(part for part in (title, body) if part),
         aspect=aspect.name if aspect else "",
         definition=aspect.definition if aspect else "",
         instruction=instruction.strip() or (aspect.instruction if aspect else ""),
-        cut=cut,
     )
 
 
 def _seed_text(
     sentences: Sequence[str], weights: Sequence[float], tokens: int, aspect: Aspect | None
-) -> tuple[str, bool]:
+) -> str:
     if not sentences:
-        return "", False
+        return ""
     chosen, cut = choose_sentences(sentences, weights, tokens)
     if not chosen:  # even the most important sentence is too long
         first = max(range(len(sentences)), key=lambda i: (weights[i], -i))
-        return cut_text(sentences[first], tokens).text, True
+        return cut_text(sentences[first], tokens).text
     heaviest = max(weights)
     on_it = [i for i in chosen if weights[i] >= _ON_THE_ASPECT * heaviest]
     rest = [i for i in chosen if i not in set(on_it)]
     if aspect is None or not rest:
-        return " ".join([*(sentences[i] for i in chosen), *([CUT] if cut else [])]), cut
+        return " ".join([*(sentences[i] for i in chosen), *([CUT] if cut else [])])
     lines = [
         f"On this aspect ({_line(aspect.name)}): {' '.join(sentences[i] for i in on_it)}",
         f"For context: {' '.join(sentences[i] for i in rest)}",
     ]
-    return "\n".join([*lines, *([CUT] if cut else [])]), cut
+    return "\n".join([*lines, *([CUT] if cut else [])])
 
 
 def _line(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import StorageError
@@ -28,8 +29,12 @@ class Learner:
         self._known: Capabilities | None = None
         self._learning = asyncio.Lock()
 
-    async def capabilities(self) -> Capabilities | None:
+    async def capabilities(self, *, sure: bool = False) -> Capabilities | None:
         """What the model can do; None when that could not be found out (the run stopped).
+
+        Args:
+            sure: try it out anew if that is in doubt. Where the trial fails, the run stops and
+                what is in doubt is returned: kept answers are found by it.
 
         Raises:
             StorageError: the ledger cannot be read.
@@ -38,19 +43,33 @@ class Learner:
             self._course.look()
             if self._known is None:
                 self._known = await asyncio.to_thread(self._remembered)
-            if self._known is None and not self._course.stopped:
-                await self._course.together([self._try_out()])
+            if self._known is None or (sure and self._known.doubtful):
+                await self._learn()
             return self._known
+
+    async def renew(self) -> None:
+        """Try out what the model can do even if that is known; it stays known on a failure."""
+        async with self._learning:
+            self._course.look()
+            await self._learn()
 
     async def correct(self, known: Capabilities) -> None:
         """It can do less than was thought."""
         self._known = known
         await asyncio.to_thread(self._remember, known)
 
-    async def forget(self) -> None:
-        """Have it tried out anew in the next run: it no longer does what it did."""
-        with suppress(StorageError):
-            await asyncio.to_thread(self._remember, None)
+    async def doubt(self) -> None:
+        """Have it tried out anew before the next run's first question: it may have changed.
+
+        What is known stays until then, for the answers in the ledger are kept by it.
+        """
+        if self._known is not None:
+            with suppress(StorageError):
+                await asyncio.to_thread(self._remember, replace(self._known, doubtful=True))
+
+    async def _learn(self) -> None:
+        if not self._course.stopped:
+            await self._course.together([self._try_out()])
 
     async def _try_out(self) -> None:
         try:
@@ -67,7 +86,6 @@ class Learner:
         text = self._store.capabilities(endpoint.address, endpoint.model)
         return None if text is None else Capabilities.from_json(text)
 
-    def _remember(self, known: Capabilities | None) -> None:
+    def _remember(self, known: Capabilities) -> None:
         endpoint = self._transport.endpoint
-        text = None if known is None else known.to_json()
-        self._store.remember_capabilities(endpoint.address, endpoint.model, text)
+        self._store.remember_capabilities(endpoint.address, endpoint.model, known.to_json())

@@ -54,7 +54,7 @@ def pairwise(
         nudge="Answer with the letter A or the letter B only.",
         most_tokens=8,
         choices=("A", "B"),
-        shorter=_halved(tokens, lambda less: pairwise(criterion, first, second, less)),
+        shorter=halved(tokens, lambda less: pairwise(criterion, first, second, less)),
     )
 
 
@@ -71,7 +71,7 @@ def pointwise(criterion: Criterion, text: str, tokens: int = CANDIDATE_TOKENS) -
         nudge="Answer with the word yes or the word no only.",
         most_tokens=8,
         choices=("yes", "no"),
-        shorter=_halved(tokens, lambda less: pointwise(criterion, text, less)),
+        shorter=halved(tokens, lambda less: pointwise(criterion, text, less)),
     )
 
 
@@ -95,7 +95,7 @@ def listwise(
         read=read,
         nudge=f"Answer with the {count} labels only, each once, like [2] > [1] > [3].",
         most_tokens=16 + 6 * count,
-        shorter=_halved(tokens, lambda less: listwise(criterion, texts, less)),
+        shorter=halved(tokens, lambda less: listwise(criterion, texts, less)),
     )
 
 
@@ -112,7 +112,7 @@ def grading(criterion: Criterion, text: str, tokens: int = CANDIDATE_TOKENS) -> 
         nudge="Answer with the digit 0, 1, 2 or 3 only.",
         most_tokens=8,
         choices=("0", "1", "2", "3"),
-        shorter=_halved(tokens, lambda less: grading(criterion, text, less)),
+        shorter=halved(tokens, lambda less: grading(criterion, text, less)),
     )
 
 
@@ -132,7 +132,8 @@ def _candidate(label: str, text: str, tokens: int) -> str:
     return fenced(f"candidate {label}".strip(), cut_text(text, tokens).text)
 
 
-def _halved(tokens: int, ask: Callable[[int], Prompt[Value]]) -> Callable[[], Prompt[Value]] | None:
+def halved(tokens: int, ask: Callable[[int], Prompt[Value]]) -> Callable[[], Prompt[Value]] | None:
+    """The question with texts of half as many tokens; None where that would be too few."""
     return (lambda: ask(tokens // 2)) if tokens // 2 >= FEWEST_TOKENS else None
 
 

@@ -23,7 +23,9 @@ from engine.llm.errors import (
 
 _TOO_LONG = re.compile(
     r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
-    r"|prompt is too|exceeds? the (?:model|context|maximum)",
+    r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
+    r"|max_model_len|(?:less|fewer) than \d[\d,]* tokens|max_new_tokens`? must be"
+    r"|reduce the length of",
     re.IGNORECASE,
 )
 _EMPTY_PURSE = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")

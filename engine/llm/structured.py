@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from engine.llm.messages import Message, Prompt, Reply
 from engine.llm.parsing import json_text
-
-if TYPE_CHECKING:
-    from engine.llm.client import Client
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -84,32 +81,6 @@ def json_prompt(
         schema=form,
         shorter=shorter,
     )
-
-
-async def ask_json(
-    client: Client,
-    name: str,
-    system: str,
-    user: str,
-    schema: type[Record],
-    *,
-    most_tokens: int = MOST_TOKENS,
-    check: Callable[[Record], Record | None] | None = None,
-) -> Record | None:
-    """One record, from the ledger when the same was asked before; arguments as for
-    :func:`json_prompt`.
-
-    Returns:
-        None when there is no answer: it could not be read twice, the call failed, the budget is
-        reached, or the run was cancelled. ``client.usage`` and ``client.stopped`` say which, and
-        ``client.raise_problem()`` raises it. Only answers that were accepted are kept.
-
-    Raises:
-        StorageError: the ledger cannot be read; nothing was asked.
-    """
-    prompt = json_prompt(name, system, user, schema, most_tokens=most_tokens, check=check)
-    [found] = await client.ask([prompt])
-    return found
 
 
 def sent_schema(schema: type[BaseModel]) -> dict[str, Any]:

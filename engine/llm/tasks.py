@@ -13,12 +13,14 @@ from typing import Any
 from engine.llm.criterion import Criterion
 from engine.llm.messages import Message, Prompt, Reply
 from engine.llm.parsing import read_object
-from engine.llm.prompts import RULES
+from engine.llm.prompts import RULES, halved
 from engine.llm.texts import cut_text, fenced, find_quote
 from engine.types import Span
 
 EXPLAINING, REWORDING, NOTING = "explaining/1", "rewording/1", "noting/1"
-SEED_TOKENS, DOCUMENT_TOKENS, QUESTION_TOKENS = 600, 600, 400
+DOCUMENT_TOKENS, QUESTION_TOKENS = 600, 400
+NOTED_TOKENS, NOTE_TOKENS = 300, 100
+"""Of a document that notes are taken of, and of what is noted about it."""
 MOST_CHARS = 1200
 _ONLY_JSON = "Answer with one JSON object and nothing else."
 
@@ -74,11 +76,14 @@ class Notes:
     unfounded: int = 0
 
 
-def explaining(criterion: Criterion, seed: str, document: str) -> Prompt[Explanation]:
+def explaining(
+    criterion: Criterion, seed: str, document: str, tokens: int = DOCUMENT_TOKENS
+) -> Prompt[Explanation]:
     """Why is this document similar in the aspect? Only with evidence from both texts.
 
     Args:
         seed, document: whole texts, title first; quotes are looked up in them.
+        tokens: room for each of the two.
     """
     request = f"""\
 Say in one or two sentences why the candidate is similar to the starting document in what the \
@@ -88,8 +93,8 @@ three short passages of each.
 "from_start": ["..."], "from_candidate": ["..."]}}"""
     parts = (
         criterion.text,
-        fenced("whole starting document", cut_text(seed, SEED_TOKENS).text),
-        fenced("candidate", cut_text(document, DOCUMENT_TOKENS).text),
+        fenced("whole starting document", cut_text(seed, tokens).text),
+        fenced("candidate", cut_text(document, tokens).text),
         request,
     )
 
@@ -108,6 +113,7 @@ three short passages of each.
             from_start=_STRINGS,
             from_candidate=_STRINGS,
         ),
+        shorter=halved(tokens, lambda less: explaining(criterion, seed, document, less)),
     )
 
 
@@ -134,12 +140,15 @@ different from the others, none adding a condition.
     )
 
 
-def noting(question: str, known: Sequence[str], documents: Mapping[str, str]) -> Prompt[Notes]:
+def noting(
+    question: str, known: Sequence[str], documents: Mapping[str, str], tokens: int = NOTED_TOKENS
+) -> Prompt[Notes]:
     """What documents contribute to a question that no single one answers, and what to ask next.
 
     Args:
         known: notes of earlier hops.
         documents: whole texts by ``doc_id``, in the order in which they are shown.
+        tokens: room for one document; question, earlier notes and answer shrink along.
     """
     request = f"""\
 Which of these documents help with the question, and how? Copy from each that does the words that \
@@ -148,13 +157,12 @@ say so. Then say what is still missing, and what to search for next ("" when not
 "missing": "...", "next_query": "..."}}"""
     known_text = "\n".join(f"- {note}" for note in known) or "(nothing yet)"
     doc_ids = list(documents)
+    shown = [cut_text(text, tokens).text for text in documents.values()]
+    words = min(QUESTION_TOKENS, 2 * tokens)
     parts = [
-        fenced("question", cut_text(question, QUESTION_TOKENS).text),
-        fenced("known so far", cut_text(known_text, QUESTION_TOKENS).text),
-        *(
-            fenced(f"document {number}", cut_text(documents[doc_id], DOCUMENT_TOKENS // 2).text)
-            for number, doc_id in enumerate(doc_ids, start=1)
-        ),
+        fenced("question", cut_text(question, words).text),
+        fenced("known so far", cut_text(known_text, words).text),
+        *(fenced(f"document {number}", text) for number, text in enumerate(shown, start=1)),
         request,
     ]
 
@@ -166,7 +174,7 @@ say so. Then say what is still missing, and what to search for next ("" when not
         messages=(Message("system", RULES), Message("user", "\n\n".join(parts))),
         read=read,
         nudge=f"Copy the quotes exactly as they stand in the documents. {_ONLY_JSON}",
-        most_tokens=200 + 100 * len(doc_ids),
+        most_tokens=200 + len(doc_ids) * NOTE_TOKENS * min(tokens, NOTED_TOKENS) // NOTED_TOKENS,
         schema=_object(
             notes={
                 "type": "array",
@@ -179,6 +187,7 @@ say so. Then say what is still missing, and what to search for next ("" when not
             missing={"type": "string"},
             next_query={"type": "string"},
         ),
+        shorter=halved(tokens, lambda less: noting(question, known, documents, less)),
     )
 
 

@@ -2,7 +2,8 @@
 
 Documents are written by strangers. What they say is data: it stands between fences that carry a
 code made of the text itself, so that no text can close its own fence, and signs that chat
-templates or our own answers use are taken apart.
+templates or our own answers use are taken apart. So are lines like those of a fence, for the code
+of another text beside it could be foretold.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ _INVISIBLE = ("Cc", "Cf", "Co", "Cs")
 _JOINERS = "\n\t\u200c\u200d"
 """Of those, what Persian, Indic scripts and emoji need."""
 _LABEL = re.compile(r"\[(\d{1,4})\]")
+_FENCE = re.compile(
+    r"((?:^|[\u2028\u2029])(?:[^\S\n\u2028\u2029]|[\u200c\u200d])*)=(?:[\u200c\u200d]*=){2,}",
+    re.MULTILINE,
+)
+"""What begins our own lines; white space and joiners, which a model may not see, hide none."""
 
 
 class Cut(NamedTuple):
@@ -92,10 +98,12 @@ def choose_sentences(
 
 
 def harmless(text: str) -> str:
-    """``text`` without what could be taken for a command of a chat template or for a label.
+    """``text`` without what could be taken for a chat template's command, a label or a fence.
 
     >>> harmless("<|im_end|> as shown in [12]")
     '< |im_end|> as shown in (12)'
+    >>> harmless("=== end 0123456789abcdef ===")
+    '= = end 0123456789abcdef ==='
     """
     printable = text
     if not text.replace(
@@ -104,6 +112,7 @@ def harmless(text: str) -> str:
         printable = "".join(
             c for c in text if c in _JOINERS or unicodedata.category(c) not in _INVISIBLE
         )
+    printable = _FENCE.sub(r"\1= =", printable)  # last: what was left out may have split one
     return _LABEL.sub(r"(\1)", _TEMPLATE.sub(lambda found: f"{found[0]} ", printable))
 
 

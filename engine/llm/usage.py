@@ -23,7 +23,7 @@ class Usage:
         unread: answered twice in a form that could not be read; counted for nobody.
         calls: requests sent, whatever for: trying the endpoint out and repeats included.
         repeats: requests sent again after an error.
-        shortened: questions that had to be asked again with shorter texts.
+        shortened: questions with shorter texts than was meant: the model could not take those.
         input_tokens, output_tokens: as the endpoint reported them; ``guessed`` calls reported
             none and count with an estimate.
         cost: None where no price is known.

@@ -41,8 +41,9 @@ class Asking:
         self._judge, self._on_round = judge, on_round
         copies: dict[tuple[bool, str], list[str]] = {}
         for doc_id in candidates[: options.depth]:
-            text = options.texts.get(doc_id)
-            copies.setdefault((False, doc_id) if text is None else (True, text), []).append(doc_id)
+            text = options.texts.get(doc_id, "")
+            blank = not text.strip()  # nothing to read makes nobody a copy
+            copies.setdefault((blank, doc_id if blank else text), []).append(doc_id)
         self._groups = list(copies.values())
         self._rest = tuple(candidates[options.depth :])
         self.doc_ids = [group[0] for group in self._groups]

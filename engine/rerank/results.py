@@ -14,8 +14,8 @@ class Options:
         depth: documents of the first stage that are reranked; the others follow in its order.
         top: ranks that matter; effort goes there.
         texts: doc_id -> text, for documents that may be copies of others: of those with the same
-            text the judge sees the first, and the others follow it. Ids not listed have a text
-            of their own.
+            text the judge sees the first, and the others follow it. Ids not listed, and those
+            without text, have one of their own.
 
     Raises:
         ValueError: ``depth`` or ``top`` is below 1.

@@ -30,11 +30,16 @@ def connect(
 ) -> Connection:
     """The connection that was set up.
 
+    Args:
+        most_calls: requests at most; where the settings allow fewer, theirs is the limit.
+
     Raises:
         NoEndpointError: none is, or its settings cannot be used.
         BadInputError: a limit of cost without a price.
     """
     if most_calls is not None:
+        allowed = settings.llm_max_calls
+        most_calls = most_calls if allowed is None else min(allowed, most_calls)
         settings = settings.model_copy(update={"llm_max_calls": most_calls})
     return make_connection(settings, find_endpoint(settings, secrets, session))
 
@@ -71,13 +76,11 @@ def try_endpoint(connection: Connection, store: AnswerStore) -> None:
     """Find out anew what the endpoint can do, and remember it.
 
     Raises:
-        EndpointError: it does not answer.
+        EndpointError: it does not answer; what was remembered stays.
     """
-    place = connection.endpoint
 
     async def work(client: Client) -> None:
-        await client.context()
+        await client.try_out()
         client.raise_problem()
 
-    store.remember_capabilities(place.address, place.model, None)
     complete(connection, store, work)

@@ -13,13 +13,17 @@ from engine.errors import UnknownNameError
 from engine.llm.client import Client
 from engine.llm.criterion import Criterion
 from engine.llm.judges import document_text
-from engine.llm.tasks import Notes, noting, rewording
+from engine.llm.tasks import NOTED_TOKENS, QUESTION_TOKENS, Notes, noting, rewording
+from engine.llm.texts import estimate_tokens
 from engine.numeric import FloatArray
 from engine.retrieve.base import Request, ScoredDocument, VectorPart, scored_documents
 from engine.searching import Searcher
 
 HOPS = 4
 PER_HOP = 25
+LEAST_TOKENS = 100
+"""Of a document that a hop reads; where so many do not fit, fewer documents are read."""
+_FENCE_TOKENS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +62,19 @@ async def multi_hop(
 
     What the model noted something about comes first, in the order of the hops; then what it
     read besides; then the rest, as the seed alone ranks it. Where it asks for nothing, the next
-    hop reads on down the ranking of the last query.
+    hop reads on down the ranking of the last query. Where the model's context is too small for
+    25 documents, a hop reads fewer.
     """
     hops = _Hops({}, {})
     own = ranking = _dense(searcher, request, request.seed.vector)
     asked: list[str] = []
+    count, tokens = room(question(criterion), await client.context())
     for _ in range(HOPS):
-        batch = [s.doc_id for s in ranking if s.doc_id not in hops.read][:PER_HOP]
+        batch = [s.doc_id for s in ranking if s.doc_id not in hops.read][:count]
         if not batch or client.stopped:
             break
         documents = {d.doc_id: document_text(d) for d in searcher.corpus.documents(batch)}
-        [notes] = await client.ask([noting(question(criterion), hops.notes, documents)])
+        [notes] = await client.ask([noting(question(criterion), hops.notes, documents, tokens)])
         wanted = hops.keep(documents, notes)
         if wanted:
             asked.append(wanted)
@@ -76,6 +82,31 @@ async def multi_hop(
     order = dict.fromkeys([*hops.selected, *hops.read, *(s.doc_id for s in own)])
     scores = map(float, range(len(order), 0, -1))
     return Found(scored_documents(order, scores), hops.unanswered, tuple(asked), tuple(hops.notes))
+
+
+def room(wish: str, context: int | None) -> tuple[int, int]:
+    """How many documents a hop reads, and how many tokens of each.
+
+    Args:
+        context: of the model, in tokens; None where nobody knows.
+
+    >>> room("How are bees counted?", 128_000), room("How are bees counted?", 4096)
+    ((25, 300), (20, 100))
+    """
+    if context is None:
+        return PER_HOP, NOTED_TOKENS
+    each = _free(wish, context, NOTED_TOKENS) // PER_HOP
+    tokens = (each - _FENCE_TOKENS) * 3 // 4  # what is noted takes a third of what is read
+    if tokens >= LEAST_TOKENS:
+        return PER_HOP, min(NOTED_TOKENS, tokens)
+    count = _free(wish, context, LEAST_TOKENS) // (_FENCE_TOKENS + LEAST_TOKENS * 4 // 3)
+    return max(1, min(PER_HOP, count)), LEAST_TOKENS
+
+
+def _free(wish: str, context: int, tokens: int) -> int:
+    """Tokens that a context has left for documents and what is noted about them."""
+    bare = noting(wish, ["as many notes as there may be " * QUESTION_TOKENS], {}, tokens)
+    return context - bare.most_tokens - sum(estimate_tokens(m.content) for m in bare.messages)
 
 
 MODEL_SYSTEMS: Mapping[str, ModelSystem] = {"rewrite": rewrite, "multi-hop": multi_hop}

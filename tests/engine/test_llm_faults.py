@@ -102,6 +102,35 @@ def test_with_a_third_of_all_calls_failing_for_good_the_rest_is_right(
     assert None not in again.value[0]
 
 
+def test_a_request_that_is_refused_puts_no_kept_answer_out_of_reach(
+    server: ModelServer, store: Answers
+) -> None:
+    compared(server, store)
+    server.behaviour.faults = {"400": 1.0}
+    odd = [(PAIRS[0][1], PAIRS[0][0])]
+    refused = judged(server, store, lambda judge: judge.compare([*odd, *PAIRS]))
+    assert (refused.usage.failed, refused.usage.cached) == (1, len(PAIRS))
+    server.stop()
+    outcome = compared(server, store)
+    assert (outcome.usage.calls, outcome.usage.stopped) == (0, "")
+    assert None not in outcome.value[0]
+
+
+def test_after_a_refusal_the_next_run_tries_out_anew_what_the_endpoint_accepts(
+    server: ModelServer, store: Answers
+) -> None:
+    compared(server, store)
+    swapped = [(b, a) for a, b in PAIRS]
+    server.behaviour.refuses = frozenset({"logprobs"})
+    with pytest.raises(EndpointError, match="does not accept the request"):
+        judged(server, store, lambda judge: judge.compare(swapped))
+    assert judged(server, store, lambda judge: judge.compare(swapped)).usage.failed == 0
+    assert "logprobs" not in server.seen.bodies[-1]
+    before = server.seen.requests
+    assert judged(server, store, lambda judge: judge.compare(swapped)).usage.calls == 0
+    assert server.seen.requests == before, "no doubt is left"
+
+
 def test_a_wrong_key_stops_the_run_at_the_first_call(server: ModelServer, store: Answers) -> None:
     server.behaviour.key = "another"
     with pytest.raises(RefusedError, match=r"does not accept the key.*OPENAI_API_KEY"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from email.utils import formatdate
 from time import time
 
+import httpx2
+import openai
 import pytest
 from pydantic import SecretStr
 
@@ -12,8 +14,9 @@ from engine.config import Settings
 from engine.errors import BadInputError
 from engine.llm.connection import make_connection
 from engine.llm.endpoints import Endpoint, find_endpoint
-from engine.llm.errors import NoEndpointError, scrub
-from engine.llm.refusals import retry_after
+from engine.llm.errors import NoEndpointError, TooLongError, UnsupportedError, scrub
+from engine.llm.refusals import explained, retry_after
+from engine.verify.endpoints import connect
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 
@@ -89,6 +92,43 @@ def test_limits_and_prices_come_from_the_settings() -> None:
     assert budget.price is not None
     with pytest.raises(BadInputError, match="price"):
         make_connection(Settings(llm_max_cost=0.5), endpoint)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "entered", "most"), [(9, 50, 9), (9, 5, 5), (9, None, 9), (None, 50, 50), (0, 1, 0)]
+)
+def test_who_enters_a_limit_of_calls_cannot_raise_that_of_the_settings(
+    allowed: int | None, entered: int | None, most: int
+) -> None:
+    session = {ADDRESS: "http://host/v1", MODEL: "m"}
+    found = connect(Settings(llm_max_calls=allowed), session, None, entered)
+    assert found.budget.calls == most
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Input validation error: `inputs` must have less than 4096 tokens. Given: 5120", None),
+        (
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. "
+            "Given: 4000 `inputs` tokens and 500 `max_new_tokens`",
+            None,
+        ),
+        ("Please reduce the length of the messages or completion.", None),
+        ("The decoder prompt (length 9000) is longer than the maximum model length of 8192.", None),
+        ("The prompt has 9000 tokens, but max_model_len is 8192.", None),
+        ("Unsupported parameter: 'max_tokens'.", UnsupportedError),
+        ("max_tokens must be at least 16.", UnsupportedError),
+    ],
+)
+def test_servers_have_many_words_for_a_question_that_is_too_long(
+    said: str, kind: type[Exception] | None
+) -> None:
+    request = httpx2.Request("POST", "http://host/v1/chat/completions")
+    error = openai.UnprocessableEntityError(
+        said, response=httpx2.Response(422, request=request), body={"message": said}
+    )
+    assert type(explained(error, Endpoint("http://host/v1", "m"), 1.0)) is (kind or TooLongError)
 
 
 def test_a_servers_words_lose_the_key_and_their_length() -> None:

@@ -16,10 +16,11 @@ from engine.llm.errors import EndpointError, RefusedError
 from engine.llm.messages import Message, Prompt
 from engine.llm.run import Outcome, complete
 from engine.llm.streaming import TextStream, Visible, stream_text
-from engine.llm.structured import QUOTED_RULE, ask_json, json_prompt, sent_schema
+from engine.llm.structured import QUOTED_RULE, json_prompt, sent_schema
 from engine.llm.texts import fenced
 from storage.answers import Answers
 from tests.judging import IMPATIENT, KEY, connection
+from tests.model_answers import MODEL
 from tests.model_server import ModelServer
 
 COUNT = 12
@@ -77,21 +78,12 @@ def test_a_record_is_asked_for_by_its_schema_and_kept(server: ModelServer, store
     assert sent["strict"] is True
     assert sent["schema"]["required"] == ["title", "needs", "best"]
     assert QUOTED_RULE in body["messages"][0]["content"]
-    assert store.count() == COUNT
+    assert len(store.heads(server.url, MODEL)) == COUNT
 
     server.stop()
     again = asked(server, store)
     assert again.value == first.value
     assert (again.usage.calls, again.usage.cached) == (0, COUNT)
-
-
-def test_one_record_is_one_question(server: ModelServer, store: Answers) -> None:
-    knows(server, GOOD)
-
-    async def work(client: Client) -> Scenario | None:
-        return await ask_json(client, "scenario/1", "You write.", question(0), Scenario)
-
-    assert complete(connection(server.url), store, work).value == Scenario(**GOOD)
 
 
 @pytest.mark.parametrize("form", ["{}", "```json\n{}\n```", "<think>Hm. A?</think>\n{}"])
@@ -128,7 +120,7 @@ def test_what_does_not_keep_to_the_schema_is_asked_for_once_more_then_nobodys(
     assert found.value == [None] * 3
     assert (found.usage.unread, found.usage.answered) == (3, 0)
     assert server.seen.questions == 6, "each twice"
-    assert store.count() == 0
+    assert len(store.heads(server.url, MODEL)) == 0
 
     knows(server, GOOD)
     assert None not in asked(server, store, 3).value
@@ -141,7 +133,7 @@ def test_a_second_try_may_be_better(server: ModelServer, store: Answers) -> None
     right = [record for record in found.value if record is not None]
     assert right == [Scenario(**GOOD)] * len(right)
     assert found.usage.unread + found.usage.failed == COUNT - len(right)
-    assert store.count() == len(right) > COUNT / 2
+    assert len(store.heads(server.url, MODEL)) == len(right) > COUNT / 2
 
 
 def test_a_check_sees_what_a_schema_cannot(server: ModelServer, store: Answers) -> None:
@@ -154,9 +146,9 @@ def test_a_check_sees_what_a_schema_cannot(server: ModelServer, store: Answers) 
         return record.model_copy(update={"needs": needs}) if needs else None
 
     async def work(client: Client) -> Any:
-        mended = await ask_json(client, "a/1", "", question(0), Scenario, check=founded)
-        refused = await ask_json(client, "b/1", "", question(0), Scenario, check=lambda _: None)
-        return mended, refused
+        mended = json_prompt("a/1", "", question(0), Scenario, check=founded)
+        refused = json_prompt("b/1", "", question(0), Scenario, check=lambda _: None)
+        return await client.ask([mended, refused])
 
     mended, refused = complete(connection(server.url), store, work).value
     assert [need.topic for need in mended.needs] == ["bees"]
@@ -194,7 +186,7 @@ def test_an_answer_comes_while_it_is_written(server: ModelServer, store: Answers
     assert stream.usage.answered == 1
     assert stream.usage.output_tokens > len(SAID) // 4
     assert stream.usage.guessed == 0
-    assert store.count() == 0
+    assert len(store.heads(server.url, MODEL)) == 0
 
 
 def test_an_endpoint_that_does_not_tell_the_usage_streams_all_the_same(

@@ -205,6 +205,12 @@ def test_documents_of_the_same_text_are_judged_once_and_stay_together(mode: str)
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_documents_without_text_are_no_copies_of_each_other(mode: str) -> None:
+    blank = run(ByUtility(hashed), mode, 30, options=Options(texts={"d3": "", "d17": " \n"}))
+    assert blank == run(ByUtility(hashed), mode, 30)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_the_order_depends_on_the_documents_not_on_what_is_done_with_them(mode: str) -> None:
     """A monotone change of all utilities changes no hard answer, hence nothing."""
     plain = run(ByUtility(hashed), mode)

@@ -145,7 +145,8 @@ def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
     assert report.repeats > 0
     assert report.unanswered > 0
     assert report.failed + report.unread == report.unanswered
-    assert store.count() == report.questions - report.unanswered, "failures are not kept"
+    kept = len(store.heads(pool_server.url, MODEL))
+    assert kept == report.questions - report.unanswered, "failures are not kept"
     pool_server.behaviour.faults = {}
     sound = evaluated(pool_server, "pairwise", depth=30)
     assert ndcg(sound, "dense+pairwise") - ndcg(failing, "dense+pairwise") <= 0.03
@@ -198,7 +199,7 @@ def test_an_endpoint_that_gives_no_usable_answer_leaves_the_first_stage(
     assert report.unanswered == report.questions == report.unread
     first, reranked = (found.evaluation.rankings[n] for n in ("dense", "dense+pairwise"))
     assert [r.doc_ids for r in first] == [r.doc_ids for r in reranked]
-    assert store.count() == 0
+    assert len(store.heads(pool_server.url, MODEL)) == 0
 
 
 @pytest.mark.parametrize(
@@ -278,6 +279,18 @@ def test_several_hops_read_on_carry_notes_and_put_what_was_selected_first(
     assert len(later) == 6, "notes reach the second and the third hop"
     for ranking in found.evaluation.rankings["multi-hop"]:
         assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == 59
+
+
+@pytest.mark.parametrize("context", [1500, 3000])
+def test_several_hops_read_as_much_as_the_models_context_holds(
+    pool_server: ModelServer, evaluated: Evaluate, context: int
+) -> None:
+    pool_server.behaviour.context = context
+    report = evaluated(pool_server, None, "dense,multi-hop").reports["multi-hop"]
+    assert (report.unanswered, report.failed, report.stopped) == (0, 0, "")
+    assert 9 <= report.questions <= 12
+    for prompt, body in zip(pool_server.seen.prompts, pool_server.seen.bodies, strict=True):
+        assert len(prompt) / 4 + body["max_tokens"] < context
 
 
 def test_a_system_that_needs_a_model_can_be_reranked_too(
@@ -436,6 +449,21 @@ def test_checking_says_what_is_wrong_and_shows_no_key(
     assert found.problem
     assert not found.tried
     assert KEY not in repr(found)
+
+
+def test_a_check_that_fails_leaves_what_was_known_and_what_was_answered(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    first = finished(small_copy, verifier.start(QUERY, "pairwise-lite", 8, own))
+    server.behaviour.key = "the right one"
+    assert "key" in verifier.check(own).problem
+    assert verifier.endpoint(own).tried
+    server.stop()
+    assert verifier.check(own).problem
+    again = finished(small_copy, verifier.start(QUERY, "pairwise-lite", 8, own))
+    assert again.report is not None
+    assert (again.order, again.report.calls, again.report.problem) == (first.order, 0, "")
 
 
 def test_a_job_that_fails_says_why(small_copy: Explorer, server: ModelServer) -> None:
