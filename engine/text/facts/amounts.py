@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from engine.text.facts.changes import find_change
 from engine.text.facts.choices import find_choices
+from engine.text.facts.conditions import is_denied, is_of_several, is_of_unread, measured
 from engine.text.facts.implied import (
     HEDGED,
     NAMED,
@@ -27,22 +28,21 @@ from engine.text.facts.implied import (
     UNNAMED,
     Amount,
     Link,
+    as_fact,
     derive,
     pick,
     solve,
     stated,
-    value_of,
+    weighed,
 )
 from engine.text.facts.numbers import Number, find_numbers
 from engine.text.facts.phrases import DETERMINERS, STOPS, Words, phrase_after, phrase_before
 from engine.text.facts.relations import Relation, find_relations
 from engine.text.facts.things import Thing, Things, keys_of
-from engine.text.facts.units import Quantity, find_quantities, format_amount, round_in, word_set
+from engine.text.facts.unit_names import word_set
+from engine.text.facts.units import Quantity, find_quantities, format_amount, round_in
 from engine.types.documents import Span
 from engine.types.facts import Fact
-
-CHOSEN, PASSED_OVER = 0.97, 0.6
-"""Least confidence of what was chosen; factor on that of what was not."""
 
 _OWNING = word_set(
     "is are was were be cost costs costing priced weighs weighed worth listed sells sold retails"
@@ -52,6 +52,7 @@ _FOR = re.compile(rf"{_RATE}\s+(?:for|on)\s+(?=(?:the|an?|my|our|your|his|her|th
 _FOR_ANY = re.compile(rf"{_RATE}\s+(?:for|on)\s+(?=[^\W\d])")
 _OF_NOUN = re.compile(r"\s+(?:of\s+)?(?=[^\W\d])")
 _EACH = re.compile(r"\s+(?:each|apiece)\b", re.IGNORECASE)
+_OF_THOSE = re.compile(r"\bof\s+(?:the\s+)?$", re.IGNORECASE)
 _COUNTED = re.compile(r"\s+(?P<noun>[a-z][\w -]{1,30}?)\s+(?:at|for)\s*$", re.IGNORECASE)
 
 
@@ -106,7 +107,7 @@ class _Reading:
             if isinstance(event, Relation):
                 self._relate(event)
             elif event.span[0] in steps:
-                self._loose.append(_fact(stated(event, STEP), ()))
+                self._loose.append(as_fact(stated(event, STEP), ()))
             else:
                 self._state(event)
         self._link_pending()
@@ -116,10 +117,16 @@ class _Reading:
         for thing, amounts in self._amounts.items():
             about = self._about(thing)
             for amount in {(one.low, one.high, one.unit): one for one in amounts[::-1]}.values():
-                yield _fact(_weighed(amount, chosen, thing), about)
+                is_it = None if chosen is None else thing is chosen
+                yield as_fact(weighed(amount, chosen=is_it), about)
 
     def _state(self, quantity: Quantity) -> None:
         thing = self._owner(quantity)
+        span = thing.names[-1] if thing.names else None
+        others = {one.low for one in self._amounts.get(thing, []) if one.unit == quantity.unit}
+        differs = bool(others) and round_in(quantity.low, quantity.unit) not in others
+        if span and differs and self._renames(thing, span):
+            thing = self._things.distinct(span, thing)
         self._amounts.setdefault(thing, []).append(stated(quantity, STATED))
         self._at_end[quantity.span[1]] = thing
         self._things.recent.append(thing)
@@ -181,6 +188,9 @@ class _Reading:
         counted = _COUNTED.match(self._text[before[-1].span[1] : start]) if before else None
         if counted is None or before[-1].ordinal or before[-1].value <= 1:
             return
+        first = before[-1].span[0]
+        if _OF_THOSE.search(self._text, max(0, first - 8), first):
+            return  # "3 of 5 boxes"
         count = before[-1].value
         total = round_in(count * quantity.low, quantity.unit)
         words = self._text[slice(*before[-1].span)]
@@ -205,15 +215,21 @@ class _Reading:
     def _relate(self, relation: Relation) -> None:
         """Note the relation between two things; an object left out is the last thing spoken of."""
         reference = phrase_before(self._words, relation.span[0], self._taken)
+        if is_denied(self._words, relation):
+            return
+        relation = measured(relation, reference.verbs)
         subject = self._subject(relation, reference.span, reference.amount)
         if subject is None:
             return
         confidence = NAMED
         thing: Thing | None = None
         if relation.object_at is not None:
+            if is_of_several(self._words, relation.object_at):
+                return
             named = phrase_after(self._words, relation.object_at)
             if named.span:
                 keys = keys_of(self._text[slice(*named.span)])
+                subject = self._narrowed(subject, reference.span, keys)
                 guessed = reference.span is None and subject.fits(keys) >= 4
                 thing = None if guessed else self._things.named(named.span, than=subject)
                 if thing is None:
@@ -221,6 +237,8 @@ class _Reading:
             elif relation.object_required and not named.recent:
                 return
         if thing is None:
+            if is_of_unread(self._words, relation.span[0], self._taken):
+                return
             confidence = UNNAMED
             subject, thing = self._understood(relation, subject, reference.span)
         if reference.verbs & _ROUGHLY:
@@ -232,15 +250,23 @@ class _Reading:
         self._things.recent.append(subject)
         self._at_end[relation.span[1]] = subject
 
+    def _renames(self, thing: Thing, span: Span) -> bool:
+        """Whether a phrase, which says more than a thing's name, was taken for one more name."""
+        return thing in self._amounts and self._things.is_narrower(span, thing)
+
+    def _narrowed(self, subject: Thing, span: Span | None, other: frozenset[str]) -> Thing:
+        """The subject, apart from what it is compared with: "the family ticket ... the ticket"."""
+        if span and other in subject.keys and self._renames(subject, span):
+            return self._things.distinct(span, subject)
+        return subject
+
     def _understood(
         self, relation: Relation, subject: Thing, span: Span | None
     ) -> tuple[Thing, Thing | None]:
         """Subject and object where it is left out: "the rug; the small rug is half that"."""
+        if span and subject is self._things.last() and self._renames(subject, span):
+            return self._things.distinct(span, subject), subject
         thing = self._things.last(than=subject)
-        if thing is None and span and subject in self._amounts:
-            keys = keys_of(self._text[slice(*span)])
-            if any(known < keys for known in subject.keys):
-                return self._things.distinct(span), subject
         if thing is None and subject not in self._amounts:
             spoken_of = self._antecedent(relation.span[0])
             thing = spoken_of if spoken_of is not subject else None
@@ -312,28 +338,3 @@ _SELF = word_set("i we you me it mine ours yours")
 
 def _words(quantity: Quantity) -> str:
     return format_amount(quantity.low, quantity.high, quantity.unit)
-
-
-def _weighed(amount: Amount, chosen: Thing | None, thing: Thing) -> Amount:
-    """The amount with its confidence raised or lowered by what was chosen."""
-    if chosen is None:
-        return amount
-    if thing is chosen:
-        return replace(amount, confidence=max(CHOSEN, amount.confidence))
-    return replace(amount, confidence=amount.confidence * PASSED_OVER)
-
-
-def _fact(amount: Amount, about: tuple[str, ...]) -> Fact:
-    return Fact(
-        kind="amount",
-        low=amount.low,
-        high=amount.high,
-        unit=amount.unit,
-        text=value_of(amount),
-        span=amount.span,
-        derivation=amount.derivation,
-        anchor=amount.base if amount.derivation else None,
-        about=about,
-        implied=bool(amount.derivation),
-        confidence=round(amount.confidence, 3),
-    )

@@ -41,11 +41,19 @@ def _any_of(words: list[str] | tuple[str, ...]) -> str:
     )
 
 
-MONTH = rf"(?:{_any_of(tuple(MONTHS))})\b\.?"
-WEEKDAY = rf"(?:{_any_of(tuple(WEEKDAYS))})\b\.?"
+def _spelled(names: tuple[str, ...], full: tuple[str, ...]) -> str:
+    """Pattern of names in full, and of their abbreviations with or without a full stop."""
+    short = tuple(name for name in names if name not in full)
+    return rf"(?:(?:{_any_of(full)})\b|(?:{_any_of(short)})\b\.?)"
+
+
+FULL_MONTHS = tuple(name.lower() for name in calendar.month_name[1:])
+MONTH = _spelled(tuple(MONTHS), FULL_MONTHS)
+WEEKDAY = _spelled(tuple(WEEKDAYS), FULL_WEEKDAYS)
 FULL_WEEKDAY = rf"(?:{_any_of(FULL_WEEKDAYS)})\b"
 DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-YEAR = r"(?:1\d{3}|20\d\d|[٠-٩۰-۹०-९０-９]{4})(?!\d|[.,]\d|\w)"
+BEFORE_CHRIST = r"(?:BCE?\b|B\.\s?C\.)"
+YEAR = rf"(?:1\d{{3}}|20\d\d|[٠-٩۰-۹०-९０-９]{{4}})(?!\d|[.,]\d|\w|\s{BEFORE_CHRIST})"
 DASH = r"\s?[-–—]\s?"
 TO = rf"(?:{DASH}|\s(?:to|and|until|till|through|thru)\s)"
 ON = r"(?<![\w./:,$€£#+-])"  # where a number may begin that is not part of another
@@ -78,6 +86,7 @@ CLOCK_AFTER = re.compile(r",?\s\d\d?:\d\d")
 WEEKDAY_BEFORE = re.compile(rf"\b(?P<weekday>{WEEKDAY}),?\s$")
 BETWEEN = re.compile(r"\b[Bb]etween\s(?:the\s)?$")
 MONTH_WORD = re.compile(rf"(?<![^\W\d_]){MONTH}")
+ANCIENT = re.compile(rf",?\s(?:\d{{1,4}}\s?)?{BEFORE_CHRIST}")
 LONGEST_WORDED = 45
 """Characters of a date in words before its month: "Wednesday, the 27th to the 29th day of"."""
 NO_DATE_BEFORE = re.compile(
@@ -246,7 +255,7 @@ def _worded(text: str) -> Iterator[Stated]:
         match = WORDED.search(text, *reach)
         if match and match.start() <= month.start():
             end = match.end()
-            if stated := _read_words(match):
+            if not ANCIENT.match(text, end) and (stated := _read_words(match)):
                 yield from _apart(text, match, stated)
 
 

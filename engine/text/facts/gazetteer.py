@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal
 
-from engine.text.facts.units import word_set
+from engine.text.facts.unit_names import word_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +109,12 @@ _REGIONS = {
     "IE": "M Munster|C Connacht|L Leinster",
     "US": "DC Washington, D.C.|DC Washington, DC|DC Washington D.C.|DC Washington DC",
 }
-_NEVER = word_set("Asia Africa Europe Olympic Orion Azul Roman Male Latin Turkish Oriental Of As")
+_NEVER = word_set(
+    "March Asia Africa Europe Olympic Orion Azul Roman Male Latin Turkish Oriental Of As"
+)
 """Names of cities that nearly always mean something else."""
 
-_ALSO = {"New York": "New York City|NYC", "Los Angeles": "LA"}
+_ALSO = {"New York": "New York City|NYC", "Los Angeles": "LA", "Gent": "Ghent"}
 _ALTERNATE_FROM = 500_000
 _LATIN = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{4,}")
 

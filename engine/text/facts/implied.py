@@ -7,12 +7,13 @@ divide by zero gives nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.text.facts.relations import Relation
 from engine.text.facts.things import Thing
 from engine.text.facts.units import Quantity, format_amount, round_in
 from engine.types.documents import Span
+from engine.types.facts import Fact
 
 STATED = 0.95
 """Confidence of a stated amount."""
@@ -31,6 +32,10 @@ HEDGED = 0.75
 
 CHAINED = 0.95
 """Factor on the confidence of an implied amount, for each step more."""
+
+
+CHOSEN, PASSED_OVER = 0.97, 0.6
+"""Least confidence of what was chosen; factor on that of what was not."""
 
 
 @dataclass(slots=True)
@@ -190,3 +195,34 @@ def _follow(
 def value_of(amount: Amount) -> str:
     """The amount for people."""
     return format_amount(amount.low, amount.high, amount.unit)
+
+
+def weighed(amount: Amount, *, chosen: bool | None) -> Amount:
+    """The amount with its confidence raised or lowered by whether its thing was chosen.
+
+    Args:
+        amount: of the thing.
+        chosen: None when the text does not say what was.
+    """
+    if chosen is None:
+        return amount
+    if chosen:
+        return replace(amount, confidence=max(CHOSEN, amount.confidence))
+    return replace(amount, confidence=amount.confidence * PASSED_OVER)
+
+
+def as_fact(amount: Amount, about: tuple[str, ...]) -> Fact:
+    """The fact of an amount that belongs to what ``about`` names."""
+    return Fact(
+        kind="amount",
+        low=amount.low,
+        high=amount.high,
+        unit=amount.unit,
+        text=value_of(amount),
+        span=amount.span,
+        derivation=amount.derivation,
+        anchor=amount.base if amount.derivation else None,
+        about=about,
+        implied=bool(amount.derivation),
+        confidence=round(amount.confidence, 3),
+    )

@@ -66,7 +66,7 @@ FIELD = re.compile(
     r"|Present|Attendees|Apologies|Location|Venue|Chair|Time|When)\**:\**[ \t]*(?P<value>[^\n]*)\n?"
 )
 MOST_FIELDS = 30
-DATED_FIELDS = frozenset({"Date", "Sent", "When"})
+DATED_FIELDS = frozenset({"Date", "Sent"})
 AUTHOR_FIELDS = frozenset({"From", "Author"})
 FIRST_STAMP = re.compile(STAMP)
 FIRST_CLOCK = re.compile(r"(?<!\d)(\d\d?)[:.](\d\d)(?:[:.](\d\d))?(?:[.,]\d+)?\s?([AaPp]\.?[Mm])?")
@@ -140,6 +140,7 @@ def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[_Head]:
     """Yield the heads; lines of one head are taken together."""
     stated = None if days is None else _by_place(days)
     today: date | None = None
+    outer, quoting = _Head(0, 0, "", None, None), False
     start = 0
     while 0 <= start < len(text):
         head = None
@@ -151,8 +152,13 @@ def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[_Head]:
             head = _fields(text, start, stated) or _head(text, start, stop, stated)
             if head is None and today is not None:
                 head = _clock_head(text, start, stop, today)
+        if head is None and quoting and line.strip() and not line.lstrip().startswith(">"):
+            quoting = False  # below a quotation its reader goes on writing
+            yield replace(outer, start=start, end=start)
         if head is not None:
             yield head
+            quoting = text.startswith(">", head.end)
+            outer = outer if quoting else head
             today = head.time.date() if head.time else today
             stop = (
                 head.end - 1 if text[head.end - 1 : head.end] == "\n" else text.find("\n", head.end)

@@ -11,11 +11,18 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from engine.text.facts.units import word_set
+from engine.text.facts.unit_names import word_set
 from engine.types.documents import Span
 
 TOKEN = re.compile(r"[^\W_](?:[\w'’&./+-]*[^\W_]\+?)?|[^\w\s]")
 _SENTENCE = re.compile(r"[.!?]+(?=\s|$)|\n+|;\s")
+_LOG_HEAD = re.compile(
+    r"^\[?(?=[\dA-Z])(?:\d{4}-\d\d-\d\d[T ])?(?:\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?"
+    r"(?:Z|[+-]\d\d:?\d\d)?\b\]?(?:[ ][-|])?[ ]*)?\[?(?:(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR"
+    r"|FATAL|CRITICAL|TRACE)\b\]?:?)?[ ]",
+    re.MULTILINE,
+)
+"""What a line of a log begins with: its message is a sentence of its own."""
 _ABBREVIATED = re.compile(r"\b(?:[A-Z]|Mr|Mrs|Ms|Dr|No|St|vs|approx)$")
 
 GENERIC = word_set(
@@ -94,7 +101,8 @@ class Words:
             if not _ABBREVIATED.search(text, max(0, found.start() - 4), found.start())
             or text[found.start()] != "."
         ]
-        self._sentences = [0, *(found.end() for found in ends)]
+        heads = [found.end() for found in _LOG_HEAD.finditer(text)]
+        self._sentences = sorted({0, *heads, *(found.end() for found in ends)})
 
     def at(self, offset: int) -> int:
         """Index of the first word that begins at ``offset`` or later."""

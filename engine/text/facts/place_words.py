@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.text.facts.units import word_set
+from engine.text.facts.unit_names import word_set
 
 PERSONAL = word_set(
     "Adelaide Alexandria Andrea Aurora Austin Brooklyn Bradford Camila Carolina Carson Chad "
@@ -26,7 +26,11 @@ COMMON = word_set(
     "Temple Home Colon Ames Sari Many Asha Waterproof Bran Pau Gent Metro Ripon Sit Una Vera "
     "Para Ibe Bor Och Un Ye Wa Po Ban Bo Sur"
 )
-"""Names of cities that are words as well: believed only after "in"."""
+"""Names of cities that are words as well: believed only with their country behind them, or where
+people live in them."""
+
+LIVING = word_set("live lives lived living")
+"""Before "in", only a place makes sense, whatever its name."""
 
 COUNTRIES_OF_PEOPLE = word_set("Jordan Chad Georgia Israel Jersey")
 """Countries among the personal names that are more often a person."""
@@ -75,7 +79,8 @@ FUNCTION = word_set(
     "and or but with for in on at to from by as is was are were has had where which who that "
     "when while because after before during since until so if then again i we you he she they "
     "it the a an this last next every today tomorrow yesterday tonight would will can could "
-    "should may might also often always never just back soon"
+    "should may might also often always never just back soon about one two three four five six "
+    "seven eight nine ten eleven twelve"
 )
 """What may follow a place that is not before a noun."""
 

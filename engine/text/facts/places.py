@@ -142,6 +142,8 @@ class _Reading:
             if at < reached or not text[start].isupper():
                 continue
             word = text[start:end]
+            if text[end : end + 1] in {"$", "€", "£"}:
+                continue  # "US$20"
             longest = book.longest.get(word) or book.longest.get(word.rstrip("."), 0)
             for size in range(min(longest + 2, len(spans) - at), 0, -1) if longest else ():
                 last = at + size - 1
@@ -162,10 +164,12 @@ class _Reading:
         return self._text[slice(*self._spans[at])]
 
     def _is_person(self, mention: _Mention) -> bool:
-        """Whether it is a part of a longer name, or who wrote or is spoken to."""
+        """Whether it is a part of a longer name, of a currency, or who wrote or is spoken to."""
         before, after = self._word(mention.first - 1), self._word(mention.last + 1)
         start, end = mention.span
         if before.lower().rstrip(".") in place_words.TITLES:
+            return True
+        if after.lower().rstrip(".") in {"dollar", "dollars"}:
             return True
         if after == ":" and _LINE_START.search(self._text, max(0, start - 33), start):
             return True
@@ -189,6 +193,7 @@ class _Reading:
             | place_words.PARTS
             | place_words.IN
             | place_words.TOWARDS
+            | place_words.TRAVEL
             | {"the", "i"}
         ):
             return False
@@ -230,14 +235,13 @@ class _Reading:
         if kind != "city":
             return COUNTRY
         people = max(place.population for place in mention.places)
+        if common:
+            lives = self._word(mention.first - 2).lower() in place_words.LIVING
+            return LOCATED if lives and before.lower() == "in" else 0.0
         if not located and self._modifies(mention, people):
             return 0.0
-        if located or (
-            before.lower() in place_words.TOWARDS - {"and"} and not common and people >= KNOWN
-        ):
+        if located or (before.lower() in place_words.TOWARDS - {"and"} and people >= KNOWN):
             return LOCATED
-        if common:
-            return 0.0
         if self._at_site(mention, people):
             return LANDMARK
         return BARE if people >= WELL_KNOWN else 0.0

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.text.facts.numbers import Number
-from engine.text.facts.units import Dimension, Quantity, word_set
+from engine.text.facts.unit_names import word_set
+from engine.text.facts.units import Dimension, Quantity
 from engine.types.documents import Span
 
 

@@ -17,7 +17,6 @@ _OLDER = frozenset(["older", "oldest", "old", "earlier", "previous", "prior"])
 _COUNTED = frozenset(["two", "three", "four", "five", "second", "third", "ii", "iii"])
 _REMEMBERED = 40
 """How many things back a phrase may refer; keeps a book of 200 pages linear."""
-"""How many things back a phrase may refer; keeps a book of 200 pages linear."""
 
 
 def keys_of(phrase: str) -> frozenset[str]:
@@ -106,11 +105,21 @@ class Things:
             thing.keys.append(keys)
         return thing
 
-    def distinct(self, span: Span) -> Thing:
-        """A thing of its own for a phrase, although it could name a known one."""
-        thing = Thing([span], [keys_of(self._text[slice(*span)])])
+    def distinct(self, span: Span, known: Thing) -> Thing:
+        """A thing of its own for a phrase that was taken as one more name of ``known``."""
+        keys = keys_of(self._text[slice(*span)])
+        if span in known.names:
+            at = known.names.index(span)
+            del known.names[at], known.keys[at]
+        thing = Thing([span], [keys])
         self._all.append(thing)
         return thing
+
+    def is_narrower(self, span: Span, thing: Thing) -> bool:
+        """Whether a phrase says more than the earlier names of its thing: "the family ticket"."""
+        keys = keys_of(self._text[slice(*span)])
+        earlier = [known for known, at in zip(thing.keys, thing.names, strict=True) if at != span]
+        return span in thing.names and any(known < keys for known in earlier)
 
     def new(self) -> Thing:
         """A thing without a name."""

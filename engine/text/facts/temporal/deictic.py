@@ -1,12 +1,13 @@
-"""Rules for what counts from the time of writing: "two days ago", "last Friday", "by the 9th"."""
+"""Rules for what counts from the time of writing: "yesterday", "last Friday", "by the 9th"."""
 
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 
 from engine.text.facts import dates
 from engine.text.facts.temporal.candidates import Anchor
+from engine.text.facts.temporal.counted import STOP, UNITS, same_day
 from engine.text.facts.temporal.grammar import (
     AT,
     COUNT,
@@ -27,54 +28,11 @@ from engine.text.facts.temporal.periods import (
 )
 from engine.text.facts.temporal.stated import nearest_year
 
-STOP = (
-    r"(?= *(?:$|[.,;:!?)\]\n–—\"”]"
-    r"| (?:and|but|or|so|when|because|since|while|we|i|he|she|they|it)\b))"
-)
-UNITS = "day days night nights week weeks fortnight fortnights month months quarter quarters year"
-UNITS += " years decade decades weekend weekends weekdays workdays"
 WEEKDAYS = " ".join(dates.WEEKDAYS)
 NOT_MINE = (
     r"(?<!\bmy )(?<!\byour )(?<!\bhis )(?<!\bher )(?<!\bits )(?<!\bour )(?<!\btheir )(?<!['’]s )"
     r"(?<!\bthe )(?<!\bat )(?<!\bevery )(?<!\beach )(?<!\ba )(?<!\bvery )"
 )
-
-
-@rule(
-    rf"\b{COUNT} {UNIT} (?:ago\b|back{STOP})(?: (?:today|tonight)\b)?", "ago back", "deictic", 0.97
-)
-def _ago(match: re.Match[str], anchor: Anchor) -> Period | None:
-    count = count_of(match)
-    if count and match[0].endswith(("today", "tonight")):
-        months = {"month": 1, "year": 12}.get(unit_of(match))
-        if months:
-            period = shifted(anchor.low, unit_of(match), -count)
-            return period and _same_day(anchor.low, period)
-    return None if count is None else shifted(anchor.low, unit_of(match), -count)
-
-
-def _same_day(that: date, period: Period) -> Period | None:
-    """Return the day of a month or year that has the number (and month) of ``that``."""
-    month = that.month if period.grain == "year" else period.low.month
-    found = dates.day(period.low.year, month, that.day)
-    return one_day(found) if found else None
-
-
-@rule(rf"\b{COUNT} (?P<unit>hour|minute)s? ago\b", "ago", "deictic", 0.93)
-def _hours_ago(match: re.Match[str], anchor: Anchor) -> Period | None:
-    count = count_of(match)
-    if not count or anchor.moment is None:
-        return None
-    hours = count if match["unit"] == "hour" else count / 60
-    return one_day((anchor.moment - timedelta(hours=hours)).date())
-
-
-@rule(rf"\b{COUNT} weeks? ago (?:on )?{WEEKDAY}", "ago", "deictic", 0.8)
-def _weekday_ago(match: re.Match[str], anchor: Anchor) -> Period | None:
-    count = count_of(match)
-    monday = containing("week", anchor.low).low
-    wanted = dates.weekday_of(match["weekday"])
-    return shifted(monday + timedelta(days=wanted), "week", -count) if count else None
 
 
 NAMED_DAYS = {
@@ -98,26 +56,6 @@ def _named_day(match: re.Match[str], anchor: Anchor) -> Period:
     certainty = 0.7 if name == "today" else 1.0  # as often "nowadays"
     that = anchor.low + timedelta(days=days)
     return Period(that, that, certainty=certainty)
-
-
-@rule(
-    rf"\b(?:(?P<future>in) )?{COUNT} {UNIT}(?:(?:['’]s?)? time\b| from (?:now|today)\b| hence\b)",
-    "time now today hence",
-    "deictic",
-    0.95,
-)
-def _from_now(match: re.Match[str], anchor: Anchor) -> Period | None:
-    if match[0].endswith("time") and not match["future"]:
-        return None
-    count = count_of(match)
-    return shifted(anchor.low, unit_of(match), count) if count else None
-
-
-@rule(rf"\bin {COUNT} {UNIT}{STOP}", UNITS, "deictic", 0.85)
-def _in(match: re.Match[str], anchor: Anchor) -> Period | None:
-    """Only with a future around it: "built in ten days" tells how long it took."""
-    count = count_of(match)
-    return shifted(anchor.low, unit_of(match), count) if count and anchor.tense > 0 else None
 
 
 @rule(
@@ -184,7 +122,7 @@ def _rolling(match: re.Match[str], anchor: Anchor) -> Period | None:
     unit = unit_of(match)
     if unit in ("month", "year", "quarter", "decade"):
         whole = shifted(anchor.low, unit, step)
-        found = whole and (_same_day(anchor.low, whole) or one_day(whole.low))
+        found = whole and (same_day(anchor.low, whole) or one_day(whole.low))
     else:
         found = shifted(anchor.low, unit, step)
     if not found:
@@ -229,19 +167,6 @@ def _weekday_of_week(match: re.Match[str], anchor: Anchor) -> Period:
     return one_day(containing("week", anchor.low).low + timedelta(days=step + wanted))
 
 
-@rule(
-    rf"\b(?:a (?P<unit>week|fortnight) (?:on|from) {WEEKDAY}{AT}"
-    rf"|(?:on )?(?P<day>{'|'.join(dates.FULL_WEEKDAYS)}) week\b)",
-    "week fortnight",
-    "deictic",
-    0.9,
-)
-def _week_on(match: re.Match[str], anchor: Anchor) -> Period | None:
-    """A week after the next such day: "a week on Monday", "Monday week"."""
-    that = weekday_near(anchor.low, dates.weekday_of(match["weekday"] or match["day"]), 1)
-    return shifted(that, match["unit"] or "week", 1)
-
-
 _MONTHS = "(?:" + "|".join(sorted(dates.MONTHS, key=len, reverse=True)) + ")"
 BARE = (
     r"(?<!\bthe )(?<!\blast )(?<!\bnext )(?<!\bevery )(?<!\beach )(?<!\bother )(?<!\bone )(?<!\ba )"
@@ -256,7 +181,7 @@ NO_DATE = (
 
 
 @rule(
-    rf"{BARE}\b(?:(?P<prep>on|by|until|till|since|before|after|from|to|come) )?{BARE}"
+    rf"{BARE}\b(?:(?P<prep>on|by|until|till|since|before|after|from|to|come|for) )?{BARE}"
     rf"{WEEKDAY}{NO_DATE}{AT}",
     WEEKDAYS,
     "weekday",
@@ -267,9 +192,11 @@ def _weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
     prep, tense = match["prep"], anchor.tense
     if len(match["weekday"]) < 6 and not prep:
         return None  # "sat", "sun" and "mon" are other words
+    if prep == "for" and tense < 0:
+        return None  # "got tickets for Friday": the verb dates the getting
     if prep == "since":
         tense = -1
-    elif prep in ("by", "until", "till", "come") and tense == 0:
+    elif prep in ("by", "until", "till", "come", "for") and tense == 0:
         tense = 1
     if not tense:
         return None

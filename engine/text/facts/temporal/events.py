@@ -13,11 +13,14 @@ NAMED_EVENT = re.compile(
     r"(?:the|his|her|its|our|their|my|your|this|that)\s((?:[a-z][\w-]*\s?){1,3})", re.IGNORECASE
 )
 LIMIT = re.compile(r"[.;!?\n](?:\s|$)")
-WORD = re.compile(r"[^\W\d_]{3,}")
+SHORTEST = 3
+"""Letters of the shortest word that names an event: the shorter ones are pronouns, prepositions."""
+WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
+ANY_WORD = re.compile(r"[^\W\d_]+")
 _NO_EVENT = (
     "the and was were had has have its his her our their that this they will would with from for "
     "day days week month year date time end start beginning first last next new old which who whom "
-    "not but are been being into upon about over under again"
+    "not but are been being into upon about over under again she you him them there then when while"
 )
 NO_EVENT = frozenset(_NO_EVENT.split())
 NOUN_OF = {
@@ -50,8 +53,8 @@ def event_at(text: str, position: int) -> Span | None:
     if match is None:
         return None
     end = match.start(1)
-    for word in WORD.finditer(text, match.start(1), match.end()):
-        if word[0].lower() in NO_EVENT:
+    for word in ANY_WORD.finditer(text, match.start(1), match.end()):
+        if len(word[0]) < SHORTEST or word[0].lower() in NO_EVENT:
             break
         end = word.end()
     return (position, end) if end > match.start(1) else None

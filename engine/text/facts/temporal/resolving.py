@@ -9,7 +9,7 @@ from datetime import date, timedelta
 
 from engine.text.facts.dates import find_days
 from engine.text.facts.messages import Message, messages
-from engine.text.facts.temporal import anaphoric, deictic  # noqa: F401  (they add their rules)
+from engine.text.facts.temporal import anaphoric, counted, deictic  # noqa: F401  (they add their rules)
 from engine.text.facts.temporal.candidates import CLAUSE_START, Anchor, Candidate, Found, tense_at
 from engine.text.facts.temporal.events import Calendar, event_at
 from engine.text.facts.temporal.grammar import Tokens, find_relative

@@ -10,7 +10,16 @@ from functools import partial
 from dateutil.easter import easter
 
 from engine.text.facts import dates
-from engine.text.facts.dates import MONTH, NO_DATE_BEFORE, OFF, ON, YEAR, month_days, month_of
+from engine.text.facts.dates import (
+    BEFORE_CHRIST,
+    MONTH,
+    NO_DATE_BEFORE,
+    OFF,
+    ON,
+    YEAR,
+    month_days,
+    month_of,
+)
 from engine.text.facts.temporal.candidates import Anchor, Candidate, stated
 from engine.text.facts.temporal.periods import Grain, Period, containing, one_day, quarter, season
 
@@ -36,7 +45,7 @@ WEEK = re.compile(
 )
 YEARS = re.compile(
     rf"{ON}(?P<a>(?:1[5-9]|20)\d\d)(?P<to>\s?[-–—]\s?|\s(?:to|and|until|till|through)\s)"
-    rf"(?P<b>(?:1[5-9]|20)\d\d|(?<=[–—-])\d\d){OFF}"
+    rf"(?P<b>(?:1[5-9]|20)\d\d|(?<=[–—-])\d\d){OFF}(?!\s{BEFORE_CHRIST})"
 )
 YEARS_BEFORE = re.compile(
     r"(?:^|[(,;:]\s?|\b(?:in|from|of|during|for|the|between|over|years|period|covers|covering)\s)$",
@@ -65,7 +74,7 @@ YEAR_OF = re.compile(
 DECADE = re.compile(
     rf"{ON}(?:(?P<part>early|mid|late)[\s-])?(?P<y>(?:1[5-9]|20)\d0)['’]?s\b", re.IGNORECASE
 )
-CENTURY = re.compile(r"\b(?P<n>1\d|20|21)(?:st|th)[\s-]century\b", re.IGNORECASE)
+CENTURY = re.compile(r"\b(?P<n>1\d|20|21)(?:st|th)[\s-]century\b(?!\sBCE?\b)", re.IGNORECASE)
 FESTIVALS = {
     "new year's eve": (12, 31), "new year's day": (1, 1), "valentine's day": (2, 14),
     "halloween": (10, 31), "christmas eve": (12, 24), "christmas day": (12, 25),

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
+from engine.text.facts.messages import messages
+from engine.text.facts.resolve import find_facts
 from engine.types.facts import Fact
 
 
@@ -57,6 +60,60 @@ def _expected(line: str) -> Expected:
     assert amount, f"{line!r} is no amount"
     low = float(amount[1])
     return Expected(low, float(amount[2] or low), amount[3], amount[4] or "")
+
+
+Value = tuple[float, float, str, str]
+"""Low, high, unit and recurrence of a fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class MixedCase:
+    """A text, the values of all its facts, and those that may be found and need not."""
+
+    style: str
+    text: str
+    expected: tuple[Value, ...]
+    maybe: tuple[Value, ...]
+
+
+def read_mixed(name: str) -> Iterator[MixedCase]:
+    """The cases of a file of facts of all kinds."""
+    path = Path(__file__).with_name(name)
+    for block in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
+        lines = [line for line in block.splitlines() if not line.startswith("#")]
+        if not lines:
+            continue
+        head = re.fullmatch(r"\[([\w-]+)\] (.+)", lines[0])
+        assert head, f"{name}: {lines[0]!r} begins no case"
+        values = {sign: tuple(_value(x) for x in lines[1:] if x[0] == sign) for sign in "=?"}
+        yield MixedCase(head[1], head[2].replace("\\n", "\n"), values["="], values["?"])
+
+
+def _value(line: str) -> Value:
+    days = re.fullmatch(r". (\d{4}-\d\d-\d\d)(?:/(\d{4}-\d\d-\d\d))?(?: (\S+))?", line)
+    if days:
+        low, high = (date.fromisoformat(days[n] or days[1]).toordinal() for n in (1, 2))
+        return float(low), float(high), "day", days[3] or ""
+    one = _expected(f"={line[1:]}")
+    return one.low, one.high, one.unit, ""
+
+
+def values_of(text: str, document_date: date | None = None) -> dict[Value, Fact]:
+    """The facts of a text by their value, without the time stamps of messages."""
+    stamps = [message.time_span for message in messages(text) if message.time_span]
+    return {
+        (fact.low, fact.high, fact.unit, fact.recurrence): fact
+        for fact in reversed(find_facts(text, document_date))
+        if not any(low <= fact.span[0] and fact.span[1] <= high for low, high in stamps)
+    }
+
+
+def is_near(one: Value, other: Value) -> bool:
+    """Whether two values are the same: days exactly, amounts to a thousandth."""
+    slack = 0.0 if one[2] == "day" else 1e-3
+    pairs = ((one[0], other[0]), (one[1], other[1]))
+    near = all(abs(a - b) <= slack * max(1.0, abs(a)) for a, b in pairs)
+    return near and one[2:] == other[2:]
 
 
 @dataclass(slots=True)

@@ -129,6 +129,41 @@ def test_what_was_chosen_stands_above_what_it_was_compared_with() -> None:
         assert about(refused, other).confidence == about(offers, other).confidence
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The set costs half as much as both.",
+        "The set costs half as much as the tent and the stove together.",
+        "The set is not twice as expensive as the tent.",
+        "Is the set twice as expensive as the tent?",
+        "The set costs up to twice the price of the tent.",
+        "The mat costs 7,000 lire, the set twice that.",
+    ],
+)
+def test_what_is_denied_asked_or_compared_with_a_sum_implies_nothing(text: str) -> None:
+    facts = find_amounts(f"The tent is 90 euros and the stove is 20 euros. {text}")
+    assert [(fact.low, fact.unit) for fact in facts] == [(90, "EUR"), (20, "EUR")]
+
+
+def test_some_of_several_are_not_what_a_price_is_counted_by() -> None:
+    assert of_unit("We bought 4 boxes at 2 dollars each.", "USD") == [2, 8]
+    assert of_unit("We bought 3 of 5 boxes at 2 dollars each.", "USD") == [2]
+
+
+@pytest.mark.parametrize("words", ["is three times that", "costs three times the ticket"])
+def test_a_longer_name_does_not_rename_what_is_compared(words: str) -> None:
+    facts = find_amounts(f"A ticket is 9 euros. A family ticket {words}.")
+    assert [(fact.low, fact.about) for fact in facts] == [
+        (9, ("ticket",)),
+        (27, ("family ticket",)),
+    ]
+
+
+def test_a_line_of_a_log_is_about_its_message() -> None:
+    (fact,) = find_amounts("2024-04-11 23:10:04 ERROR disk 91% full")
+    assert fact.about == ("disk",)
+
+
 def test_a_query_gives_its_own_amounts() -> None:
     (fact,) = find_amounts("Which washing machine costs $1,350?")
     assert (fact.low, fact.unit, fact.about) == (1350, "USD", ("washing machine",))

@@ -62,6 +62,17 @@ def test_a_chat_is_taken_apart_and_every_character_belongs_to_one_message() -> N
     )
 
 
+def test_below_a_quotation_its_reader_goes_on_writing() -> None:
+    text = (
+        "From: Bo\nDate: 9 Jan 2024\n\nHi\n\n"
+        "On Mon, 8 Jan 2024 at 10:11, Ann <a@x.org> wrote:\n> Yes\n\nThanks"
+    )
+    found = [
+        (m.author, m.time and m.time.day, text[slice(*m.body)].strip()) for m in messages(text)
+    ]
+    assert found == [("Bo", 9, "Hi"), ("Ann", 8, "> Yes"), ("Bo", 9, "Thanks")]
+
+
 def test_a_day_line_dates_the_clock_times_below_it() -> None:
     text = (
         "--- Day changed Thu Feb 29 2024\n09:01 <ann> Hi\n"

@@ -27,6 +27,8 @@ def test_what_stands_behind_a_name_settles_which_place_it_is() -> None:
     assert units("in Cambridge, Massachusetts") == {"US", "US-MA"}
     assert units("in Paris, Texas") == {"US", "US-TX"}
     assert units("in Paris") == {"FR"}
+    assert units("in Mobile, Alabama") == {"US", "US-AL"}
+    assert units("We live in Nice.") == {"FR"}
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,8 @@ def test_what_stands_behind_a_name_settles_which_place_it_is() -> None:
         "Dear Ms London, thank you.",
         "The Of committee met.",
         "We bought a Fuji bicycle.",
+        "The update is in Mobile, the match in Rugby, the sale in March at Gap.",
+        "It costs US$20, or 25 US dollars.",
     ],
 )
 def test_words_people_and_brands_are_no_places(text: str) -> None:
