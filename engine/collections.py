@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import gzip
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -18,11 +17,10 @@ from engine.ingest.rows import text_lines
 from engine.lab.trec import (
     MOST_GRADE,
     GradeBook,
-    JudgmentsFile,
     check_grade,
-    decoded,
-    read_qrels,
+    qrels_in,
     unlisted,
+    without_seeds,
 )
 from engine.metrics import Qrels
 
@@ -126,7 +124,8 @@ def signature_of(path: Path) -> Signature:
 
 
 def held(collection: Collection) -> HeldCollection:
-    """The collection with its digest."""
+    """The collection, without grades of a seed for itself, with its digest."""
+    collection = _without_seeds(collection)
     what = [
         [_asked(topic) for topic in collection.topics],
         collection.qrels,
@@ -160,7 +159,21 @@ def _with_queries(collection: Collection, path: Path) -> Collection:
             f"{which} judgments but is not among those asked (first: '{strange[0]}'); left out."
         )
     kept = {query_id: grades for query_id, grades in collection.qrels.items() if query_id in asked}
-    return replace(collection, qrels=kept, warnings=tuple(warnings))
+    return _without_seeds(replace(collection, qrels=kept, warnings=tuple(warnings)))
+
+
+def _without_seeds(collection: Collection) -> Collection:
+    """The same without grades that a query gives its own seed, which no ranking holds."""
+    seeds = {topic.query_id: topic.seed for topic in collection.topics}
+    qrels = without_seeds(collection.qrels, seeds)
+    found = [query_id for query_id in qrels if qrels[query_id] != collection.qrels[query_id]]
+    if not found:
+        return collection
+    annotators = {name: without_seeds(own, seeds) for name, own in collection.annotators.items()}
+    which = f"{len(found):,} queries grade" if len(found) > 1 else "1 query grades"
+    warning = f"{which} its own seed (first: '{found[0]}'); left out."
+    warnings = (*collection.warnings, warning)
+    return replace(collection, qrels=qrels, annotators=annotators, warnings=warnings)
 
 
 def _name(path: Path) -> str:
@@ -205,7 +218,7 @@ def _native(path: Path) -> Collection:
                 "Give every query an id of its own.",
             )
         topics.append(topic)
-    judgments = _trec_qrels(path)
+    judgments = qrels_in(path)
     has_documents = (path / "corpus.jsonl").exists()
     return Collection(
         name=about.get("name") or _name(path),
@@ -227,24 +240,6 @@ def _native_topic(row: dict[str, Any]) -> Topic:
         )
     answer = str(row.get("answer") or "") or None
     return Topic(query_id, seed, text, row.get("aspect"), answer=answer)
-
-
-def _trec_qrels(path: Path) -> JudgmentsFile:
-    for name in ("qrels.txt.gz", "qrels.txt", "qrels.trec", "qrels"):
-        file = path / name
-        if file.is_file():
-            content = file.read_bytes()
-            if file.suffix == ".gz":
-                content = _unpacked(content, file.name)
-            return read_qrels(decoded(content, file.name), file.name, MOST_GRADE)
-    raise BadInputError(f"{path} has topics but no qrels.", "Add TREC judgments as qrels.txt.")
-
-
-def _unpacked(content: bytes, name: str) -> bytes:
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError) as error:
-        raise BadInputError(f"{name} cannot be unpacked ({error}).", "Pack it again.") from error
 
 
 def _csfcube(path: Path) -> Collection:

@@ -100,7 +100,8 @@ def has_orders(job: VariantsJob | None) -> bool:
 
 def is_whole(job: VariantsJob) -> bool:
     """Every question was asked: to ask again would bring the same."""
-    return job.state == "done" and not (job.report.stopped or job.report.failed)
+    report = job.report
+    return job.state == "done" and not (report.stopped or report.failed or report.unread)
 
 
 def shows_model(run: ModelRun) -> bool:

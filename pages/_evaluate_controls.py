@@ -12,7 +12,6 @@ from engine.explorer import Explorer
 from engine.types import CollectionInfo
 from pages._evaluate import DRAWN_BUSY, collection_label
 from pages._evaluate_model import (
-    asked,
     calls_box,
     connected,
     evaluation_estimate,
@@ -29,6 +28,7 @@ from pages._evaluate_view import (
     with_collection,
     write_view,
 )
+from pages._model import settings
 from pages._shared import attempt, error_boundary
 
 
@@ -63,7 +63,7 @@ def controls(
         _rerank(explorer, view, change)
         _switches(info, change)
         if needs_model(explorer, view):
-            calls_box()
+            calls_box(explorer)
         _run_button(explorer, view, info)
     if needs_model(explorer, view) and view.systems and not info.problem:
         with error_boundary():
@@ -175,7 +175,7 @@ def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) ->
     def run() -> None:
         helper = None
         if helped:
-            helper = explorer.verifier.trials.helper(**asked(), most_calls=most_calls())
+            helper = explorer.verifier.trials.helper(**settings(), most_calls=most_calls())
         write_view(replace(view, model=""))
         explorer.laboratory.start(view.request(info), helper)
 

@@ -25,11 +25,11 @@ from pages._evaluate_gap_tables import (
     retriever_rows,
     verdict,
 )
-from pages._evaluate_model import asked, calls_box, connected, model_row, most_calls
+from pages._evaluate_model import calls_box, connected, model_row, most_calls
 from pages._evaluate_tables import table
 from pages._evaluate_view import EvaluateView, of_gap, sizes_of, write_view
 from pages._jobs import time_left
-from pages._model import report_line
+from pages._model import report_line, settings
 from pages._shared import attempt, engine, error_boundary, escape_label, note
 
 
@@ -64,7 +64,7 @@ def controls(
     estimate = _estimate(explorer, view, info)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         seeds_box(view, info, change)
-        calls_box()
+        calls_box(explorer)
         _button(explorer, view, info, estimate)
     if estimate is not None:
         model_row(explorer, estimate)
@@ -90,7 +90,7 @@ def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> C
     if info.problem or not view.retrievers:
         return None
     with error_boundary():
-        return explorer.verifier.trials.estimate_gap(view.gap_request(info), **asked())
+        return explorer.verifier.trials.estimate_gap(view.gap_request(info), **settings())
     return None
 
 
@@ -102,7 +102,7 @@ def _button(
 
     def run() -> None:
         write_view(replace(view, model=""))
-        trials.start_gap(view.gap_request(info), **asked(), most_calls=most_calls())
+        trials.start_gap(view.gap_request(info), **settings(), most_calls=most_calls())
 
     lacking = not connected(explorer)
     busy = st.session_state[DRAWN_BUSY] = job is not None and job.state == "running"

@@ -9,15 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types import CollectionInfo, CostEstimate, Evaluation, EvaluationRequest, ModelReport
+from engine.types import CollectionInfo, CostEstimate, EvaluationRequest, ModelReport
 from pages._evaluate_view import EvaluateView
 from pages._model import (
     apply_model_style,
     endpoint,
     endpoint_panel,
     estimate_line,
-    secrets_values,
-    session_values,
+    settings,
 )
 from pages._shared import escape_label
 
@@ -31,14 +30,9 @@ def needs_model(explorer: Explorer, view: EvaluateView) -> bool:
     return any(name in explorer.verifier.systems for name in view.systems)
 
 
-def asked() -> dict[str, dict[str, str]]:
-    """Where the endpoint's settings come from, as keyword arguments of the engine's methods."""
-    return {"session": session_values(), "secrets": secrets_values()}
-
-
 def connected(explorer: Explorer) -> str:
     """Which model would be asked, as evaluations are told apart by it; "" where none is."""
-    return explorer.verifier.trials.model(**asked())
+    return explorer.verifier.trials.model(**settings())
 
 
 def request_of(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> EvaluationRequest:
@@ -74,12 +68,14 @@ def model_row(explorer: Explorer, estimate: CostEstimate | None) -> None:
             endpoint_panel(explorer)
 
 
-def calls_box() -> None:
-    """A limit of requests, for this visit."""
+def calls_box(explorer: Explorer) -> None:
+    """A limit of requests, for this visit; that of the settings holds all the same."""
+    limit = explorer.verifier.most_calls
     st.number_input(
-        "Calls at most", key=MOST, min_value=1, value=None, step=100, placeholder="no limit",
-        width=170, help="The run ends when so many requests were sent, repeats included. What was "
-        "answered until then is kept.",
+        "Calls at most", key=MOST, min_value=1, max_value=limit or None, value=None, step=100,
+        placeholder="no limit" if limit is None else f"{limit:,}", width=170,
+        help="The run ends when so many requests were sent, repeats included. What was answered "
+        "until then is kept.",
     )  # fmt: skip
 
 
@@ -93,8 +89,8 @@ def _estimate(estimate: CostEstimate | None) -> str:
 
 def evaluation_estimate(explorer: Explorer, request: EvaluationRequest) -> CostEstimate | None:
     """What the model will be asked for a request; None when there is nothing to ask."""
-    missing = explorer.laboratory.missing(request)
-    found = explorer.verifier.trials.estimate_evaluation(request, missing, **asked())
+    missing = explorer.laboratory.missing(request, with_failed=True)
+    found = explorer.verifier.trials.estimate_evaluation(request, missing, **settings())
     return found if found.calls else None
 
 
@@ -140,8 +136,3 @@ def report_rows(reports: Mapping[str, ModelReport]) -> pd.DataFrame:
     )
     optional = [c for c in ("First preferred", "Cost") if frame[c].isna().all()]
     return frame.drop(columns=optional)
-
-
-def reports_of(found: Evaluation) -> dict[str, ModelReport]:
-    """system -> what a model was asked for it."""
-    return {name: s.llm for name, s in found.systems.items() if s.llm is not None}

@@ -15,7 +15,7 @@ from engine.types import CollectionInfo, Evaluation
 from pages._charts_evaluate import interval_plot, strip_plot, trade_off
 from pages._components import chart, dark
 from pages._evaluate import set_measure
-from pages._evaluate_model import REPORT_HELP, report_rows, reports_of, request_of
+from pages._evaluate_model import REPORT_HELP, report_rows, request_of
 from pages._evaluate_paper import beside_the_paper
 from pages._evaluate_tables import (
     aspect_rows,
@@ -44,7 +44,7 @@ def results(
         _take_home(explorer, view, info, found)
     _leaderboard(found)
     with error_boundary():
-        _asked(found)
+        _asked(explorer, found)
     with error_boundary():
         _verdicts(found)
     with error_boundary():
@@ -80,9 +80,9 @@ def _leaderboard(found: Evaluation) -> None:
     st.html(f'<div class="sl-facts">{html.escape(basis(found))}</div>')
 
 
-def _asked(found: Evaluation) -> None:
+def _asked(explorer: Explorer, found: Evaluation) -> None:
     """What a language model was asked, where one took part."""
-    reports = reports_of(found)
+    reports = explorer.laboratory.reports(found)
     if not reports:
         return
     st.subheader("What the model was asked", anchor=False)
@@ -252,7 +252,7 @@ def _take_home(
             "Queries (CSV)", lambda: _csv(query_rows(found, view.measure, titles, info)),
             f"queries-{view.measure}.csv",
         )  # fmt: skip
-        reports = reports_of(found)
+        reports = laboratory.reports(found)
         if reports:
             _download("Model (CSV)", lambda: _csv(report_rows(reports)), "model.csv")
         _download("Everything (JSON)", lambda: laboratory.report(found), "evaluation.json")

@@ -95,8 +95,10 @@ def _label(asked: Asked, job: RerankJob | None) -> str:
 
 
 def _is_whole(job: RerankJob) -> bool:
-    """Every question was asked: to ask again would bring the same."""
-    return job.state == "done" and not (job.report and (job.report.stopped or job.report.failed))
+    """Every question has an answer: to ask again would bring the same."""
+    report = job.report
+    lacks = report is not None and (report.stopped or report.failed or report.unread)
+    return job.state == "done" and not lacks
 
 
 def _start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:

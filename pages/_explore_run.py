@@ -64,12 +64,10 @@ def open_run(explorer: Explorer, view: View) -> ModelRun:
     asked = wanted(explorer, view, query)
     if asked is None or not info.set_up:
         return ModelRun(info, query, asked, None)
-    job = _model_jobs.find(explorer, asked, info)
-    if job is None:
-        try:
-            job = _model_jobs.recall(explorer, asked, info)
-        except SeedLensError:  # shown where the results would be
-            job = None
+    try:
+        job = _model_jobs.find(explorer, asked, info) or _model_jobs.recall(explorer, asked, info)
+    except SeedLensError:  # shown where the results would be
+        job = None
     return ModelRun(info, query, asked, job)
 
 

@@ -44,7 +44,7 @@ class _Started:
 
 
 def estimate(explorer: Explorer, asked: Asked) -> CostEstimate:
-    """What asking would cost at most; raises as ``Verifier.estimate``."""
+    """What asking will cost; raises as ``Verifier.estimate``."""
     return explorer.verifier.estimate(asked.query, asked.mode, asked.depth, **settings())
 
 
@@ -55,14 +55,22 @@ def start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
 
 
 def find(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | None:
-    """What this visit asked for; None when it did not, or not of this model."""
+    """What this visit asked for, or what is under way for the same; None when nothing is.
+
+    A page that was reloaded is another visit, and what it had asked for may still cost.
+    Raises as ``Verifier.start``.
+    """
     key = _key(asked, info)
-    started = _jobs().get(key)
-    if started is None:
-        return None
+    if key not in _jobs():
+        running = explorer.verifier.running(asked.query, asked.mode, asked.depth, **settings())
+        if running is None:
+            return None
+        _jobs()[key] = _Started(running, time.monotonic())
+    job_id = _jobs()[key].job_id
     try:
-        return explorer.verifier.state(started.job_id)
-    except UnknownNameError:  # the server keeps the latest only; answers are in the ledger
+        return explorer.verifier.state(job_id)
+    except UnknownNameError:  # the server keeps the latest only, and those of corpora as they are
+        explorer.verifier.cancel(job_id)  # nobody can look at it any more; its answers are kept
         del _jobs()[key]
         _tried().discard(key)
         return None
@@ -76,8 +84,8 @@ def recall(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | 
     key = _key(asked, info)
     if not info.tried or key in _tried():
         return None
-    _tried().add(key)
     job_id = explorer.verifier.recall(asked.query, asked.mode, asked.depth, **settings())
+    _tried().add(key)  # only now: the page may be drawn anew while this is looked for
     if job_id is None:
         return None
     _jobs()[key] = _Started(job_id, time.monotonic())
@@ -85,7 +93,7 @@ def recall(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | 
 
 
 def seconds(job_id: str) -> float:
-    """Since this visit asked for it; 0.0 when it did not."""
+    """Since this visit asked for it, or found it; 0.0 when it did not."""
     at = next((s.at for s in _jobs().values() if s.job_id == job_id), None)
     return 0.0 if at is None else time.monotonic() - at
 

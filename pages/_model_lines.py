@@ -51,18 +51,21 @@ def duration(seconds: float) -> str:
 
 
 def estimate_line(estimate: CostEstimate) -> str:
-    """``300 calls in 6 rounds, 0.30 M tokens, at most``: plain text."""
+    """``300 calls in 6 rounds at most, about 0.30 M tokens``: plain text.
+
+    Where the answers decide what is asked next, calls are no bound either; tokens and cost are
+    from mean lengths, always.
+    """
     if not estimate.calls:
         return "Nothing to ask: there are too few documents."
-    about = "" if estimate.exact else "about "
-    parts = [
-        f"{about}{counted(estimate.calls, 'call')} in {counted(estimate.rounds, 'round')}",
-    ]
+    asked = f"{counted(estimate.calls, 'call')} in {counted(estimate.rounds, 'round')}"
+    parts = [f"{asked} at most" if estimate.exact else f"about {asked}"]
     if estimate.input_tokens is not None:
-        parts.append(tokens(estimate.input_tokens + (estimate.output_tokens or 0)))
+        used = tokens(estimate.input_tokens + (estimate.output_tokens or 0))
+        parts.append(f"about {used}")
     if estimate.cost is not None:
-        parts.append(money(estimate.cost))
-    return ", ".join([*parts, "at most"])
+        parts.append(f"cost about {money(estimate.cost).removeprefix('cost ')}")
+    return ", ".join(parts)
 
 
 def endpoint_parts(info: EndpointInfo) -> list[str]:
@@ -88,6 +91,9 @@ def change(reranking: Reranking) -> float:
 
 def change_sentence(reranking: Reranking) -> str:
     """``The model moved 14 of the top 20; 5 of them came in from below.``: plain text."""
+    report = reranking.report
+    if 0 < report.questions <= report.unanswered:
+        return "The model gave no readable answer; this is the order without it."
     top, moves = _top(reranking)
     came = top - sum(move.first_rank <= top for move in moves)
     moved = top - sum(move.moved == 0 for move in moves)
@@ -132,7 +138,7 @@ def progress_line(job: RerankJob, seconds: float) -> str:
         *([money(report.cost)] if report.cost is not None else []),
         *([f"{report.cached:,} from the ledger"] if report.cached else []),
         *([f"{report.failed + report.unread:,} without an answer"] if _lost(report) else []),
-        duration(seconds),
+        duration(max(seconds, report.seconds)),
     ]
     return _line(parts)
 
@@ -161,6 +167,9 @@ def report_line(report: ModelReport) -> str:
     if report.cut:
         cut = counted(report.cut, "document cut", "documents cut")
         parts.append((cut, "Too long: the model saw the beginning only"))
+    if report.shortened:
+        shortened = counted(report.shortened, "question shortened", "questions shortened")
+        parts.append((shortened, "The model could not take the texts at the usual length"))
     if report.stopped:
         parts.insert(0, (_STOPPED.get(report.stopped, report.stopped), report.problem))
     return "".join(_span(text, title) for text, title in parts)

@@ -152,9 +152,7 @@ class Laboratory:
         bench = self._bench(self.checked(request))
         return None if bench is None else bench.stored()
 
-    def missing(
-        self, request: EvaluationRequest, *, with_failed: bool = False
-    ) -> tuple[str, ...]:
+    def missing(self, request: EvaluationRequest, *, with_failed: bool = False) -> tuple[str, ...]:
         """Runs that would have to be made first; see :meth:`engine.lab.bench.Bench.missing`."""
         request = self.checked(request)
         bench = self._bench(request)

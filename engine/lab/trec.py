@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import ir_measures
 
@@ -194,3 +196,40 @@ def decoded(content: bytes, file: str) -> str:
 def unlisted(qrels: Mapping[str, object], query_ids: set[str]) -> list[str]:
     """Queries that have judgments but are not asked."""
     return [query_id for query_id in qrels if query_id not in query_ids]
+
+
+def without_seeds(qrels: Qrels, seeds: Mapping[str, str | None]) -> dict[str, dict[str, int]]:
+    """The grades without those that a query gives its own seed.
+
+    >>> without_seeds({"q": {"a": 3, "b": 1}}, {"q": "a"})
+    {'q': {'b': 1}}
+    """
+    return {
+        query_id: {
+            doc_id: grade for doc_id, grade in grades.items() if doc_id != seeds.get(query_id)
+        }
+        for query_id, grades in qrels.items()
+    }
+
+
+def qrels_in(path: Path) -> JudgmentsFile:
+    """The judgments of a folder: ``qrels.txt`` and what else it may be called.
+
+    Raises:
+        BadInputError: there is none, or a line of it cannot be read.
+    """
+    for name in ("qrels.txt.gz", "qrels.txt", "qrels.trec", "qrels"):
+        file = path / name
+        if file.is_file():
+            content = file.read_bytes()
+            if file.suffix == ".gz":
+                content = _unpacked(content, file.name)
+            return read_qrels(decoded(content, file.name), file.name, MOST_GRADE)
+    raise BadInputError(f"{path} has topics but no qrels.", "Add TREC judgments as qrels.txt.")
+
+
+def _unpacked(content: bytes, name: str) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError) as error:
+        raise BadInputError(f"{name} cannot be unpacked ({error}).", "Pack it again.") from error

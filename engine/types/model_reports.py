@@ -23,6 +23,7 @@ class ModelReport:
             the mean over the queries; 0.5 is none, None where nothing was compared.
         first_share: mean probability given to the document shown first.
         cut: documents of which the model saw the beginning only.
+        shortened: questions with shorter texts than was meant: the model could not take those.
         empty: documents without text, of which nothing could be asked.
         stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
         problem: the words for it, or for the last failure.
@@ -50,6 +51,7 @@ class ModelReport:
     first_share: float | None = None
     cut: int = 0
     empty: int = 0
+    shortened: int = 0
     stopped: str = ""
     problem: str = ""
     notes: tuple[str, ...] = ()

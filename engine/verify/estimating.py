@@ -1,25 +1,41 @@
-"""What reranking will cost, before anything is asked."""
+"""What one ranking will cost, before anything is asked."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import replace
+from threading import Lock
 
-from engine.llm.budget import Estimate
 from engine.llm.cache import AnswerStore
-from engine.llm.client import Client
 from engine.llm.connection import Connection
-from engine.llm.judges import ModelJudge, Question
-from engine.llm.run import complete
-from engine.rerank import estimate, find_mode
-from engine.rerank.listwise import LENGTH
-from engine.rerank.tournament import BATCH
+from engine.rerank import estimate
 from engine.types import CostEstimate
+from engine.verify.foreseeing import Foreseen, Specimen, foreseen_helped, together
 from engine.verify.reranking import TOP, Assignment, Plan
+from engine.verify.systems import PER_HOP
 
 SAMPLE = 30
 """Documents whose lengths stand for all."""
-_LIST = {"listwise": LENGTH, "tournament": BATCH}
-"""Documents per list at most."""
+KEPT = 256
+
+
+class Estimates:
+    """The latest estimates, by all that they depend on. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._found: dict[Hashable, CostEstimate] = {}
+
+    def get(self, key: Hashable, make: Callable[[], CostEstimate]) -> CostEstimate:
+        """The estimate of a key; made where it is not kept."""
+        found = self._found.get(key)
+        if found is None:
+            found = make()
+            with self._lock:
+                while len(self._found) >= KEPT:
+                    del self._found[next(iter(self._found))]
+                self._found[key] = found
+        return found
 
 
 def questions(plan: Plan, documents: int) -> CostEstimate:
@@ -32,26 +48,32 @@ def questions(plan: Plan, documents: int) -> CostEstimate:
 
 
 def priced(
-    plan: Plan, assignment: Assignment, connection: Connection, store: AnswerStore
+    plan: Plan, assignment: Assignment, connection: Connection | None, store: AnswerStore
 ) -> CostEstimate:
-    """The same with tokens and cost. Asks nothing, whatever is known of the endpoint."""
+    """The same with tokens and cost where a model is connected.
+
+    Asks nothing, whatever is known of the endpoint.
+    """
     found = questions(plan, len(assignment.doc_ids))
-    depth = min(plan.depth, len(assignment.doc_ids))
+    if connection is None:
+        return found
     if not found.calls:
         return replace(found, input_tokens=0, output_tokens=0)
-    step = max(1, depth // SAMPLE)
-    texts = assignment.texts(assignment.doc_ids[:depth:step])
-    question: Question = find_mode(plan.mode).asks
+    depth = min(plan.depth, len(assignment.doc_ids))
+    texts = assignment.texts(assignment.doc_ids[: depth : max(1, depth // SAMPLE)])
+    ahead = Foreseen(plan.mode, found.calls, found.rounds, found.exact)
+    specimen = Specimen(assignment.criterion, texts)
+    return together(plan.depth, [ahead], [specimen], connection, store)
 
-    async def work(client: Client) -> Estimate:
-        judge = ModelJudge(client, assignment.criterion, texts)
-        return await judge.estimate(question, found.calls, _LIST.get(plan.mode, 2))
 
-    # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
-    tokens = complete(connection, store, work, cancelled=lambda: True).value
-    return replace(
-        found,
-        input_tokens=tokens.input_tokens,
-        output_tokens=tokens.output_tokens,
-        cost=tokens.cost,
-    )
+def priced_search(
+    system: str, assignment: Assignment, connection: Connection | None, store: AnswerStore
+) -> CostEstimate:
+    """What a search on a system that asks a model costs; tokens only with a connection.
+
+    Args:
+        assignment: the same search on ``dense``.
+    """
+    ahead = foreseen_helped(system, [len(assignment.doc_ids)])
+    texts = assignment.texts(assignment.doc_ids[:PER_HOP])
+    return together(0, [ahead], [Specimen(assignment.criterion, texts)], connection, store)

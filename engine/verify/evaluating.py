@@ -33,7 +33,12 @@ from engine.retrieve import find_system
 from engine.retrieve.base import Request, Seed
 from engine.searching import Searcher
 from engine.types import EvaluationRequest, ModelEvaluation, ModelReport, Ranking
-from engine.verify.foreseeing import Foreseen, foreseen_helped, foreseen_reranked
+from engine.verify.foreseeing import (
+    Foreseen,
+    foreseen_helped,
+    foreseen_reranked,
+    ranking_sizes,
+)
 from engine.verify.reranking import (
     Assignment,
     Finished,
@@ -249,7 +254,7 @@ class ModelHelper:
         self, searcher: Searcher, topics: Sequence[Topic], system: str, told: Told, cancelled: Ask
     ) -> HelpedRun:
         """See :meth:`engine.lab.helping.Helper.rank`."""
-        ahead = foreseen_helped(system, searcher, topics)
+        ahead = foreseen_helped(system, ranking_sizes(searcher, topics))
         report = usage_report(system, 0, len(topics), 0, Usage(*self._place))
         watched = self._watched(ahead, report, told, cancelled)
         return self._done(*helped_run(searcher, topics, system, watched))

@@ -73,13 +73,16 @@ def foreseen_reranked(plan: Plan, sizes: Sequence[int]) -> Foreseen:
     )
 
 
-def foreseen_helped(system: str, searcher: Searcher, topics: Sequence[Topic]) -> Foreseen:
-    """What a system that needs a model asks at most."""
+def foreseen_helped(system: str, sizes: Sequence[int]) -> Foreseen:
+    """What a system that needs a model asks: it reads on whatever it is answered.
+
+    Args:
+        sizes: documents of each ranking.
+    """
     if system == "rewrite":
-        return Foreseen(system, len(topics), len(topics))
-    sizes = ranking_sizes(searcher, topics)
+        return Foreseen(system, len(sizes), len(sizes))
     calls = sum(min(HOPS, -(-size // PER_HOP)) for size in sizes)
-    return Foreseen(system, calls, calls, exact=False)
+    return Foreseen(system, calls, calls)
 
 
 def ranking_sizes(searcher: Searcher, topics: Sequence[Topic]) -> list[int]:

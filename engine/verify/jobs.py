@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from engine.errors import SeedLensError, UnknownNameError
+from engine.llm.endpoints import Endpoint
 from engine.llm.run import Outcome, Run
 from engine.llm.usage import Usage
 from engine.rerank import Progress
@@ -31,6 +33,7 @@ class Jobs:
     def __init__(self) -> None:
         self._lock = Lock()
         self._jobs: dict[str, Any] = {}
+        self._cancelled: set[str] = set()
 
     def add(self, job: Any) -> str:
         """Keep a job; the oldest that are done are forgotten. Returns its id."""
@@ -39,6 +42,7 @@ class Jobs:
             done = [key for key, other in self._jobs.items() if other.run.done]
             for key in done[: max(0, len(self._jobs) + 1 - KEPT)]:
                 del self._jobs[key]
+                self._cancelled.discard(key)
             self._jobs[job_id] = job
         return job_id
 
@@ -51,10 +55,22 @@ class Jobs:
             )
         return found
 
+    def running(self, kind: type[Value], is_wanted: Callable[[Value], bool]) -> str | None:
+        """The id of a job of a kind that goes on and is wanted; None when there is none."""
+        with self._lock:
+            going = {i: job for i, job in self._jobs.items() if i not in self._cancelled}
+        found = (
+            job_id
+            for job_id, job in going.items()
+            if not job.run.done and isinstance(job, kind) and is_wanted(job)
+        )
+        return next(found, None)
+
     def cancel(self, job_id: str) -> None:
         """End a job soon; nothing happens when it is done or unknown."""
         job = self._jobs.get(job_id)
         if job is not None:
+            self._cancelled.add(job_id)
             job.run.cancel()
 
 
@@ -83,6 +99,26 @@ def ending(run: Run[Value]) -> Ending[Value]:
     return Ending(state, outcome)
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a model is asked to rank: of equal ones under way, one is enough.
+
+    Attributes:
+        query: of any page of results.
+        plan: how to rerank; None for a system that asks a model by itself.
+        endpoint: with its key: who may not ask it is not shown what others asked.
+        corpus: the identity of the version that is ranked.
+    """
+
+    query: Query
+    plan: Plan | None
+    endpoint: Endpoint
+    corpus: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "query", replace(self.query, k=1, offset=0))
+
+
 @dataclass(slots=True)
 class RankingWork:
     """A ranking under way: what it began with.
@@ -92,6 +128,7 @@ class RankingWork:
         usage: of the run when nothing was asked yet.
     """
 
+    task: Task
     searcher: Searcher
     stage: FirstStage
     estimate: CostEstimate

@@ -184,7 +184,8 @@ def usage_report(name: str, depth: int, queries: int, unanswered: int, usage: Us
 def _of_usage(usage: Usage) -> dict[str, Any]:
     names = (
         *("endpoint", "model", "calls", "repeats", "input_tokens", "output_tokens", "guessed"),
-        *("failed", "unread", "cached", "cost", "seconds", "stopped", "problem", "notes"),
+        *("failed", "unread", "cached", "shortened", "cost", "seconds", "stopped", "problem"),
+        "notes",
     )
     return {name: getattr(usage, name) for name in names}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
@@ -11,7 +12,7 @@ from engine.llm.run import Run
 from engine.llm.usage import Usage
 from engine.searching import FirstStage, Searcher
 from engine.types import CostEstimate, Query
-from engine.verify.jobs import RerankWork, SearchWork
+from engine.verify.jobs import RankingWork, RerankWork, SearchWork, Task
 from engine.verify.reranking import (
     Assignment,
     Finished,
@@ -20,10 +21,11 @@ from engine.verify.reranking import (
     rerank_one,
     texts_of,
 )
-from engine.verify.systems import Found, find_model_system
+from engine.verify.systems import MODEL_SYSTEMS, Found, find_model_system
 
 
 def start_rerank(
+    task: Task,
     searcher: Searcher,
     stage: FirstStage,
     plan: Plan,
@@ -33,7 +35,7 @@ def start_rerank(
 ) -> RerankWork:
     """A reranking of ``stage``, under way."""
     assignment = assignment_of(searcher, stage)
-    work = RerankWork(searcher, stage, estimate, _nothing(connection), plan, assignment)
+    work = RerankWork(task, searcher, stage, estimate, _nothing(connection), plan, assignment)
 
     async def rerank(client: Client) -> Finished:
         return await rerank_one(client, assignment, plan, work.note)
@@ -43,6 +45,7 @@ def start_rerank(
 
 
 def start_search(
+    task: Task,
     searcher: Searcher,
     stage: FirstStage,
     query: Query,
@@ -55,9 +58,35 @@ def start_search(
     Args:
         stage: the same search on ``dense``.
     """
-    work = SearchWork(searcher, stage, estimate, _nothing(connection), query)
+    work = SearchWork(task, searcher, stage, estimate, _nothing(connection), query)
     work.run = Run(connection, store, searching(searcher, stage, query))
     return work
+
+
+def prepared(
+    searcher: Searcher,
+    stage: FirstStage,
+    query: Query,
+    plan: Plan | None,
+    estimate: CostEstimate,
+    connection: Connection,
+    store: AnswerStore,
+) -> tuple[Task, Callable[[], RankingWork]]:
+    """What a model is to rank, and what begins it. Nothing is asked before that is called.
+
+    Args:
+        stage: what is reranked; without a plan, the same search on ``dense``.
+    """
+    task = Task(query, plan, connection.endpoint, searcher.corpus.identity)
+    rest = (estimate, connection, store)
+    if plan is None:
+        return task, partial(start_search, task, searcher, stage, query, *rest)
+    return task, partial(start_rerank, task, searcher, stage, plan, *rest)
+
+
+def plan_for(query: Query, mode: str, depth: int) -> Plan | None:
+    """How to rerank; None for a system that asks a model by itself. Raises as :class:`Plan`."""
+    return None if query.system in MODEL_SYSTEMS else Plan(mode, depth)
 
 
 def searching(

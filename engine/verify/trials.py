@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from threading import Lock
 
 from engine.collections import Collection, Topic
-from engine.errors import BadInputError, SeedLensError
+from engine.errors import BadInputError, CorpusBusyError, SeedLensError, UnknownNameError
 from engine.evaluate import sampled
 from engine.lab.bench import corpus_version
 from engine.lab.helping import HELPED
@@ -20,6 +21,7 @@ from engine.searching import Searcher
 from engine.types import CostEstimate, EvaluationRequest, Gap, GapJob, GapRequest
 from engine.types.reranking import GapRecord
 from engine.verify.endpoints import Values
+from engine.verify.estimating import Estimates
 from engine.verify.evaluating import Model, ModelHelper, model_name, topic_criterion
 from engine.verify.foreseeing import (
     DOCUMENTS,
@@ -38,7 +40,6 @@ from engine.verify.jobs import Jobs
 from engine.verify.reranking import Plan, texts_of
 from storage.ledger import Ledger
 
-ESTIMATES_KEPT = 64
 Connect = Callable[[Values, Values, int | None], Connection]
 """Gives the connection of (session, secrets, calls at most), or raises NoEndpointError."""
 
@@ -65,7 +66,8 @@ class Trials:
         self._connect, self._jobs = connect, jobs
         self._gaps = GapShelf(ledger.experiments)
         self._latest: dict[str, str] = {}
-        self._estimates: dict[tuple[object, ...], CostEstimate] = {}
+        self._starting = Lock()
+        self._estimates = Estimates()
 
     def model(self, session: Values = None, secrets: Values = None) -> str:
         """Which model would be asked, and where; "" where none can be. Never raises."""
@@ -110,7 +112,7 @@ class Trials:
             if mode:
                 ahead.append(foreseen_reranked(Plan(mode, request.depth), sizes))
             elif name in HELPED:
-                ahead.append(foreseen_helped(name, searcher, topics))
+                ahead.append(foreseen_helped(name, sizes))
         key = (request.collection, request.sample, request.depth, tuple(missing))
         return self._priced(key, request.depth, ahead, searcher, topics, session, secrets)
 
@@ -155,31 +157,25 @@ class Trials:
         Raises:
             NoEndpointError: none is set up; says how to.
             UnknownNameError, BadInputError: as :meth:`checked_gap`.
+            CorpusBusyError: another gap of this collection is being measured.
         """
         request = self.checked_gap(request)
         connection = self._connect(session, secrets, most_calls)
-        name, running = model_name(connection), self.gap_job(request.collection)
-        if running is not None and running.state == "running" and running.request == request:
-            return running.id
-        searcher = self._searcher(self._shelf.info(request.collection).corpus)
-        version, topics = corpus_version(searcher), self._topics(request)
-
-        def keep(found: Gap) -> None:
-            self._gaps.keep(request, name, version, topics, found)
-
-        collection = self._shelf.read(request.collection)
-        model = Model(connection, self._answers)
-        job_id = self._jobs.add(start_gap(searcher, collection, request, model, keep, name))
-        self._latest[request.collection] = job_id
-        return job_id
+        with self._starting:  # two people may press the button at once, and only one is to pay
+            job_id, running = self._latest_gap(request.collection)
+            if running is None or running.run.state.state != "running":
+                return self._begin_gap(request, connection)
+            if (running.request, running.model) == (request, model_name(connection)):
+                return job_id
+            raise CorpusBusyError(
+                "Another gap of this collection is being measured.",
+                "Wait until it is done, or cancel it.",
+            )
 
     def gap_job(self, collection: str) -> GapJob | None:
         """The gap of a collection that is being measured, or the last one in this process."""
-        job_id = self._latest.get(collection, "")
-        try:
-            return self._jobs.get(job_id, GapWork).job(job_id) if job_id else None
-        except SeedLensError:  # forgotten among many others
-            return None
+        job_id, work = self._latest_gap(collection)
+        return None if work is None else work.job(job_id)
 
     def cancel_gap(self, job_id: str) -> None:
         """End a gap soon; every answer is kept."""
@@ -204,6 +200,27 @@ class Trials:
         return json.dumps(gap_json(found), ensure_ascii=False, indent=2)
 
     # -- inside ------------------------------------------------------------------------
+
+    def _begin_gap(self, request: GapRequest, connection: Connection) -> str:
+        name = model_name(connection)
+        searcher = self._searcher(self._shelf.info(request.collection).corpus)
+        version, topics = corpus_version(searcher), self._topics(request)
+
+        def keep(found: Gap) -> None:
+            self._gaps.keep(request, name, version, topics, found)
+
+        collection = self._shelf.read(request.collection)
+        model = Model(connection, self._answers)
+        job_id = self._jobs.add(start_gap(searcher, collection, request, model, keep, name))
+        self._latest[request.collection] = job_id
+        return job_id
+
+    def _latest_gap(self, collection: str) -> tuple[str, GapWork | None]:
+        job_id = self._latest.get(collection, "")
+        try:
+            return job_id, self._jobs.get(job_id, GapWork)
+        except UnknownNameError:  # none yet, or forgotten among many others
+            return job_id, None
 
     def _topics(self, request: GapRequest) -> str:
         return self._shelf.digest(request.collection, request.sample)
@@ -238,13 +255,12 @@ class Trials:
             name = model_name(connection)
             known = self._answers.capabilities(place.address, place.model)
         key = (*key, searcher.corpus.identity, name, known)
-        if key not in self._estimates:
+
+        def make() -> CostEstimate:
             some = _specimens(searcher, topics) if connection is not None and ahead else []
-            found = together(depth, ahead, some, connection, self._answers)
-            while len(self._estimates) >= ESTIMATES_KEPT:
-                self._estimates.pop(next(iter(self._estimates)), None)
-            self._estimates[key] = found
-        return self._estimates[key]
+            return together(depth, ahead, some, connection, self._answers)
+
+        return self._estimates.get(key, make)
 
 
 def _specimens(searcher: Searcher, topics: Sequence[Topic]) -> list[Specimen]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 from engine.callbacks import Ask, never, tell_nobody
 from engine.config import Settings
-from engine.errors import BadInputError
+from engine.errors import BadInputError, UnknownNameError
 from engine.lab.shelf import Shelf
 from engine.library import Library
 from engine.llm.client import Client
@@ -21,19 +22,16 @@ from engine.searching import FirstStage, Searcher
 from engine.types import (
     CostEstimate,
     EndpointInfo,
-    GapJob,
-    GapRequest,
     GeneratedExplanation,
     Query,
     Reranking,
     RerankJob,
 )
 from engine.verify.endpoints import Values, connect, describe, try_endpoint
-from engine.verify.estimating import priced, questions
+from engine.verify.estimating import Estimates, priced, priced_search
 from engine.verify.evaluating import Model
 from engine.verify.explaining import explanation
-from engine.verify.gap_work import GapWork
-from engine.verify.jobs import Jobs, RankingWork
+from engine.verify.jobs import Jobs, RankingWork, Task
 from engine.verify.reranking import (
     DEFAULT_DEPTH,
     Finished,
@@ -43,12 +41,10 @@ from engine.verify.reranking import (
     usage_report,
 )
 from engine.verify.results import helped, reranking
-from engine.verify.starting import assignment_of, searching, start_rerank, start_search
-from engine.verify.systems import HOPS, MODEL_SYSTEMS, find_model_system
+from engine.verify.starting import assignment_of, plan_for, prepared, searching
+from engine.verify.systems import MODEL_SYSTEMS, find_model_system
 from engine.verify.trials import Trials
 from storage.ledger import Ledger
-
-ESTIMATES_KEPT = 256
 
 
 class Verifier:
@@ -79,12 +75,17 @@ class Verifier:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
-        self._jobs = Jobs()
+        self._jobs, self._starting = Jobs(), Lock()
         shelf = Shelf(ledger, library)
         self.trials = Trials(ledger, shelf, searcher, self.connection, self._jobs)
-        self._estimates: dict[tuple[object, ...], CostEstimate] = {}
+        self._estimates = Estimates()
 
     # -- the endpoint --------------------------------------------------------------------
+
+    @property
+    def most_calls(self) -> int | None:
+        """Requests that one run may send by the settings; None for no limit."""
+        return self._settings.llm_max_calls
 
     def endpoint(self, session: Values = None, secrets: Values = None) -> EndpointInfo:
         """Which endpoint would be asked, without asking it; or why none can be. Never raises
@@ -111,7 +112,7 @@ class Verifier:
         """The connection that was set up, with the budget of the settings.
 
         Args:
-            most_calls: in place of the settings' limit.
+            most_calls: at most so many requests, whatever the settings allow.
 
         Raises:
             NoEndpointError: none is set up; says how to.
@@ -137,30 +138,24 @@ class Verifier:
         session: Values = None,
         secrets: Values = None,
     ) -> CostEstimate:
-        """What reranking would cost at most; nothing is asked. Tokens only with an endpoint.
+        """What reranking will cost; nothing is asked. Tokens only with an endpoint.
 
-        For one of :attr:`systems`, its calls alone.
+        One of :attr:`systems` is not reranked: mode and depth do not count then.
 
         Raises:
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
-        if query.system in MODEL_SYSTEMS:
-            hops = HOPS if query.system == "multi-hop" else 1
-            return CostEstimate(query.system, 0, hops, hops, exact=True)
-        plan = Plan(mode, depth)
-        info = self.endpoint(session, secrets)
-        key = (replace(query, k=1, offset=0), plan, info)
-        if key not in self._estimates:
-            searcher, stage = self._first(query)
-            assignment = assignment_of(searcher, stage)
-            if info.set_up:
-                found = priced(plan, assignment, self.connection(session, secrets), self._answers)
-            else:
-                found = questions(plan, len(assignment.doc_ids))
-            while len(self._estimates) >= ESTIMATES_KEPT:
-                self._estimates.pop(next(iter(self._estimates)), None)
-            self._estimates[key] = found
-        return self._estimates[key]
+        plan, info = plan_for(query, mode, depth), self.endpoint(session, secrets)
+        corpus = self._searcher(query.corpus).corpus.identity
+
+        def make() -> CostEstimate:
+            connection = self.connection(session, secrets) if info.set_up else None
+            given = assignment_of(*self._staged(query))
+            if plan is None:
+                return priced_search(query.system, given, connection, self._answers)
+            return priced(plan, given, connection, self._answers)
+
+        return self._estimates.get((replace(query, k=1, offset=0), plan, info, corpus), make)
 
     def start(
         self,
@@ -171,7 +166,7 @@ class Verifier:
         secrets: Values = None,
         most_calls: int | None = None,
     ) -> str:
-        """Rerank in the background; returns the job's id.
+        """Rerank in the background; returns the job's id, of one under way where there is one.
 
         A query on one of :attr:`systems` is searched instead: mode and depth do not count then.
 
@@ -179,7 +174,25 @@ class Verifier:
             NoEndpointError: none is set up; says how to.
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
-        return self._jobs.add(self._begin(query, mode, depth, session, secrets, most_calls))
+        task, begin = self._prepared(query, mode, depth, session, secrets, most_calls)
+        with self._starting:
+            return self._running(task) or self._jobs.add(begin())
+
+    def running(
+        self,
+        query: Query,
+        mode: str = DEFAULT_MODE,
+        depth: int = DEFAULT_DEPTH,
+        session: Values = None,
+        secrets: Values = None,
+    ) -> str | None:
+        """The id of a job under way that ranks the same with the same model and key.
+
+        Whoever began it: a page that is opened anew goes on with it. Raises as :meth:`start`.
+        """
+        place = self.connection(session, secrets).endpoint
+        corpus = self._searcher(query.corpus).corpus.identity
+        return self._running(Task(query, plan_for(query, mode, depth), place, corpus))
 
     def recall(
         self,
@@ -189,11 +202,15 @@ class Verifier:
         session: Values = None,
         secrets: Values = None,
     ) -> str | None:
-        """The id of a job that is done, from answers in the ledger alone.
+        """The id of a job that is under way, or done from answers in the ledger alone.
 
         None where the model would have to be asked; nothing is sent. Raises as :meth:`start`.
         """
-        job = self._begin(query, mode, depth, session, secrets, most_calls=0)
+        task, begin = self._prepared(query, mode, depth, session, secrets, most_calls=0)
+        running = self._running(task)
+        if running is not None or not self.endpoint(session, secrets).tried:
+            return running  # an endpoint that was not tried out would be, and that asks it
+        job = begin()
         try:
             outcome: Outcome[Any] = job.run.result()
         except EndpointError:
@@ -201,12 +218,16 @@ class Verifier:
         return None if outcome.usage.stopped else self._jobs.add(job)
 
     def state(self, job_id: str) -> RerankJob:
-        """How far a reranking is, the best order so far included; UnknownNameError."""
-        return self._jobs.get(job_id, RankingWork).job(job_id)
+        """How far a reranking is, the best order so far included.
+
+        Raises:
+            UnknownNameError: there is no such job, or its corpus has changed since.
+        """
+        return self._job(job_id).job(job_id)
 
     def result(self, job_id: str, k: int | None = None, offset: int = 0) -> Reranking:
-        """A page of the best order so far, at any time; ``k`` results from ``offset`` on."""
-        job = self._jobs.get(job_id, RankingWork)
+        """A page of the best order so far, ``k`` results from ``offset`` on; raises as state."""
+        job = self._job(job_id)
         query = job.stage.query
         return job.reranking(replace(query, k=query.k if k is None else k, offset=offset))
 
@@ -263,7 +284,7 @@ class Verifier:
         """Search with one of :attr:`systems`; moves are against ``dense``. Raises as rerank."""
         find_model_system(query.system)
         connection = self.connection(session, secrets, most_calls)
-        searcher, stage = self._first(replace(query, system="dense"))
+        searcher, stage = self._staged(query)
         work = searching(searcher, stage, query)
         done = complete(connection, self._answers, work, tell)
         report = usage_report(query.system, 0, 1, done.value.unanswered, done.usage)
@@ -284,28 +305,20 @@ class Verifier:
         searcher = self._searcher(query.corpus)
         return explanation(searcher, query, doc_id, connection, self._answers)
 
-    # -- the gap -------------------------------------------------------------------------
+    # -- inside --------------------------------------------------------------------------
 
-    def start_gap(
-        self,
-        request: GapRequest,
-        session: Values = None,
-        secrets: Values = None,
-        most_calls: int | None = None,
-    ) -> str:
-        """Measure the retrieval-verification gap in the background; returns the job's id.
+    def _running(self, task: Task) -> str | None:
+        return self._jobs.running(RankingWork, lambda work: work.task == task)
 
-        Raises:
-            NoEndpointError: none is set up; says how to.
-            UnknownNameError, BadInputError: no such collection, system or verifier; sizes.
-        """
-        return self.trials.start_gap(request, session, secrets, most_calls)
+    def _job(self, job_id: str) -> RankingWork:
+        job = self._jobs.get(job_id, RankingWork)
+        if self._searcher(job.task.query.corpus).corpus.identity != job.task.corpus:
+            raise UnknownNameError(
+                "The corpus has changed since this was ranked.", "Start it again: answers are kept."
+            )
+        return job
 
-    def gap_state(self, job_id: str) -> GapJob:
-        """How far a gap is, and the gap itself when it is there; UnknownNameError."""
-        return self._jobs.get(job_id, GapWork).job(job_id)
-
-    def _begin(
+    def _prepared(
         self,
         query: Query,
         mode: str,
@@ -313,14 +326,16 @@ class Verifier:
         session: Values,
         secrets: Values,
         most_calls: int | None,
-    ) -> RankingWork:
+    ) -> tuple[Task, Callable[[], RankingWork]]:
         connection = self.connection(session, secrets, most_calls)
+        plan = plan_for(query, mode, depth)
         estimate = self.estimate(query, mode, depth, session, secrets)
-        if query.system in MODEL_SYSTEMS:
-            first = self._first(replace(query, system="dense"))
-            return start_search(*first, query, estimate, connection, self._answers)
-        plan = Plan(mode, depth)
-        return start_rerank(*self._first(query), plan, estimate, connection, self._answers)
+        return prepared(*self._staged(query), query, plan, estimate, connection, self._answers)
+
+    def _staged(self, query: Query) -> tuple[Searcher, FirstStage]:
+        """The ranking that a model begins with."""
+        by_itself = query.system in MODEL_SYSTEMS
+        return self._first(replace(query, system="dense") if by_itself else query)
 
     def _first(self, query: Query) -> tuple[Searcher, FirstStage]:
         if query.system in MODEL_SYSTEMS:

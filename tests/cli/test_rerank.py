@@ -19,6 +19,7 @@ from engine.config import ROOT
 from storage.access import LedgerFile
 from storage.answers import Answers
 from tests.cli.command_line import Outcome, clean_environment, run_inside
+from tests.judging import forget_answers
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.small_collection import write_collection
@@ -43,7 +44,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, collection: Path) -> Path:  #
 @pytest.fixture
 def server(collection: Path, home: Path) -> Iterator[ModelServer]:
     """A server whose answers nobody has asked for yet."""
-    Answers(LedgerFile(home / "ledger.duckdb", 30)).clear()
+    forget_answers(home)
     with serving(read_knowledge(collection)) as running:
         yield running
 
@@ -270,7 +271,7 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     process.kill()
     process.communicate()
     server.behaviour.latency = 0.0
-    kept = Answers(LedgerFile(home / "ledger.duckdb", 30)).count()
+    kept = len(Answers(LedgerFile(home / "ledger.duckdb", 30)).heads(server.url, MODEL))
     assert kept > 30
     before = server.seen.requests
     whole = evaluated(home, collection, server, *RERANK)
@@ -278,7 +279,7 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     assert (report["cached"], report["unanswered"]) == (kept, 0)
     assert report["calls"] == server.seen.requests - before == report["questions"] - kept
 
-    Answers(LedgerFile(home / "ledger.duckdb", 30)).clear()
+    forget_answers(home)
     undisturbed = evaluated(home, collection, server, *RERANK)
     assert metrics(whole.stdout) == metrics(undisturbed.stdout)
 
@@ -296,5 +297,5 @@ def test_two_people_reranking_at_once_both_get_the_whole_ranking(
     for report in reports:
         assert (report["failed"], report["unanswered"], report["notes"]) == (0, 0, [])
     assert metrics(ended[0][0]) == metrics(ended[1][0])
-    kept = Answers(LedgerFile(home / "ledger.duckdb", 30)).count()
+    kept = len(Answers(LedgerFile(home / "ledger.duckdb", 30)).heads(server.url, MODEL))
     assert kept == reports[0]["questions"] == reports[1]["questions"]

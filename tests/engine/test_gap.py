@@ -73,6 +73,19 @@ def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant
             assert len(pool.doc_ids) == pool.size
 
 
+def test_a_seed_that_judgments_list_is_not_put_into_its_own_pool(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "own")
+    seeds = {t.query_id: t.seed for t in read_collection(folder).topics}
+    with (folder / "qrels.txt").open("a", encoding="utf-8") as lines:
+        lines.writelines(f"{query_id} 0 {seed} 3\n" for query_id, seed in seeds.items())
+    collection = read_collection(folder)
+    assert any("grade its own seed" in warning for warning in collection.warnings)
+    explorer = make_explorer(tmp_path / "own-home")
+    explorer.library.import_collection(collection)
+    ground = prepare(explorer.searcher("own"), collection, "pointwise", SYSTEMS, (5,), sample=1)
+    assert all(seeds[pool.query_id] not in pool.doc_ids for pool in ground.pools())
+
+
 def test_the_order_of_a_pool_does_not_tell_what_was_put_in(ground: Ground) -> None:
     places = []
     for pool in ground.pools():
@@ -115,9 +128,9 @@ def test_a_budget_that_is_reached_is_said(
     assert server.seen.requests == 20
 
 
-def finished(explorer: Explorer, job_id: str) -> GapJob:
+def finished(explorer: Explorer) -> GapJob:
     deadline = time.monotonic() + 30
-    while (job := explorer.verifier.gap_state(job_id)).state == "running":
+    while (job := explorer.verifier.trials.gap_job("tiny")) is None or job.state == "running":
         assert time.monotonic() < deadline, "it never ended"
         time.sleep(0.02)
     return job
@@ -126,13 +139,12 @@ def finished(explorer: Explorer, job_id: str) -> GapJob:
 def test_a_gap_is_measured_in_the_background(tiny: Explorer, server: ModelServer) -> None:
     own = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
     request = GapRequest("tiny", "pointwise", SYSTEMS, SIZES, sample=1)
-    job_id = tiny.verifier.start_gap(request, own)
-    job = finished(tiny, job_id)
-    assert (job.state, job.error) == ("done", "")
+    job_id = tiny.verifier.trials.start_gap(request, own)
+    job = finished(tiny)
+    assert (job.id, job.state, job.error) == (job_id, "done", "")
     assert job.done == job.total > 0
     assert job.gap is not None
     assert job.gap.collection == "tiny"
-    assert tiny.verifier.gap_state(job_id).gap == job.gap
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
 from engine.lab.helping import HELPED
 from engine.llm.errors import NoEndpointError
 from engine.types import Evaluation, EvaluationJob, EvaluationRequest, GapJob, GapRequest
 from engine.verify.systems import MODEL_SYSTEMS
-from tests.judging import KEY
+from tests.judging import KEY, forget_answers
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.small_collection import write_collection
@@ -44,7 +45,7 @@ def lab_home(tmp_path_factory: pytest.TempPathFactory, source: Path) -> Path:
 def lab(lab_home: Path) -> Explorer:
     """Nobody was asked anything yet."""
     explorer = make_explorer(lab_home)
-    explorer.ledger.answers.clear()
+    forget_answers(lab_home)
     return explorer
 
 
@@ -181,6 +182,15 @@ def test_an_endpoint_that_does_not_answer_is_told_and_the_other_systems_are_ther
     assert list(job.partial.systems) == ["dense"]
 
 
+def test_an_endpoint_that_is_down_is_told_when_all_systems_need_it(
+    lab: Explorer, server: ModelServer
+) -> None:
+    server.stop()
+    job = evaluated(lab, server, EvaluationRequest("lab", ("rewrite", "multi-hop"), sample=1))
+    assert (job.state, job.partial) == ("failed", None)
+    assert "127.0.0.1" in job.error
+
+
 def test_questions_that_failed_are_asked_again(lab: Explorer, server: ModelServer) -> None:
     server.behaviour.faults = {"500": 0.7}
     request = EvaluationRequest("lab", ("dense",), sample=1, rerank="pointwise", depth=12)
@@ -189,6 +199,9 @@ def test_questions_that_failed_are_asked_again(lab: Explorer, server: ModelServe
     before = kept(lab, first).systems["dense+pointwise"].llm
     assert before is not None
     assert before.failed > 0
+    laboratory = lab.laboratory
+    assert laboratory.missing(first.request) == (), "its order is there"
+    assert laboratory.missing(first.request, with_failed=True) == ("dense+pointwise",)
     server.behaviour.faults = {}
     after = kept(lab, evaluated(lab, server, request)).systems["dense+pointwise"].llm
     assert after is not None
@@ -197,6 +210,7 @@ def test_questions_that_failed_are_asked_again(lab: Explorer, server: ModelServe
         before.questions - before.failed,
         before.failed,
     )
+    assert laboratory.missing(first.request, with_failed=True) == ()
 
 
 def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
@@ -237,8 +251,8 @@ def test_a_mode_or_depth_that_does_not_exist_is_refused(lab: Explorer) -> None:
 
 
 def measured(lab: Explorer, server: ModelServer, most: int | None = None) -> GapJob:
-    job_id = lab.verifier.trials.start_gap(GAP, at(server), most_calls=most)
-    job: GapJob = waited(lambda: lab.verifier.gap_state(job_id))
+    lab.verifier.trials.start_gap(GAP, at(server), most_calls=most)
+    job: GapJob = waited(lambda: lab.verifier.trials.gap_job("lab"))
     return job
 
 
@@ -271,6 +285,22 @@ def test_the_estimate_of_a_gap_is_not_exceeded(lab: Explorer, server: ModelServe
     assert job.settled <= job.at_most <= estimate.calls
 
 
+def test_a_gap_that_two_people_ask_for_at_once_is_paid_for_once(
+    lab: Explorer, server: ModelServer
+) -> None:
+    trials = lab.verifier.trials
+    server.behaviour.latency = 0.2
+    with ThreadPoolExecutor(4) as pool:
+        started = set(pool.map(lambda _: trials.start_gap(GAP, at(server)), range(4)))
+    assert len(started) == 1
+    other = {**at(server), "SEEDLENS_LLM_MODEL": "another"}
+    for request, session in ((replace(GAP, sizes=(3,)), at(server)), (GAP, other)):
+        with pytest.raises(CorpusBusyError, match="being measured"):
+            trials.start_gap(request, session)
+    trials.cancel_gap(started.pop())
+    assert waited(lambda: trials.gap_job("lab")).state == "cancelled", "it can still be reached"
+
+
 def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(
     lab: Explorer, server: ModelServer
 ) -> None:
@@ -288,7 +318,7 @@ def test_a_gap_can_be_cancelled_and_an_endpoint_that_is_gone_is_told(
     server.behaviour.latency = 0.1
     job_id = lab.verifier.trials.start_gap(GAP, at(server))
     lab.verifier.cancel(job_id)
-    assert waited(lambda: lab.verifier.gap_state(job_id)).state == "cancelled"
+    assert waited(lambda: lab.verifier.trials.gap_job("lab")).state == "cancelled"
     server.stop()
     gone = measured(lab, server)
     assert gone.state == "failed"

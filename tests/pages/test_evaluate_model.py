@@ -88,8 +88,8 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
 def test_questions_that_failed_are_not_said_to_be_answered(
     lab: Explorer, server: ModelServer
 ) -> None:
-    server.behaviour.faults = {"500": 0.9}
-    page = visit(**{**SYSTEMS, "rerank": "pointwise"})
+    server.behaviour.faults = {"500": 0.8}
+    page = visit(**{**SYSTEMS, "rerank": "pointwise", "seeds": "1", "depth": "5"})
     page.button(key="evaluate_run").click()
     page = finished(run(page), lab.laboratory.job)
     assert page.dataframe[1].value["Failed"][0] > 0
