@@ -21,6 +21,7 @@ page = st.navigation(
     [
         st.Page("explore.py", title="Explore", default=True),
         st.Page("compare.py", title="Compare"),
+        st.Page("annotate.py", title="Annotate"),
         st.Page("evaluate.py", title="Evaluate"),
         st.Page("ask.py", title="Ask"),
         st.Page("library.py", title="Library"),

@@ -1,0 +1,323 @@
+// The desk of one annotator as it is seen and used: the seed left, the candidate right, the
+// grades below.
+const BOUNCE = 50 // ms within which the same key is the same press
+
+const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`
+
+const paceWords = ({ per_minute }, left) => {
+  if (!per_minute) return ""
+  const pace = per_minute < 10 ? Number(per_minute.toFixed(1)) : Math.round(per_minute)
+  const minutes = Math.ceil(left / per_minute)
+  const time = minutes < 90 ? `${minutes} min` : `${Number((minutes / 60).toFixed(1))} hours`
+  return `, about ${pace} a minute${left ? `, ${time} left` : ""}`
+}
+
+const progressNode = (desk) => {
+  const { progress } = desk.data
+  const fresh = new Set(desk.outbox.events.filter((e) => e.first).map((e) => e.key))
+  const done = Math.min(progress.total, progress.done + fresh.size)
+  const node = make("div", "progress")
+  const meter = make("span", "meter")
+  meter.append(make("span"))
+  meter.firstChild.style.width = `${progress.total ? (100 * done) / progress.total : 0}%`
+  const words = make("span", "words", `${desk.data.annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${paceWords(progress, progress.total - done)}`)
+  words.title = "Judged of what you are asked for. The pace is that of your last 20 judgments, breaks left out."
+  node.append(meter, words)
+  node.append(make("span", "stored", desk.outbox.events.length ? "storing …" : "all stored"))
+  return node
+}
+
+const sentenceRows = (sentences, on) => sentences.map((sentence) => {
+  const row = make("div", `sentence ${roleClass(sentence.role)}${on(sentence) ? " on" : ""}`)
+  row.append(make("span", "letter", sentence.letter), make("span", "text", sentence.text))
+  return row
+})
+
+const headed = (cls, kicker, document_) => {
+  const card = make("section", `card ${cls}`)
+  card.tabIndex = 0
+  card.dataset.key = cls
+  card.setAttribute("aria-label", kicker)
+  card.append(make("div", "kicker", kicker))
+  if (document_.title) card.append(make("div", "title text", document_.title))
+  if (document_.meta) card.append(make("div", "meta text", document_.meta))
+  return card
+}
+
+const seedNode = (seed) => {
+  const card = headed("seed", seed.pasted ? "Seed · pasted text" : "Seed", seed)
+  const asked = make("div", `asked ${roleClass(seed.role)}`)
+  if (seed.aspect) asked.append(make("span", "badge", `${seed.letter} · ${seed.aspect}`))
+  asked.append(make("span", "text", seed.asked))
+  card.append(asked)
+  const list = make("div", "sentences")
+  list.append(...sentenceRows(seed.sentences, (s) => s.on))
+  card.append(list)
+  return card
+}
+
+// A low window shows the sentences that count first.
+const reveal = (card) => {
+  const on = card ? [...card.querySelectorAll(".sentence.on")] : []
+  if (!on.length) return
+  const box = card.getBoundingClientRect()
+  const below = on.at(-1).getBoundingClientRect().bottom - box.bottom
+  const above = on[0].getBoundingClientRect().top - box.top
+  if (below > 0) card.scrollTop = Math.min(below + 12, above - 12)
+}
+
+const pairNode = (pair) => {
+  const node = make("div", "pair")
+  for (const [side, letter, role, text] of [
+    ["seed", pair.seed_letter, pair.seed_role, pair.seed_text],
+    ["it", pair.letter, pair.role, pair.doc_text],
+  ]) {
+    const row = make("div", `sentence ${roleClass(role)}`)
+    row.append(make("span", "side", side), make("span", "letter", letter), make("span", "text", text))
+    node.append(row)
+  }
+  return node
+}
+
+const evidenceNode = (desk, act) => {
+  const node = make("div", "evidence")
+  const toggle = button("", desk.looking ? "Hide the evidence" : "Show the evidence", null, () => act((d) => d.look()))
+  toggle.prepend(make("kbd", "", "E"))
+  toggle.dataset.key = "evidence"
+  toggle.setAttribute("aria-expanded", String(desk.looking))
+  toggle.title = "What SeedLens finds alike in the two. It may sway you: judge first where you can."
+  node.append(toggle)
+  if (!desk.looking) return node
+  const found = desk.evidence.get(desk.at)
+  if (!found) node.append(make("div", "hint", "Looking …"))
+  else if (!found.pairs.length) node.append(make("div", "hint", found.message || "SeedLens finds no passages alike."))
+  else node.append(...found.pairs.map(pairNode))
+  return node
+}
+
+const saidWords = (desk, said) => {
+  if (said.verdict !== "grade") return said.verdict === "skip" ? "skipped it" : "were unsure"
+  const grade = desk.data.scale.find((g) => g.value === said.relevance)
+  return `said ${said.relevance}${grade ? ` · ${grade.name}` : ""}`
+}
+
+const candidateNode = (desk, item, act) => {
+  const card = headed("candidate", "Candidate", item)
+  const before = desk.earlier(item.key)
+  if (before) {
+    const line = make("div", "before")
+    line.append(make("span", "", `You ${saidWords(desk, before)}. Another key changes it.`))
+    const on = button("", "Go on", null, () => act((d) => d.onward()))
+    on.prepend(make("kbd", "", "F"))
+    on.dataset.key = "onward"
+    line.append(on)
+    card.append(line)
+  }
+  if (item.sources.length) {
+    const words = item.sources.map((s) => `${s.name} ${s.rank}`).join(", ")
+    card.append(make("div", "meta text", `Brought up by ${words}`))
+  }
+  const { marks } = desk.draft()
+  const list = make("div", "sentences")
+  item.sentences.forEach((sentence, index) => {
+    const row = button(`sentence ${roleClass(sentence.role)}`, undefined, null, () => act((d) => d.mark(index)))
+    row.dataset.key = `mark-${index}`
+    row.setAttribute("aria-pressed", String(marks.includes(index)))
+    row.title = "Mark as what decides it"
+    row.append(make("span", "letter", sentence.letter), make("span", "text", sentence.text))
+    list.append(row)
+  })
+  card.append(list, make("div", "hint", "Click the sentences that decide it."), evidenceNode(desk, act))
+  return card
+}
+
+const guidesNode = (desk, seed) => {
+  const drawer = make("aside", "card guides")
+  drawer.tabIndex = 0
+  drawer.dataset.key = "guides"
+  drawer.setAttribute("aria-label", "Guidelines")
+  drawer.append(make("div", "kicker", "Guidelines"))
+  const texts = [desk.data.guidelines[""], desk.data.guidelines[seed?.aspect_key ?? ""]]
+  const words = [...new Set(texts)].filter(Boolean)
+  for (const text of words) drawer.append(...markdown(text))
+  if (!words.length) drawer.append(make("p", "", "This project has no guidelines yet; its leads can write them under Project."))
+  const scale = make("dl", "scale")
+  for (const grade of desk.data.scale) {
+    scale.append(make("dt", "", `${grade.value} · ${grade.name}`), make("dd", "", grade.meaning))
+  }
+  drawer.append(scale)
+  return drawer
+}
+
+const endNode = (desk, act) => {
+  const { progress, later } = desk.data
+  const node = make("section", "card end")
+  if (desk.outbox.events.length) {
+    node.append(make("p", "", "Storing what you said …"))
+    return node
+  }
+  const graded = progress.done - progress.skipped - progress.unsure
+  node.append(make("div", "title", progress.done ? "That was the last one" : "Nothing is left for you here"))
+  const words = progress.done
+    ? `You graded ${plural(graded, "item", "items")}, skipped ${progress.skipped} and were unsure of ${progress.unsure}.`
+    : "Others judged all there is, as often as the project asks for."
+  node.append(make("p", "", words))
+  const row = make("div", "row")
+  for (const [keys, label] of [[later.skip, "Look again at what you skipped"], [later.unsure, "Look again at what you were unsure of"]]) {
+    if (!keys.length) continue
+    row.append(button("again", `${label} (${keys.length})`, null, () => act((d) => d.again(keys))))
+  }
+  node.append(row)
+  return node
+}
+
+const keyButton = (cap, name, meaning, pressed, does) => {
+  const node = button("key", undefined, null, does)
+  node.dataset.key = `key-${cap}`
+  node.append(make("kbd", "", cap), make("span", "name", name))
+  if (meaning) node.append(make("span", "meaning", meaning))
+  node.title = meaning ? `${name}: ${meaning}` : name
+  node.setAttribute("aria-keyshortcuts", cap)
+  if (pressed !== null) node.setAttribute("aria-pressed", String(pressed))
+  return node
+}
+
+const keysNode = (desk, act) => {
+  const before = desk.item ? desk.earlier(desk.at) : null
+  const node = make("div", "keys")
+  const grades = make("div", "grades")
+  for (const { value, name, meaning } of desk.data.scale) {
+    const pressed = before?.verdict === "grade" && before.relevance === value
+    grades.append(keyButton(String(value), name, meaning, pressed, () => act((d) => d.say("grade", value))))
+  }
+  const others = make("div", "others")
+  others.append(
+    keyButton("S", "Skip", "", before?.verdict === "skip", () => act((d) => d.say("skip"))),
+    keyButton("U", "Unsure", "", before?.verdict === "unsure", () => act((d) => d.say("unsure"))),
+    keyButton("B", "Back", "", null, () => act((d) => d.back())),
+    keyButton("Z", "Undo", "", null, () => act((d) => d.undo())),
+    keyButton("G", "Guidelines", "", desk.guides, () => act((d) => d.guide())),
+  )
+  for (const key of [...grades.children, ...others.querySelectorAll('[data-key="key-S"], [data-key="key-U"]')]) {
+    key.disabled = !desk.item
+  }
+  node.append(grades, others)
+  return node
+}
+
+const noteNode = (desk) => {
+  const label = make("label", "note")
+  label.append(make("kbd", "", "N"), make("span", "name", "Note"))
+  const field = make("textarea")
+  field.rows = 1
+  field.maxLength = desk.data.longest_note
+  field.placeholder = "Why, in a few words; kept with the grade. Esc goes back to the keys."
+  field.dataset.key = "note"
+  field.disabled = !desk.item
+  field.value = desk.item ? desk.draft().note : ""
+  field.oninput = () => { desk.draft().note = field.value }
+  label.append(field)
+  return label
+}
+
+const drawn = (desk, act) => {
+  const item = desk.item
+  const seed = item && desk.seeds.get(item.query_id)
+  const panes = make("div", `panes${desk.guides ? " guided" : ""}`)
+  if (desk.at === null) panes.append(endNode(desk, act))
+  else if (!item || !seed) panes.append(make("section", "card end", "Fetching the next one …"))
+  else panes.append(seedNode(seed), candidateNode(desk, item, act))
+  if (desk.guides) panes.append(guidesNode(desk, seed))
+  const message = make("div", "message", desk.message)
+  message.setAttribute("role", "status")
+  const foot = make("div", "foot")
+  foot.append(noteNode(desk), keysNode(desk, act))
+  return [progressNode(desk), panes, message, foot]
+}
+
+// -- keys -------------------------------------------------------------------------------------
+
+const actionOf = (desk, key, root) => {
+  const grade = desk.data.scale.find((g) => String(g.value) === key)
+  if (grade) return (d) => d.say("grade", grade.value)
+  return {
+    s: (d) => d.say("skip"),
+    u: (d) => d.say("unsure"),
+    b: (d) => d.back(),
+    z: (d) => d.undo(),
+    e: (d) => d.item && d.look(),
+    g: (d) => d.guide(),
+    f: (d) => d.onward(),
+    n: () => root.querySelector("textarea")?.focus(),
+  }[key.toLowerCase()]
+}
+
+const pressed = (desk, root, act) => (event) => {
+  const target = event.composedPath()[0]
+  const writes = target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+  if (writes) {
+    if (event.key === "Escape" && root.contains(target)) target.blur()
+    return
+  }
+  const ours = target instanceof Node && root.contains(target)
+  if (event.repeat && ours && ["Enter", " "].includes(event.key)) event.preventDefault()
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+  if (document.querySelector('[role="dialog"], [data-baseweb="popover"]')) return
+  const action = actionOf(desk, event.key, root)
+  if (!action) return
+  event.preventDefault()
+  // A held key judges one item, and a key that bounces is one press.
+  const [last, at] = desk.pressed
+  if (event.repeat || (last === event.key && event.timeStamp - at < BOUNCE)) return
+  desk.pressed = [event.key, event.timeStamp]
+  act(action)
+}
+
+export default function (component) {
+  const { data, parentElement, setStateValue } = component
+  const root = parentElement.querySelector(".root")
+  root.classList.toggle("dark", Boolean(data.dark))
+  if (data.remember) {
+    const year = 365 * 24 * 3600
+    document.cookie = `seedlens_annotator=${encodeURIComponent(data.annotator)}; path=/; max-age=${year}; SameSite=Strict`
+  }
+  if (!desks.has(data.id)) desks.set(data.id, new Desk())
+  const desk = desks.get(data.id)
+  const redraw = () => {
+    const before = root.seedlensShown ?? {}
+    const now = { seed: desk.item?.query_id, guides: desk.item && desk.seeds.get(desk.item.query_id)?.aspect_key, candidate: desk.at }
+    const scrolled = Object.fromEntries([...root.querySelectorAll(".card")].map((card) => [card.dataset.key, card.scrollTop]))
+    const note = root.querySelector("textarea")
+    const selection = note && [note.selectionStart, note.selectionEnd]
+    redrawn(root, focusKey(root), drawn(desk, act))
+    // What stays the same stays where it was scrolled to.
+    for (const [name, shown] of Object.entries(now)) {
+      const card = root.querySelector(`.card[data-key="${name}"]`)
+      if (card && before[name] === shown) card.scrollTop = scrolled[name] ?? 0
+    }
+    if (before.seed !== now.seed) reveal(root.querySelector(".card.seed"))
+    const field = root.querySelector("textarea")
+    if (before.candidate === now.candidate && selection && root.getRootNode().activeElement === field) {
+      field.setSelectionRange(...selection)
+    }
+    root.seedlensShown = now
+  }
+  const act = (action) => {
+    action(desk)
+    redraw()
+  }
+  for (const [id, each] of desks) each.outbox.send = (message) => setStateValue("sent", { desk: id, held: each.held(), ...message })
+  if (data.answer.desk !== data.id) desks.get(data.answer.desk)?.outbox.answered(data.answer)
+  if (desk.data !== data) desk.take(data)
+  redraw()
+  const onKey = pressed(desk, root, act)
+  const onLeave = (event) => desk.outbox.events.length && event.preventDefault()
+  document.addEventListener("keydown", onKey)
+  window.addEventListener("beforeunload", onLeave)
+  root.seedlensStop?.()
+  root.seedlensStop = () => {
+    document.removeEventListener("keydown", onKey)
+    window.removeEventListener("beforeunload", onLeave)
+  }
+  return () => root.seedlensStop()
+}

@@ -1,0 +1,169 @@
+// What lies on an annotator's desk, what comes next and what was before. The next documents are
+// here already, so a key shows the next one at once; what was said goes to Python through the
+// outbox.
+
+// Outlives a redraw and a look at another part of the page; nothing said is forgotten by that.
+const desks = (globalThis.seedlensDesks ??= new Map())
+
+class Desk {
+  items = new Map() // key -> document with what it is asked for; everything seen on this visit
+  seeds = new Map()
+  said = new Map() // key -> what was said on this visit
+  drafts = new Map() // key -> note and marks that were not said yet
+  evidence = new Map()
+  trail = [] // keys in the order in which they were judged here
+  review = [] // keys to look at once more
+  at = null
+  shown = 0
+  pressed = ["", 0] // the last key, and when
+  guides = false
+  looking = false // at the evidence
+  message = ""
+  undoing = ""
+  heard = 0 // number of the last message whose answer was read
+  outbox = new Outbox()
+  data = null
+
+  take(data) {
+    const first = this.data === null
+    this.data = data
+    for (const item of data.items) this.items.set(item.key, item)
+    for (const seed of data.seeds) this.seeds.set(seed.query_id, seed)
+    if (data.evidence) this.evidence.set(data.evidence.key, data.evidence)
+    if (data.answer.desk === data.id) this.hear(data.answer)
+    else if (!data.answer.desk && this.outbox.waits) this.outbox.again() // the app started anew
+    if (first) this.guides = localStorage.getItem("seedlens-guidelines") !== "closed"
+    if (first) this.show(data.start ?? this.front())
+    else if (this.at === null) this.show(this.front())
+    this.locate()
+  }
+
+  hear(answer) {
+    if (answer.turn > this.heard) {
+      this.heard = answer.turn
+      this.message = answer.message
+      for (const key of answer.refused) this.said.delete(key)
+      if (answer.refused.length) this.show(answer.refused[0])
+      for (const [event, key] of answer.undone) if (event === this.undoing) this.undone(key)
+    }
+    this.outbox.answered(answer)
+  }
+
+  undone(key) {
+    this.undoing = ""
+    if (!key) {
+      this.message = "There is nothing to take back."
+      return
+    }
+    this.said.delete(key)
+    this.trail = this.trail.filter((k) => k !== key)
+    this.show(key)
+  }
+
+  // What comes next and is here already need not be sent again.
+  held() {
+    return this.data.next.filter((key) => this.items.has(key) && !this.said.has(key))
+  }
+
+  front() {
+    return this.data.next.find((key) => !this.said.has(key)) ?? null
+  }
+
+  show(key) {
+    if (key !== this.at) this.looking = false
+    this.at = key
+    this.shown = performance.now()
+    if (key !== null && !this.items.has(key)) this.outbox.ask({ at: key })
+    this.locate()
+  }
+
+  // The address keeps the place for a reload and a second tab.
+  locate() {
+    const key = this.at
+    const url = new URL(location.href)
+    const item = this.items.get(key)
+    if (item) {
+      url.searchParams.set("query", item.query_id)
+      url.searchParams.set("doc", item.doc_id)
+    } else if (key === null) {
+      url.searchParams.delete("query")
+      url.searchParams.delete("doc")
+    }
+    if (url.href !== location.href) history.replaceState(history.state, "", url)
+  }
+
+  get item() {
+    return this.at === null ? undefined : this.items.get(this.at)
+  }
+
+  earlier(key) {
+    return this.said.get(key) ?? this.items.get(key)?.said ?? null
+  }
+
+  draft() {
+    if (!this.drafts.has(this.at)) {
+      const before = this.earlier(this.at)
+      this.drafts.set(this.at, { note: before?.note ?? "", marks: [...(before?.marks ?? [])] })
+    }
+    return this.drafts.get(this.at)
+  }
+
+  say(verdict, relevance = null) {
+    const item = this.item
+    if (!item) return
+    const { note, marks } = this.draft()
+    const first = this.earlier(item.key) === null
+    const seconds = Math.round(performance.now() - this.shown) / 1000
+    this.said.set(item.key, { verdict, relevance, note, marks })
+    this.drafts.delete(item.key)
+    this.trail = [...this.trail.filter((k) => k !== item.key), item.key]
+    this.message = ""
+    this.show(this.review.shift() ?? this.front())
+    const { key, query_id, doc_id } = item
+    const event = { kind: "judge", key, query_id, doc_id, verdict, relevance, note, marks, seconds, first }
+    this.outbox.put(event, { at: this.at })
+  }
+
+  past() {
+    return [...this.data.past.filter((k) => !this.trail.includes(k)), ...this.trail]
+  }
+
+  back() {
+    const past = this.past()
+    const index = past.indexOf(this.at)
+    const key = past[(index < 0 ? past.length : index) - 1]
+    this.message = key ? "" : "There is nothing before this."
+    if (key) this.show(key)
+  }
+
+  onward() {
+    if (this.earlier(this.at)) this.show(this.review.shift() ?? this.front())
+  }
+
+  undo() {
+    this.undoing = eventId()
+    this.outbox.put({ kind: "undo", event: this.undoing })
+  }
+
+  mark(index) {
+    const { marks } = this.draft()
+    const at = marks.indexOf(index)
+    at < 0 ? marks.push(index) : marks.splice(at, 1)
+  }
+
+  look() {
+    this.looking = !this.looking
+    const key = this.at
+    if (this.looking && key && !this.evidence.has(key)) this.outbox.ask({ evidence: key })
+  }
+
+  guide() {
+    this.guides = !this.guides
+    localStorage.setItem("seedlens-guidelines", this.guides ? "open" : "closed")
+  }
+
+  again(keys) {
+    this.review = [...keys]
+    this.show(this.review.shift() ?? null)
+  }
+}

@@ -1,0 +1,61 @@
+// What was said and is not stored yet. A message carries all of it, one message at a time: what
+// is said meanwhile goes with the next one, and a message that got lost is sent again. Every
+// event has an id of its own, so what arrives twice is stored once.
+const PATIENCE = 8000 // ms without an answer until the page is asked to run, and the message sent again
+const RETRY = 2000 // ms until the app is asked again when it could not store
+
+const eventId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(12)), (b) => b.toString(16).padStart(2, "0")).join("")
+
+class Outbox {
+  events = []
+  turn = 0 // number of the last message; 0 for none
+  waits = false // for the answer to it
+  wants = null // what else to ask for with the next message
+  timer = 0
+  send = () => {} // set on every draw: sends a message to Python
+
+  put(event, wanted = null) {
+    this.events.push({ event: eventId(), ...event })
+    this.wants = wanted ? { ...this.wants, ...wanted } : this.wants
+    this.flush()
+  }
+
+  ask(wanted) {
+    this.wants = { ...this.wants, ...wanted }
+    this.flush()
+  }
+
+  flush() {
+    if (this.waits || (!this.events.length && !this.wants)) return
+    this.waits = true
+    this.turn = Math.max(this.turn + 1, Date.now())
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.stalled(), PATIENCE)
+    const wants = this.wants
+    this.wants = null
+    this.send({ turn: this.turn, events: [...this.events], ...wants })
+  }
+
+  again() {
+    this.waits = false
+    this.flush()
+  }
+
+  // No answer. An app that was started anew knows nothing of a desk until the whole page runs.
+  stalled() {
+    globalThis.seedlensRunPage?.()
+    this.timer = setTimeout(() => this.again(), PATIENCE / 2)
+  }
+
+  // The answer: ids that are settled, and whether to try again with the others.
+  answered({ turn, settled, retry }) {
+    this.events = this.events.filter((e) => !settled.includes(e.event))
+    if (turn !== this.turn) return
+    clearTimeout(this.timer)
+    this.waits = false
+    if (!retry) return this.flush()
+    this.wants = { ...this.wants } // there is something to ask for even when all is settled
+    this.timer = setTimeout(() => this.flush(), RETRY)
+  }
+}

@@ -1,0 +1,120 @@
+"""How far annotators agree: coefficients with intervals, and who confuses what with what."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types import Agreement, AgreementMeasure, Project, Scale
+
+WORDS = (
+    "1 is full agreement; 0 is what chance alone gives (of raw agreement: none). Krippendorff's "
+    "alpha takes items that only some graded, and counts a wide difference more than a narrow "
+    "one. Intervals are bootstrapped over items, 95 %."
+)
+
+
+def agreement(explorer: Explorer, project: Project) -> None:
+    """Over all, by aspect, and pair by pair."""
+    found = explorer.annotation.agreement(project)
+    names = explorer.annotation.measure_names
+    if found.notes:
+        st.html(f'<div class="sl-facts">{html.escape(" ".join(found.notes))}</div>')
+    if not any(measure.items for measure in found.measures) and not found.pairs:
+        st.html(
+            '<div class="sl-empty">No item was graded by two people yet, so there is no agreement '
+            "to speak of.</div>"
+        )
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        _overall(found, names)
+    with right:
+        _pairs(found, project.scale, names)
+
+
+def measure_rows(
+    measures: Iterable[AgreementMeasure], names: Mapping[str, str], **more: str
+) -> list[dict[str, object]]:
+    """Measures as rows of a table."""
+    return [
+        {
+            **more,
+            "Measure": names.get(measure.name, measure.name),
+            "Value": measure.value,
+            "95 % interval": _interval(measure),
+            "Items": measure.items,
+        }
+        for measure in measures
+    ]
+
+
+def _interval(measure: AgreementMeasure) -> str:
+    if measure.interval is None:
+        return "–"
+    low, high = (f"{bound:.2f}".replace("-", "−") for bound in measure.interval)
+    return f"{low} to {high}"
+
+
+def _overall(found: Agreement, names: Mapping[str, str]) -> None:
+    st.header("All annotators", anchor=False, help=WORDS)
+    rows = measure_rows(found.measures, names, Aspect="all")
+    if len(found.by_aspect) > 1:
+        for aspect, measures in found.by_aspect.items():
+            rows += measure_rows(measures, names, Aspect=aspect or "as a whole")
+    _table(rows, "annotate_agreement", "Agreement over all annotators")
+
+
+def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
+    if not found.pairs:
+        return
+    st.header("Pair by pair", anchor=False, help=WORDS)
+    pairs = list(found.pairs)
+    pair = pairs[0]
+    if len(pairs) > 1:
+        pair = st.selectbox(
+            "Pair", pairs, format_func=" and ".join, key="annotate_pair",
+            label_visibility="collapsed",
+        )  # fmt: skip
+    _table(measure_rows(found.pairs[pair], names), "annotate_pair_table", "Agreement of a pair")
+    st.html(confusion_html(pair, found.grades, found.confusion[pair], scale))
+
+
+def _table(rows: list[dict[str, object]], key: str, alt: str) -> None:
+    st.dataframe(
+        pd.DataFrame(rows), key=key, hide_index=True, alt=alt,
+        column_config={"Value": st.column_config.NumberColumn(format="%.2f")},
+    )  # fmt: skip
+
+
+def confusion_html(
+    pair: tuple[str, str],
+    grades: tuple[int, ...],
+    counts: tuple[tuple[int, ...], ...],
+    scale: Scale,
+) -> str:
+    """Counts of items by the two grades that they got; the darker, the more."""
+    most = max((n for row in counts for n in row), default=0) or 1
+    names = {grade.value: grade.name for grade in scale.grades}
+    one, other = (html.escape(name) for name in pair)
+    head = "".join(
+        f'<th scope="col" title="{html.escape(names.get(g, ""), quote=True)}">{g}</th>'
+        for g in grades
+    )
+    body = ""
+    for grade, row in zip(grades, counts, strict=True):
+        cells = "".join(
+            f'<td class="{"same" if column == grade else ""}" '
+            f'style="--share:{100 * number / most:.0f}%">{number or "·"}</td>'
+            for column, number in zip(grades, row, strict=True)
+        )
+        body += f'<tr><th scope="row">{grade} {html.escape(names.get(grade, ""))}</th>{cells}</tr>'
+    return (
+        f'<table class="sl-confusion"><caption>Rows: what {one} said. Columns: what {other} said. '
+        f"On the diagonal they agree.</caption><thead><tr><td></td>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>"
+    )

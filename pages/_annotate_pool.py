@@ -1,0 +1,152 @@
+"""What is asked in a project, and the pool of documents to judge for it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types import PoolRequest, Project, Query
+from pages._annotate_queries import SAID, add_queries
+from pages._shared import error_boundary
+
+WORDINGS = {
+    "generic": "a wording that names no aspect",
+    "definition": "the aspect's definition",
+    "paraphrases": "its paraphrases",
+}
+"""Sets of wordings that can bring up more, by what they are."""
+SYSTEMS = PoolRequest().systems
+HOLES = "annotate_holes"
+
+
+def pool(explorer: Explorer, project: Project) -> None:
+    """Queries on the left, the pool on the right, and what is in it below."""
+    said = st.session_state.pop(SAID, "")
+    queries = explorer.annotation.queries(project)
+    if said:
+        st.html(f'<div class="sl-note" role="status">{html.escape(said)}</div>')
+    left, right = st.columns(2, gap="large")
+    with left, error_boundary():
+        add_queries(explorer, project)
+    with right, error_boundary():
+        _fill(explorer, project, list(queries))
+    with error_boundary():
+        _table(explorer, project, queries)
+    if queries:
+        with error_boundary():
+            _holes(explorer, project, list(queries))
+
+
+def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
+    st.header("Pool", anchor=False)
+    with st.form("annotate_pool", border=False, clear_on_submit=False):
+        st.multiselect(
+            "Systems", list(explorer.systems), list(SYSTEMS), key="annotate_systems",
+            help="The top of each one's ranking goes into the pool, each document once.",
+        )  # fmt: skip
+        depth, wordings = st.columns([1, 2])
+        depth.number_input("Depth", 1, 1000, PoolRequest().depth, key="annotate_depth")
+        wordings.multiselect(
+            "Asked for in other words, too", list(WORDINGS), key="annotate_variants",
+            format_func=WORDINGS.__getitem__, placeholder="No other words",
+        )  # fmt: skip
+        asked = st.form_submit_button(
+            "Fill the pool", type="primary", key="annotate_fill", disabled=not query_ids,
+            help=None if query_ids else "Add queries first.",
+        )  # fmt: skip
+    if asked:
+        state = st.session_state
+        request = PoolRequest(
+            tuple(state["annotate_systems"]),
+            int(state["annotate_depth"]),
+            tuple(state["annotate_variants"]),
+        )
+        _fill_now(explorer, project, request, query_ids)
+
+
+def _fill_now(
+    explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
+) -> None:
+    """Query by query: what is in the pool stays there when somebody leaves half-way."""
+    before, many = len(explorer.annotation.pool(project)), len(query_ids)
+    bar = st.progress(0.0, f"0 of {many:,} queries")
+    for done, query_id in enumerate(query_ids, start=1):
+        explorer.annotation.fill_pool(project, request, [query_id])
+        bar.progress(done / many, f"{done:,} of {many:,} queries")
+    added = len(explorer.annotation.pool(project)) - before
+    st.session_state[SAID] = (
+        f"{added:,} documents are new in the pool. What was in it, and what was judged, stays."
+    )
+    st.session_state.pop(HOLES, None)
+    st.rerun()
+
+
+def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
+    if not queries:
+        return
+    counts = dict.fromkeys(queries, 0)
+    for item in explorer.annotation.pool(project):
+        counts[item.query_id] = counts.get(item.query_id, 0) + 1
+    judged: dict[str, set[str]] = {}
+    for judgment in explorer.annotation.judgments(project):
+        judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
+    rows = [
+        {
+            "Query": query_id,
+            "Seed": query.seed or "pasted text",
+            "Aspect": query.aspect or "as a whole",
+            "In the pool": counts[query_id],
+            "Judged by somebody": len(judged.get(query_id, ())),
+        }
+        for query_id, query in queries.items()
+    ]
+    total = sum(counts.values())
+    st.html(
+        f'<div class="sl-facts">{len(queries):,} queries, {total:,} items to judge, '
+        f"{sum(map(len, judged.values())):,} of them judged by somebody.</div>"
+    )
+    st.dataframe(
+        pd.DataFrame(rows), key="annotate_queries_table", hide_index=True,
+        height=min(38 + 35 * len(rows), 320), alt="Queries of the project, and their pools",
+    )  # fmt: skip
+
+
+def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
+    """What a system ranks high that nobody judged: evaluating it now would be unfair to it."""
+    st.header("Holes", anchor=False)
+    st.caption("What is unjudged in the top of each system would count as not relevant.")
+    depth = st.session_state.get("annotate_depth") or PoolRequest().depth
+    systems = tuple(st.session_state.get("annotate_systems") or SYSTEMS)
+    if st.button(f"Look for holes in the top {depth}", key="annotate_find_holes"):
+        with st.spinner("Ranking", show_time=True):
+            st.session_state[HOLES] = (
+                project.corpus, project.name, explorer.annotation.holes(project, systems, depth),
+            )  # fmt: skip
+    corpus, name, holes = st.session_state.get(HOLES, ("", "", ()))
+    if (corpus, name) != (project.corpus, project.name) or not holes:
+        return
+    pooled = {(i.query_id, i.doc_id) for i in explorer.annotation.pool(project)}
+    rows = []
+    for found in holes:
+        missing = {(q, d) for q, ids in found.missing.items() for d in ids}
+        rows.append(
+            {
+                "System": found.system,
+                f"Judged@{found.k}": found.judged,
+                "Unjudged": len(missing),
+                "Not even in the pool": len(missing - pooled),
+            }
+        )
+    st.dataframe(
+        pd.DataFrame(rows), key="annotate_holes_table", hide_index=True,
+        column_config={f"Judged@{holes[0].k}": st.column_config.NumberColumn(format="%.2f")},
+        alt="Holes by system",
+    )  # fmt: skip
+    lacking = any(row["Not even in the pool"] for row in rows)
+    if lacking and st.button("Add what is missing to the pool", key="annotate_fill_holes"):
+        request = PoolRequest(tuple(h.system for h in holes), holes[0].k)
+        _fill_now(explorer, project, request, query_ids)

@@ -1,0 +1,226 @@
+"""Annotate in a real browser: judging by keys alone, fast and held keys, two people at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from engine.explorer import Explorer
+from engine.types import Judgment, PoolRequest, Project, Query
+from tests.browser.conftest import Server, Visit, visit_with
+from tests.support import make_explorer
+
+SEED = "demo-0275"
+GUIDELINES = {"": "# What counts\nGrade what the paper **does**.", "method": "The same procedure."}
+
+
+@pytest.fixture(scope="module")
+def explorer(server: Server) -> Explorer:
+    """A second process's view of the app's home, once the demo is indexed there."""
+    explorer = make_explorer(server.home)
+    deadline = time.monotonic() + 240
+    while "demo" not in explorer.library.names() and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return explorer
+
+
+def make_project(explorer: Explorer, name: str, depth: int, **settings: object) -> Project:
+    annotation = explorer.annotation
+    project = Project("demo", name, guidelines=GUIDELINES, **settings)  # type: ignore[arg-type]
+    project = annotation.save(project, "lead")
+    annotation.add_queries(project, [Query("demo", seed=SEED, aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("dense",), depth))
+    return project
+
+
+def sit_down(visit: Visit, project: Project, who: str) -> Page:
+    """Open a project and give one's name."""
+    page = visit.open(f"/annotate?corpus=demo&project={project.name}")
+    expect(candidate(page)).to_be_visible(timeout=180_000)
+    name = page.get_by_role("textbox", name="Who judges")
+    name.fill(who)
+    name.press("Enter")
+    expect(page.locator(".st-key-annotate_desk .words")).to_contain_text(f"{who}: 0 of")
+    page.locator(".kicker", has_text="Candidate").click()
+    return page
+
+
+def candidate(page: Page) -> Locator:
+    return page.locator(".candidate .title")
+
+
+def stored(page: Page, words: str) -> None:
+    """All that was said is stored, and the progress line says so."""
+    expect(page.locator(".progress .words")).to_contain_text(words)
+    expect(page.locator(".progress .stored")).to_have_text("all stored")
+
+
+def said(explorer: Explorer, project: Project, who: str) -> list[Judgment]:
+    return explorer.annotation.judgments(project, annotator=who)
+
+
+def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Explorer) -> None:
+    project = make_project(explorer, "ten", 10)
+    page = sit_down(visit, project, "Ada")
+    expect(page.get_by_text("The same procedure.")).to_be_visible()
+    visit.shoot("annotate")
+
+    page.keyboard.press("2")
+    page.keyboard.press("n")
+    page.keyboard.type("u & <b>0</b>")  # digits and letters of a note are no grades
+    page.keyboard.press("Escape")
+    page.keyboard.press("3")
+    stored(page, "2 of 10")
+    assert [(j.relevance, j.note) for j in said(explorer, project, "Ada")] == [
+        (2, ""), (3, "u & <b>0</b>"),
+    ]  # fmt: skip
+
+    second = candidate_text(page)
+    page.keyboard.press("b")
+    expect(page.get_by_text("You said 3 · Nearly the same")).to_be_visible()
+    expect(page.locator("textarea")).to_have_value("u & <b>0</b>")
+    page.wait_for_timeout(80)
+    page.keyboard.press("1")
+    expect(candidate(page)).to_have_text(second)
+    stored(page, "2 of 10")
+    assert [j.relevance for j in said(explorer, project, "Ada")] == [2, 1]
+
+    page.wait_for_timeout(80)
+    page.keyboard.press("z")
+    expect(page.get_by_text("You said 3 · Nearly the same")).to_be_visible()
+    page.keyboard.press("f")
+    expect(candidate(page)).to_have_text(second)
+
+    for key in "su012301":
+        page.wait_for_timeout(80)
+        page.keyboard.press(key)
+    expect(page.get_by_text("That was the last one")).to_be_visible()
+    expect(page.get_by_text("You graded 8 items, skipped 1 and were unsure of 1.")).to_be_visible()
+    visit.shoot("annotate-end")
+    verdicts = [j.verdict for j in said(explorer, project, "Ada")]
+    assert sorted(verdicts) == ["grade"] * 8 + ["skip", "unsure"]
+
+    page.get_by_role("button", name="Look again at what you skipped (1)").click()
+    expect(page.get_by_text("You skipped it")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.get_by_text("You graded 9 items, skipped 0 and were unsure of 1.")).to_be_visible()
+
+
+def candidate_text(page: Page) -> str:
+    return page.locator(".candidate .title").inner_text()
+
+
+def test_marks_and_evidence_are_there_when_asked_for(visit: Visit, explorer: Explorer) -> None:
+    project = make_project(explorer, "marks", 3)
+    page = sit_down(visit, project, "Ada")
+    assert page.locator(".pair").count() == 0
+    page.keyboard.press("e")
+    expect(page.locator(".pair").first).to_be_visible()
+    page.locator(".candidate button.sentence").nth(1).click()
+    expect(page.locator(".candidate button.sentence").nth(1)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    page.keyboard.press("3")
+    stored(page, "1 of 3")
+    assert page.locator(".pair").count() == 0
+    (judgment,) = said(explorer, project, "Ada")
+    document = explorer.document("demo", judgment.doc_id)
+    assert judgment.marks == (document.sentences[1].span,)
+    assert judgment.blind
+    assert judgment.seconds
+
+
+def test_thirty_presses_at_100_ms_judge_thirty_items(visit: Visit, explorer: Explorer) -> None:
+    project = make_project(explorer, "fast", 40)
+    page = sit_down(visit, project, "Ada")
+    before, started = candidate_text(page), time.perf_counter()
+    page.keyboard.press("1")
+    assert candidate_text(page) != before
+    assert time.perf_counter() - started < 0.25
+    for _ in range(29):
+        page.wait_for_timeout(100)
+        page.keyboard.press("1")
+    stored(page, "30 of 40")
+    judgments = said(explorer, project, "Ada")
+    assert len({j.doc_id for j in judgments}) == 30
+    assert len(explorer.annotation.history(project)) == 30
+
+
+def test_a_held_key_judges_one_item(visit: Visit, explorer: Explorer) -> None:
+    project = make_project(explorer, "held", 10)
+    page = sit_down(visit, project, "Ada")
+    for _ in range(20):
+        page.keyboard.down("2")
+        page.wait_for_timeout(30)
+    page.keyboard.up("2")
+    stored(page, "1 of 10")
+    assert len(explorer.annotation.history(project)) == 1
+
+
+@pytest.fixture
+def other(browser: Browser, server: Server) -> Iterator[Visit]:
+    visitor = visit_with(browser, server)
+    yield visitor
+    visitor.page.context.close()
+    assert visitor.errors == []
+
+
+def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
+    visit: Visit, other: Visit, explorer: Explorer
+) -> None:
+    project = make_project(explorer, "two", 6, per_item=2)
+    ada, grace = sit_down(visit, project, "Ada"), sit_down(other, project, "Grace")
+    for _ in range(6):
+        ada.keyboard.press("1")
+        grace.keyboard.press("2")
+        ada.wait_for_timeout(80)
+    for page in (ada, grace):
+        expect(page.get_by_text("That was the last one")).to_be_visible()
+    assert {j.relevance for j in said(explorer, project, "Ada")} == {1}
+    assert {j.relevance for j in said(explorer, project, "Grace")} == {2}
+    assert len(explorer.annotation.judgments(project)) == 12
+
+    ada.get_by_text("Disagreements").click()
+    expect(ada.get_by_text("6 to decide, 0 decided")).to_be_visible()
+    ada.get_by_role("radio", name="2 · Similar").click()
+    ada.get_by_label("Reason").fill("Both run a survey")
+    ada.get_by_role("button", name="Decide").click()
+    expect(ada.get_by_text("5 to decide, 1 decided")).to_be_visible()
+    visit.shoot("annotate-disagreements")
+    decided = explorer.annotation.qrels(project)
+    assert decided.undecided == 5
+    assert len(said(explorer, project, "Grace")) == 6
+
+
+def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: Explorer) -> None:
+    project = make_project(explorer, "place", 8)
+    page = sit_down(visit, project, "Ada")
+    for key in "12":
+        page.keyboard.press(key)
+        page.wait_for_timeout(80)
+    stored(page, "2 of 8")
+    page.keyboard.press("b")
+    here = candidate_text(page)
+    expect(page.get_by_text("You said 2 · Similar")).to_be_visible()
+
+    page.reload()
+    expect(candidate(page)).to_have_text(here)
+    expect(page.get_by_role("textbox", name="Who judges")).to_have_value("Ada")
+    expect(page.get_by_text("You said 2 · Similar")).to_be_visible()
+
+    second = page.context.new_page()
+    second.goto(page.url)
+    expect(second.locator(".candidate .title")).to_have_text(here)
+    second.keyboard.press("f")
+    second.wait_for_timeout(80)
+    second.keyboard.press("3")
+    stored(second, "3 of 8")
+    page.keyboard.press("f")
+    page.wait_for_timeout(80)
+    page.keyboard.press("0")
+    expect(page.locator(".progress .stored")).to_have_text("all stored")
+    second.close()
+    assert len(explorer.annotation.history(project)) == 4

@@ -1,0 +1,320 @@
+"""The Annotate page: a project is made, filled and judged; what is wrong is said in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import streamlit as st
+from filelock import FileLock
+from streamlit.testing.v1 import AppTest
+
+from engine.config import ROOT
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types import GRADED, PoolRequest, Project, Query
+from pages._annotate_agreement import confusion_html
+from pages._annotate_desk import Sitting, desk_data, take_in
+from pages._annotate_items import Papers, from_key, to_key
+from pages._annotate_project import read_scale, scale_lines
+from pages._annotate_queries import read_seeds
+from tests.support import make_explorer
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_outlives_a_test() -> Iterator[None]:
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def home_page(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Explorer:
+    monkeypatch.setattr("pages._shared.engine", lambda: small_copy)
+    return small_copy
+
+
+def visit(**params: str) -> AppTest:
+    page = AppTest.from_file(str(ROOT / "pages" / "annotate.py"), default_timeout=60)
+    for name, value in params.items():
+        page.query_params[name] = value
+    return run(page)
+
+
+def run(page: AppTest) -> AppTest:
+    page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def shown(page: AppTest) -> str:
+    return "\n".join(e.value for e in page.get("html"))
+
+
+def make_project(explorer: Explorer, **settings: Any) -> Project:
+    annotation = explorer.annotation
+    project = annotation.save(Project("small", "p", **settings), "lead")
+    annotation.add_queries(project, [Query("small", seed=seed_of(explorer), aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("bm25", "dense"), 5))
+    return project
+
+
+def seed_of(explorer: Explorer) -> str:
+    return explorer.starting_point("small")[0]
+
+
+def sit_down(project: Project, who: str = "Ada") -> Sitting:
+    return Sitting(project, who, Papers(project.corpus))
+
+
+def message(turn: int, *events: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"turn": turn, "events": list(events), **more}
+
+
+def grade(name: str, key: str, relevance: int, **more: Any) -> dict[str, Any]:
+    query_id, doc_id = from_key(key) or ("", "")
+    event = {"event": name, "kind": "judge", "key": key, "query_id": query_id, "doc_id": doc_id}
+    said = {"verdict": "grade", "relevance": relevance, "note": "", "marks": [], "seconds": 1.5}
+    return {**event, **said, **more}
+
+
+# -- the page -----------------------------------------------------------------------------------
+
+
+def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) -> None:
+    page = visit(corpus="small")
+    assert "Judging in a queue needs a project" in shown(page)
+    page.button(key="annotate_make").click()
+    run(page)
+    page.text_input(key="annotate_name_new").set_value("")
+    page.button(key="annotate_save_new").click()
+    run(page)
+    assert "The project has no name." in shown(page)
+    page.text_input(key="annotate_name_new").set_value("bees")
+    page.text_input(key="annotate_annotators_new").set_value("Ada, Grace")
+    page.text_area(key="annotate_guide_method_new").set_value("Same *procedure*.")
+    page.button(key="annotate_save_new").click()
+    run(page)
+    project = home_page.annotation.project("small", "bees")
+    assert project.annotators == ("Ada", "Grace")
+    assert project.guidelines == {"method": "Same *procedure*."}
+
+    assert page.button(key="annotate_fill").disabled
+    page.text_area(key="annotate_seeds").set_value("nobody-knows-this")
+    page.button(key="annotate_add_queries").click()
+    run(page)
+    assert "nobody-knows-this" in shown(page)
+    assert home_page.annotation.queries(project) == {}
+    page.text_area(key="annotate_seeds").set_value(seed_of(home_page))
+    page.button(key="annotate_add_queries").click()
+    run(page)
+    page.number_input(key="annotate_depth").set_value(4)
+    page.button(key="annotate_fill").click()
+    run(page)
+    assert "documents are new in the pool" in shown(page)
+    page.text_input(key="annotate_name").set_value("Ada")
+    page.segmented_control(key="annotate_part").set_value("judge")
+    run(page)
+    assert page.get("bidi_component")
+
+
+def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: Explorer) -> None:
+    make_project(home_page)
+    page = visit(corpus="small", project="gone")
+    assert "has no project" in shown(page)
+    assert "It has p." in shown(page)
+    page = visit(corpus="small", part="elsewhere")
+    assert "there is no part" in shown(page)
+
+
+def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
+    make_project(home_page)
+    page = visit(corpus="small", project="p")
+    assert page.get("bidi_component")
+    page.text_input(key="annotate_name").set_value("  ")
+    run(page)
+    assert "The annotator has no name." in shown(page)
+    assert not page.get("bidi_component")
+
+
+def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
+    home_page: Explorer,
+) -> None:
+    make_project(home_page, annotators=("Ada",), leads=("Grace",))
+    page = visit(corpus="small", project="p", part="agreement")
+    assert "for the leads of this project" in shown(page)
+    assert "is not among the annotators" in shown(page)
+    page.text_input(key="annotate_name").set_value("Grace")
+    run(page)
+    assert page.segmented_control(key="annotate_part")
+
+
+def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
+    home_page.annotation.save(Project("small", "empty"), "lead")
+    page = visit(corpus="small", project="empty")
+    assert "Nothing is to be judged here yet" in shown(page)
+    page.button(key="annotate_to_pool").click()
+    run(page)
+    assert page.text_area(key="annotate_seeds")
+
+
+def test_the_queries_of_another_project_are_added_under_their_names(home_page: Explorer) -> None:
+    first = make_project(home_page)
+    (item, *_) = home_page.annotation.pool(first)
+    home_page.annotation.judge(first, item.query_id, item.doc_id, "Ada", 1)
+    second = home_page.annotation.save(Project("small", "second"), "lead")
+    page = visit(corpus="small", project="second", part="pool")
+    page.button(key="annotate_take_small:p").click()
+    run(page)
+    assert "1 query is new" in shown(page)
+    assert list(home_page.annotation.queries(second)) == [item.query_id]
+
+
+def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(
+    home_page: Explorer,
+) -> None:
+    make_project(home_page)
+    page = visit(corpus="small", project="p")
+    page.selectbox(key="annotate_project").set_value("")
+    run(page)
+    assert page.segmented_control(key="annotate_part").value == "agreement"
+    assert "No item was graded by two people yet" in shown(page)
+
+
+def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> None:
+    annotation = home_page.annotation
+    project = make_project(home_page, per_item=2)
+    for number, item in enumerate(annotation.pool(project)):
+        annotation.judge(project, item.query_id, item.doc_id, "Ada", 1, note="<b>bold</b>")
+        annotation.judge(project, item.query_id, item.doc_id, "Grace", 1 + (number == 0))
+    page = visit(corpus="small", project="p", part="agreement")
+    assert "Rows: what Ada said" in shown(page)
+    page.segmented_control(key="annotate_part").set_value("disagreements")
+    run(page)
+    assert "1 to decide, 0 decided" in shown(page)
+    assert "&lt;b&gt;bold&lt;/b&gt;" in shown(page)
+    button = next(b for b in page.button if str(b.key).startswith("annotate_decide_button"))
+    place = str(button.key).removeprefix("annotate_decide_button_")
+    page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
+    button.click()
+    run(page)
+    assert "The decision has no reason." in shown(page)
+    page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
+    page.text_input(key=f"annotate_reason_{place}").set_value("both count bees")
+    page.button(key=f"annotate_decide_button_{place}").click()
+    run(page)
+    assert "0 to decide, 1 decided" in shown(page)
+    page.segmented_control(key="annotate_part").set_value("files")
+    run(page)
+    assert any(p.proto.label == "Download p\\.qrels" for p in page.get("download_button"))
+    page.file_uploader(key="annotate_upload_0").upload("broken.qrels", b"one two\n")
+    run(page)
+    assert "line 1" in shown(page)
+
+
+# -- what the desk sends ---------------------------------------------------------------------------
+
+
+def test_an_event_that_comes_twice_is_stored_once(home_page: Explorer) -> None:
+    project = make_project(home_page)
+    place = sit_down(project)
+    first, second = desk_data(home_page, place)["next"][:2]
+    said = grade("e1", first, 2, note="why", marks=[1, 0])
+    assert take_in(home_page, place, message(1, said)).settled == ("e1",)
+    again = take_in(home_page, place, message(2, said, grade("e2", second, 0)))
+    assert again.settled == ("e1", "e2")
+    # Another visit (a reload before the answer came) does not know it, the ledger does.
+    assert take_in(home_page, sit_down(project), message(3, said)).settled == ("e1",)
+    history = home_page.annotation.history(project)
+    assert [(j.relevance, j.note) for j in history] == [(2, "why"), (0, "")]
+    document = home_page.document("small", history[0].doc_id)
+    assert history[0].marks == tuple(s.span for s in document.sentences[:2])
+
+
+def test_an_undo_that_comes_twice_takes_back_one_judgment(home_page: Explorer) -> None:
+    project = make_project(home_page)
+    place = sit_down(project)
+    first, second = desk_data(home_page, place)["next"][:2]
+    take_in(home_page, place, message(1, grade("e1", first, 2), grade("e2", second, 1)))
+    undo = {"event": "u1", "kind": "undo"}
+    assert take_in(home_page, place, message(2, undo)).undone == (("u1", second),)
+    assert take_in(home_page, place, message(3, undo)).undone == ()
+    assert [j.relevance for j in home_page.annotation.judgments(project)] == [2]
+    data = desk_data(home_page, place)
+    assert (data["next"][0], data["past"]) == (second, [first])
+
+
+def test_what_cannot_be_stored_is_refused_with_the_reason_and_the_rest_is_stored(
+    home_page: Explorer,
+) -> None:
+    project = make_project(home_page)
+    place = sit_down(project)
+    first, second = desk_data(home_page, place)["next"][:2]
+    gone = to_key((from_key(first)[0], "gone"))  # type: ignore[index]
+    answer = take_in(
+        home_page,
+        place,
+        message(
+            1,
+            grade("e1", first, 7),
+            grade("e2", gone, 1),
+            grade("e3", second, 1, marks=[99]),
+            {"event": "e4"},
+            grade("e5", second, 1),
+        ),
+    )
+    assert answer.refused == (first, gone, second, "")
+    assert answer.settled == ("e1", "e2", "e3", "e4", "e5")
+    assert [j.doc_id for j in home_page.annotation.judgments(project)] == [from_key(second)[1]]  # type: ignore[index]
+
+
+def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(home_page: Explorer) -> None:
+    project = make_project(home_page)
+    place = sit_down(project)
+    first, second = desk_data(home_page, place)["next"][:2]
+    events = grade("e1", first, 2), grade("e2", second, 1)
+    ledger = home_page.home.ledger
+    quick = make_explorer(ledger.parent, ledger_wait_seconds=0.1)
+    with FileLock(f"{ledger}.lock"):
+        answer = take_in(quick, place, message(1, *events))
+    assert answer.retry
+    assert answer.settled == ()
+    assert "Not stored yet" in answer.message
+    assert take_in(home_page, place, message(2, *events)).settled == ("e1", "e2")
+    assert len(home_page.annotation.history(project)) == 2
+
+
+def test_the_desk_sees_no_sources_unless_the_project_says_so(home_page: Explorer) -> None:
+    project = make_project(home_page)
+    assert all(i["sources"] == [] for i in desk_data(home_page, sit_down(project))["items"])
+    project = home_page.annotation.save(replace(project, blind=False), "lead")
+    assert any(i["sources"] for i in desk_data(home_page, sit_down(project))["items"])
+
+
+# -- small parts -----------------------------------------------------------------------------------
+
+
+def test_a_scale_reads_as_it_is_written_and_a_broken_line_is_named() -> None:
+    assert read_scale(scale_lines(GRADED)).grades == GRADED.grades
+    with pytest.raises(BadInputError, match="Line 2 of the scale"):
+        read_scale("0 No\nyes\n")
+
+
+def test_seeds_come_as_ids_or_as_links_of_explore() -> None:
+    link = "http://127.0.0.1/?corpus=small&seed=b&aspect=result&q=Alike+here"
+    found = read_seeds(f"a\n\n{link}\n", "small", ["method", "background"])
+    assert [(q.seed, q.aspect, q.instruction) for q in found] == [
+        ("a", "method", None), ("a", "background", None), ("b", "result", "Alike here"),
+    ]  # fmt: skip
+    assert read_seeds("a", "small", [])[0].aspect is None
+    for wrong in ("", "http://127.0.0.1/?corpus=small", link.replace("small", "other")):
+        with pytest.raises(BadInputError):
+            read_seeds(wrong, "small", [])
+
+
+def test_names_in_a_confusion_matrix_are_text() -> None:
+    shown = confusion_html(("<b>", "Grace"), (0, 1), ((1, 0), (2, 3)), GRADED)
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
