@@ -175,8 +175,11 @@ class _Reading:
         gap = self._text[end : self._words.starts[at]] if following != "." else ""
         if previous in DETERMINERS and gap in {" ", "-"} and following not in STOPS:
             return phrase_after(self._words, end).span if following[0].isalnum() else None
+        if following == ",":  # "At 80 dollars, the headphones"
+            at += 1
+            following = self._words.lower[at] if at < len(self._words.lower) else "."
         if previous == "at" and first and following in DETERMINERS:
-            return phrase_after(self._words, end).span
+            return phrase_after(self._words, self._words.starts[at]).span
         return None
 
     def _count(self, quantity: Quantity, thing: Thing) -> None:

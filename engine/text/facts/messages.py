@@ -54,7 +54,7 @@ HEADS = tuple(
 )
 BYLINE = re.compile(
     # Henry (2024-02-29 09:01): ...   Henry, 29 Feb 2024 at 9:01 AM: ...   Henry — 02/29/2024
-    rf"(?:(?P<by>(?:Posted|Written|Sent)\sby\s))?{NAME}(?:\s?[,(|]\s?|\s[\[(–—-]\s?|\son\s)"
+    rf"(?:(?P<by>(?:Posted|Written|Sent|Note|Message|Comment|Entry|Reply)\sby\s))?{NAME}(?:\s?[,(|]\s?|\s[\[(–—-]\s?|\son\s)"
     rf"{STAMP}[\])]?\s?(?::|\n|$)"
 )
 CLOCK_HEAD = re.compile(

@@ -86,7 +86,8 @@ _WEIGHING = re.compile(
 )
 _PAYING = re.compile(
     r"[£]|\b(?:cost\w*|pric\w*|pa(?:y|id|ys)|spen[dt]\w*|bought|buy|sold|sells?|rent|quid|salary|"
-    r"earns?|fee|fare|cheap\w*|expensive|dearer|budget|pence|worth|house|flat|ticket\w*)\b",
+    r"earns?|fee|fare|cheap\w*|expensive|dearer|budget|pence|worth|house|flat|ticket\w*|"
+    r"asks?|asked|asking|tag)\b",
     re.IGNORECASE,
 )
 

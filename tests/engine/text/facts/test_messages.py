@@ -25,6 +25,7 @@ WHEN = datetime(2024, 2, 29, 9, 1)
         ("Henry (2024-02-29 09:01): Hi", "Henry", "Hi"),
         ("Henry — 02/29/2024 9:01 AM\nHi", "Henry", "Hi"),
         ("Posted by Henry on 29 February 2024 at 09:01\nHi", "Henry", "Hi"),
+        ("Note by Henry, 2024-02-29, 09:01\n\nHi", "Henry", "Hi"),
         ("From: Al Ash <h@x.org>\nDate: Thu, 29 Feb 2024 09:01 +0100\n\nHi", "Al Ash", "Hi"),
         ("From: Henry\nSent: Thursday, February 29, 2024 9:01 AM\nTo: Bo\n\nHi", "Henry", "Hi"),
         ("On Thu, 29 Feb 2024 at 09:01, Henry <h@x.org> wrote:\nHi", "Henry", "Hi"),
