@@ -16,7 +16,7 @@ from engine.encode.protocols import Encoder, EncoderSpec, Encoding, Passage
 from engine.ingest import content_hash
 from engine.lenses import RESEARCH
 from engine.numeric import FloatArray, unit
-from engine.stored_facts import FACT_FIELDS, fact_columns
+from engine.stored_facts import FACT_FIELDS, fact_columns, find_anew
 from engine.text.facts.resolve import VERSION
 from engine.text.prototypes import prototypes
 from engine.text.roles import role_classifier
@@ -235,7 +235,8 @@ class IndexRun:
             for group, replace in ((new, False), (changed, True)):
                 if group:
                     self.table.write(encode_batch(group, self.encoder, self.lens), replace=replace)
-            self._find_facts([d for d in shard if d.doc_id in stale and d not in changed])
+            again = [d.doc_id for d in shard if d.doc_id in stale and d not in changed]
+            find_anew(self.table, again)
             read += len(shard)
             added, updated = added + len(new), updated + len(changed)
             encoded += len(new) + len(changed)
@@ -263,15 +264,6 @@ class IndexRun:
             versions = batch["facts_version"].to_pylist()
             stale.update(i for i, v in zip(ids, versions, strict=True) if v != VERSION)
         return found, stale
-
-    def _find_facts(self, documents: Sequence[SourceDocument]) -> None:
-        """Find the facts of stored documents anew; nothing else of them is touched."""
-        if documents:
-            columns = fact_columns([d.text for d in documents], [d.metadata for d in documents])
-            arrays = [pa.array([d.doc_id for d in documents])]
-            arrays += [pa.array(columns[field.name], field.type) for field in FACT_FIELDS]
-            names = ["doc_id", *(field.name for field in FACT_FIELDS)]
-            self.table.update(pa.Table.from_arrays(arrays, names=names))
 
     def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
         seconds = time.perf_counter() - self._started

@@ -6,7 +6,7 @@ import functools
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -38,8 +38,9 @@ FACT_TYPE = pa.struct(
         ("generated", pa.bool_()),
     ]
 )
+_FACTS = pa.list_(FACT_TYPE)
 FACT_FIELDS = (
-    pa.field("facts", pa.list_(FACT_TYPE)),
+    pa.field("facts", _FACTS),
     pa.field("facts_version", pa.int32()),
 )
 """The last columns of the table; in corpora from before there were facts they are null."""
@@ -92,11 +93,41 @@ def fact_columns(
 def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
     """The facts of one row with :data:`FACT_COLUMNS` and :data:`SOURCE_COLUMNS`.
 
-    They are resolved now where they were stored by another version, or never.
+    They are resolved now where they were stored by another version, or never; what a language
+    model said stays.
     """
+    stored = tuple(_from_row(fact) for fact in row.get("facts") or ())
     if row.get("facts_version") == VERSION:
-        return tuple(_from_row(fact) for fact in row["facts"])
-    return find_facts(row["text"], document_date(json.loads(row["metadata"])))
+        return stored
+    found = find_facts(row["text"], document_date(json.loads(row["metadata"])))
+    said = [fact for fact in stored if fact.generated]
+    return in_reading_order([*found, *said]) if said else found
+
+
+def in_reading_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Facts by where they stand in the text."""
+    return tuple(sorted(facts, key=lambda fact: fact.span))
+
+
+def store_facts(table: DocumentTable, facts: Mapping[str, Sequence[Fact]]) -> None:
+    """Put these facts, by doc_id, in place of those that are stored; nothing else is touched.
+
+    The caller holds the corpus's lock. Documents that are not stored are passed over.
+    """
+    if not facts:
+        return
+    columns = [
+        pa.array(list(facts), pa.string()),
+        pa.array([[_to_row(fact) for fact in found] for found in facts.values()], _FACTS),
+        pa.array([VERSION] * len(facts), pa.int32()),
+    ]
+    table.update(pa.Table.from_arrays(columns, names=["doc_id", *FACT_COLUMNS]))
+
+
+def find_anew(table: DocumentTable, doc_ids: Sequence[str]) -> None:
+    """Store the facts of documents as this version finds them; what a model said stays."""
+    rows = table.rows(doc_ids, [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist()
+    store_facts(table, {row["doc_id"]: facts_of(row) for row in rows})
 
 
 def facts_to_read(table: DocumentTable) -> list[str]:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 import click
+from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer
+from engine.cli.model import FAILED, INTERRUPTED, budget_option
 from engine.cli.terminal import print_json
 from engine.errors import BadInputError
+
+if TYPE_CHECKING:
+    from engine.inferring.records import InferEstimate, InferProgress, InferReport
+    from engine.inferring.runner import TellInferring
 
 
 @click.command()
@@ -18,15 +29,61 @@ from engine.errors import BadInputError
 @click.option(
     "--date", "written", metavar="YYYY-MM-DD", help="The day on which the text was written."
 )
+@click.option(
+    "--model",
+    "by_model",
+    is_flag=True,
+    help="Let the language model name what the documents of corpus NAME imply beyond that, and "
+    "keep it with them.",
+)
+@click.option("--kinds", metavar="KINDS", help="With --model: of place,date,amount. Default: all.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --model: only the first N documents.",
+)
+@click.option("--yes", is_flag=True, help="With --model: do not ask before the model is asked.")
+@budget_option
 @json_option
 def facts(
-    name: str | None, doc_id: str | None, text: str | None, written: str | None, as_json: bool
+    name: str | None,
+    doc_id: str | None,
+    text: str | None,
+    written: str | None,
+    by_model: bool,
+    kinds: str | None,
+    limit: int | None,
+    yes: bool,
+    budget_calls: int | None,
+    as_json: bool,
 ) -> None:
     """Say which dates, amounts and places a document of corpus NAME, or a text, states or implies.
 
     What is only implied ("two days ago", "half that price") is resolved without a language
     model; each fact comes with the words it follows from and how sure it is.
+
+    With --model the connected model adds what only knowledge of the world tells, such as the
+    country of a landmark. What it will take is said before anything is asked; answers are kept,
+    so that the same command goes on after a stop, and costs nothing the second time.
     """  # fmt: skip
+    if by_model:
+        if name is None or (doc_id, text, written) != (None, None, None):
+            raise BadInputError(
+                "--model is for all documents of a corpus.", "Write seedlens facts NAME --model."
+            )
+        _infer(name, kinds, limit, yes, budget_calls, as_json)
+        return
+    if kinds is not None or limit is not None or yes or budget_calls is not None:
+        raise BadInputError(
+            "--kinds, --limit, --yes and --budget-calls are for a model.", "Add --model."
+        )
+    _show(name, doc_id, text, written, as_json)
+
+
+def _show(
+    name: str | None, doc_id: str | None, text: str | None, written: str | None, as_json: bool
+) -> None:
     if (text is None) == (doc_id is None) or (doc_id is None) != (name is None):
         raise BadInputError(
             "Facts are read from one document or one text.",
@@ -48,7 +105,90 @@ def facts(
     for fact in found:
         how = f"from {fact.derivation}" if fact.derivation else "stated"
         about = f"  [{', '.join(fact.about)}]" if fact.about else ""
-        click.echo(f"{fact.kind:7} {fact.text}{about}  ({how}; {fact.confidence:.0%} sure)")
+        made = ", generated" if fact.generated else ""
+        click.echo(f"{fact.kind:7} {fact.text}{about}  ({how}; {fact.confidence:.0%} sure{made})")
+
+
+def _infer(
+    name: str,
+    kinds: str | None,
+    limit: int | None,
+    yes: bool,
+    budget_calls: int | None,
+    as_json: bool,
+) -> None:
+    from engine.inferring.records import KINDS, InferRequest
+    from engine.inferring.runner import FactsByModel
+
+    named = [kind.strip() for kind in (kinds or ",".join(KINDS)).split(",") if kind.strip()]
+    if odd := [kind for kind in named if kind not in KINDS]:
+        raise BadInputError(f"'{odd[0]}' is no kind of fact.", f"Name some of {','.join(KINDS)}.")
+    request = InferRequest(name, tuple(kind for kind in KINDS if kind in named), limit)
+    explorer = open_explorer()
+    inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
+    estimate = inferring.estimate(request)
+    _say_estimate(estimate)
+    if estimate.calls and not yes and sys.stdin.isatty():
+        click.confirm("Go on?", abort=True, err=True)
+    with _asking() as tell:
+        report = inferring.run(request, most_calls=budget_calls, tell=tell)
+    if as_json:
+        print_json({"estimate": asdict(estimate), "report": asdict(report)})
+    else:
+        click.echo(_report_line(report))
+    for note in report.usage.notes:
+        click.echo(f"Note: {note}", err=True)
+    if report.usage.problem:
+        click.echo(f"Warning: {' '.join(report.usage.problem.split())}", err=True)
+    stopped = report.usage.stopped
+    sys.exit(INTERRUPTED if stopped == "cancelled" else FAILED if stopped == "endpoint" else 0)
+
+
+def _say_estimate(estimate: InferEstimate) -> None:
+    cost = "" if estimate.cost is None else f", cost {estimate.cost:.4g}"
+    click.echo(
+        f"{estimate.documents:,} documents. At most {estimate.calls:,} calls, "
+        f"{estimate.input_tokens:,} + {estimate.output_tokens:,} tokens{cost} (estimated).",
+        err=True,
+    )
+
+
+def _report_line(report: InferReport) -> str:
+    """What a run did, in a sentence or two."""
+    counts, usage = report.counts, report.usage
+    cost = "" if usage.cost is None else f", cost {usage.cost:.4g}"
+    text = (
+        f"'{report.request.corpus}': {counts.facts:,} facts in {counts.documents:,} documents by "
+        f"{usage.model}; {usage.calls:,} calls, {usage.cached:,} answers from the ledger, "
+        f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens{cost}"
+    )
+    parts = [
+        (counts.known, "claims that were known already"),
+        (counts.unquoted, "claims whose quote is not in the text"),
+        (counts.unusable, "claims without a usable value"),
+        (counts.failed, "documents without a usable answer"),
+        (report.left, "documents not reached"),
+    ]
+    text += "".join(f"; {count:,} {what}" for count, what in parts if count) + "."
+    if counts.failed or report.left:
+        text += " Run the same command again to go on."
+    return text
+
+
+@contextmanager
+def _asking() -> Iterator[TellInferring]:
+    """A bar on stderr, quiet when stderr is not a terminal."""
+    bar = tqdm(unit=" documents", file=sys.stderr, disable=None, desc="facts")
+
+    def tell(progress: InferProgress) -> None:
+        bar.total = progress.total
+        bar.set_postfix_str(f"{progress.facts:,} facts", refresh=False)
+        bar.update(progress.done - bar.n)
+
+    try:
+        yield tell
+    finally:
+        bar.close()
 
 
 def _day(text: str | None) -> date | None:
