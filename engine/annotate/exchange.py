@@ -139,16 +139,7 @@ class Exchange:
             BadInputError: lists the lines that are broken, by number.
             UnknownNameError: no such corpus, project or format.
         """
-        if kind not in IMPORTED:
-            raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(IMPORTED)}.")
-        path = source or Path(self._library.corpus(corpus).source)
-        if not path.exists():
-            raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
-        kind = readers.detect(path) if kind == "auto" else kind
-        if source is None and kind != "csfcube":
-            raise BadInputError(
-                f"The corpus '{corpus}' did not come from CSFCube.", "Give the path of a file."
-            )
+        path, kind = self._source(corpus, source, kind)
         target, is_new = self._target(corpus, path, project, kind)
         stored = {row.event: row for row in self._ledger.judging.history(corpus, target.name)}
         intake = Intake(
@@ -172,6 +163,20 @@ class Exchange:
             for start in range(0, len(merged.rows), CHUNK)
         )
         return ImportedJudgments(added, merged.known, merged.conflicts, tuple(intake.warnings))
+
+    def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
+        """The file or folder to be read, and its format; raises as :meth:`import_`."""
+        if kind not in IMPORTED:
+            raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(IMPORTED)}.")
+        path = source or Path(self._library.corpus(corpus).source)
+        if not path.exists():
+            raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
+        kind = readers.detect(path) if kind == "auto" else kind
+        if source is None and kind != "csfcube":
+            raise BadInputError(
+                f"The corpus '{corpus}' did not come from CSFCube.", "Give the path of a file."
+            )
+        return path, kind
 
     def _target(self, corpus: str, path: Path, name: str | None, kind: str) -> tuple[Project, bool]:
         """The project, and whether it is still to be made."""

@@ -46,12 +46,7 @@ def make_judgment(
     """
     annotator = check_annotator(annotator)
     verdict = verdict or ("withdrawn" if relevance is None else "grade")
-    if verdict not in GIVEN:
-        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
-    if verdict == "grade":
-        check_grade(project, relevance)
-    elif relevance is not None:
-        raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
+    _check_verdict(project, verdict, relevance)
     if len(note) > LONGEST_NOTE:
         raise BadInputError(
             f"The note has {len(note):,} characters.", f"Use at most {LONGEST_NOTE:,}."
@@ -76,6 +71,15 @@ def make_judgment(
         seconds=seconds,
         event=event or new_event(),
     )
+
+
+def _check_verdict(project: Project, verdict: JudgmentVerdict, relevance: int | None) -> None:
+    if verdict not in GIVEN:
+        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
+    if verdict == "grade":
+        check_grade(project, relevance)
+    elif relevance is not None:
+        raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
 
 
 def check_grade(project: Project, relevance: int | None) -> None:

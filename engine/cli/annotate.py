@@ -165,12 +165,7 @@ def pool(
 
     The union of their top K is what is to be judged. Pooling again only adds.
     """
-    from engine.compare.variants import check_sets
-
-    sets = [v.strip() for v in variants.split(",") if v.strip()]
-    request = PoolRequest(
-        tuple(system_names(systems)), depth, tuple(check_sets(sets)) if sets else (), _runs(runs)
-    )
+    request = PoolRequest(tuple(system_names(systems)), depth, _sets(variants), _runs(runs))
     explorer = open_explorer()
     annotation = explorer.annotation
     asked = annotation.project(name, project)
@@ -203,6 +198,13 @@ def pool(
         f"{len(items):,} items to judge for {len(known):,} queries; {new:,} (item, source) pairs "
         "are new."
     )
+
+
+def _sets(variants: str) -> tuple[str, ...]:
+    from engine.compare.variants import check_sets
+
+    names = [name.strip() for name in variants.split(",") if name.strip()]
+    return tuple(check_sets(names)) if names else ()
 
 
 def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:

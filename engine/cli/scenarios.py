@@ -114,11 +114,15 @@ def scenarios(
         print_json({"estimate": asdict(estimate), "report": asdict(report)})
     else:
         click.echo(report_line(report))
+    _say_notes(report)
+    sys.exit(_exit_code(report))
+
+
+def _say_notes(report: ScenarioReport) -> None:
     for note in report.notes:
         click.echo(f"Note: {note}", err=True)
     if report.problem:
         click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
-    sys.exit(_exit_code(report))
 
 
 def _is_only(option: str) -> bool:

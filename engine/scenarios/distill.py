@@ -98,15 +98,39 @@ def _trainer(
     tell: TellLoss,
     cancelled: Ask,
 ) -> Any:
-    import torch
     from peft import LoraConfig
     from transformers import EarlyStoppingCallback
     from transformers.trainer_callback import PrinterCallback
-    from trl import SFTConfig, SFTTrainer
+    from trl import SFTTrainer
 
     model, tokenizer = load_base(base)
     window = getattr(model.config, "max_position_embeddings", None) or LONGEST
-    config = SFTConfig(
+    lora = LoraConfig(
+        r=training.rank,
+        lora_alpha=training.alpha,
+        lora_dropout=training.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+    trainer = SFTTrainer(
+        model=model,
+        args=_settings(training, out, min(LONGEST, window)),
+        processing_class=tokenizer,
+        train_dataset=_dataset(train, tokenizer),
+        eval_dataset=_dataset(held_out, tokenizer),
+        peft_config=lora,
+        callbacks=[EarlyStoppingCallback(training.patience), _watcher(tell, cancelled)],
+    )
+    trainer.remove_callback(PrinterCallback)  # standard output is for results
+    return trainer
+
+
+def _settings(training: Training, out: Path, longest: int) -> Any:
+    import torch
+    from trl import SFTConfig
+
+    on_gpu = torch.cuda.is_available()
+    return SFTConfig(
         output_dir=str(out / CHECKPOINTS),
         learning_rate=training.learning_rate,
         lr_scheduler_type="linear",
@@ -123,34 +147,16 @@ def _trainer(
         load_best_model_at_end=True,
         metric_for_best_model="eval_loss",
         greater_is_better=False,
-        max_length=min(LONGEST, window),
+        max_length=longest,
         completion_only_loss=True,
-        bf16=torch.cuda.is_available(),
+        bf16=on_gpu,
         seed=training.seed,
         report_to="none",
         disable_tqdm=True,
         logging_steps=1,
-        gradient_checkpointing=torch.cuda.is_available(),
-        dataloader_pin_memory=torch.cuda.is_available(),
+        gradient_checkpointing=on_gpu,
+        dataloader_pin_memory=on_gpu,
     )
-    lora = LoraConfig(
-        r=training.rank,
-        lora_alpha=training.alpha,
-        lora_dropout=training.dropout,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )
-    trainer = SFTTrainer(
-        model=model,
-        args=config,
-        processing_class=tokenizer,
-        train_dataset=_dataset(train, tokenizer),
-        eval_dataset=_dataset(held_out, tokenizer),
-        peft_config=lora,
-        callbacks=[EarlyStoppingCallback(training.patience), _watcher(tell, cancelled)],
-    )
-    trainer.remove_callback(PrinterCallback)  # standard output is for results
-    return trainer
 
 
 def load_base(base: str) -> tuple[Any, Any]:
