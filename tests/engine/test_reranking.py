@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +28,7 @@ from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.model_simulated import simulated
 from tests.small_collection import write_collection
-from tests.support import make_explorer, write_jsonl
+from tests.support import finish, make_explorer, write_jsonl
 
 SEED, OTHER = "bees-network", "bridges-survey"
 QUERY = Query("small", seed=SEED, aspect="method", system="dense")
@@ -118,7 +117,7 @@ def test_over_http_the_order_is_that_of_the_judge_itself(
     firsts, reranked = found.evaluation.rankings.values()
     for first, ranking in zip(firsts, reranked, strict=True):
         judge = SimulatedJudge(character, first.query_id, collection.qrels[first.query_id])
-        wanted = asyncio.run(rerank(first.doc_ids, judge, mode, Options(depth=25, top=TOP)))
+        wanted = finish(rerank(first.doc_ids, judge, mode, Options(depth=25, top=TOP)))
         assert ranking.doc_ids == wanted.order
 
 
