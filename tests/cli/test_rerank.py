@@ -234,6 +234,8 @@ def start(home: Path, collection: Path, server: ModelServer) -> subprocess.Popen
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Tests in the background of a shell inherit that Ctrl-C is ignored; a person's do not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
