@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.annotate import exporting, readers
 from engine.annotate.adjudication import decide
-from engine.annotate.intake import Intake
+from engine.annotate.intake import Incoming, Intake
 from engine.annotate.judging import from_row
-from engine.annotate.merging import merge, named_here
+from engine.annotate.merging import Merged, merge, named_here
 from engine.annotate.projects import (
     ProjectShelf,
     check_annotator,
@@ -149,20 +149,27 @@ class Exchange:
         incoming = intake.finished()
         if is_new:
             self._shelf.save(target, incoming[0].row.annotator)
-        events = [i.row.event for i in incoming]
-        elsewhere = self._ledger.judging.known(events) - stored.keys()
-        merged = merge(
-            named_here(incoming, target, elsewhere),
-            stored,
-            self._ledger.judging.latest(corpus, target.name),
-            overwrite=overwrite,
-        )
+        merged = self._merged(incoming, target, stored, overwrite=overwrite)
         self._add_queries(target, intake.new_queries, {row.query_id for row in merged.rows})
         added = sum(
             self._ledger.judging.add(merged.rows[start : start + CHUNK])
             for start in range(0, len(merged.rows), CHUNK)
         )
         return ImportedJudgments(added, merged.known, merged.conflicts, tuple(intake.warnings))
+
+    def _merged(
+        self,
+        incoming: Sequence[Incoming],
+        target: Project,
+        stored: Mapping[str, JudgmentRow],
+        *,
+        overwrite: bool,
+    ) -> Merged:
+        """What of a file is new here, and what it says otherwise."""
+        judging = self._ledger.judging
+        elsewhere = judging.known([i.row.event for i in incoming]) - stored.keys()
+        latest = judging.latest(target.corpus, target.name)
+        return merge(named_here(incoming, target, elsewhere), stored, latest, overwrite=overwrite)
 
     def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
         """The file or folder to be read, and its format; raises as :meth:`import_`."""

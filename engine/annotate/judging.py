@@ -47,11 +47,8 @@ def make_judgment(
     annotator = check_annotator(annotator)
     verdict = verdict or ("withdrawn" if relevance is None else "grade")
     _check_verdict(project, verdict, relevance)
-    if len(note) > LONGEST_NOTE:
-        raise BadInputError(
-            f"The note has {len(note):,} characters.", f"Use at most {LONGEST_NOTE:,}."
-        )
     check_member(project, annotator, origin)
+    blind = project.blind and bool(project.name)
     return Judgment(
         corpus=project.corpus,
         project=project.name,
@@ -61,16 +58,24 @@ def make_judgment(
         verdict=verdict,
         relevance=relevance,
         time=time or datetime.now(UTC),
-        note=printable(note),
+        note=_checked_note(note),
         marks=tuple(marks),
         origin=origin,
-        rank=None if project.blind and project.name else rank,
-        system="" if project.blind and project.name else system,
+        rank=None if blind else rank,
+        system="" if blind else system,
         instruction=instruction,
-        blind=project.blind and bool(project.name),
+        blind=blind,
         seconds=seconds,
         event=event or new_event(),
     )
+
+
+def _checked_note(note: str) -> str:
+    if len(note) > LONGEST_NOTE:
+        raise BadInputError(
+            f"The note has {len(note):,} characters.", f"Use at most {LONGEST_NOTE:,}."
+        )
+    return printable(note)
 
 
 def _check_verdict(project: Project, verdict: JudgmentVerdict, relevance: int | None) -> None:

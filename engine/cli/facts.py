@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer
 from engine.cli.model import FAILED, INTERRUPTED, budget_option
-from engine.cli.terminal import print_json
+from engine.cli.terminal import print_json, what_else
 from engine.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -169,10 +169,7 @@ def _report_line(report: InferReport) -> str:
         (counts.failed, "documents without a usable answer"),
         (report.left, "documents not reached"),
     ]
-    text += "".join(f"; {count:,} {what}" for count, what in parts if count) + "."
-    if counts.failed or report.left:
-        text += " Run the same command again to go on."
-    return text
+    return text + what_else(parts, goes_on=bool(counts.failed or report.left))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer
 from engine.cli.model import FAILED, INTERRUPTED, budget_option
-from engine.cli.terminal import print_json
+from engine.cli.terminal import print_json, what_else
 from engine.errors import BadInputError
 from engine.types.scenarios import (
     COMPONENTS,
@@ -164,10 +164,7 @@ def report_line(report: ScenarioReport) -> str:
         (report.without_text, "documents without text"),
         (report.left, "documents not reached"),
     ]
-    text += "".join(f"; {count:,} {what}" for count, what in parts if count) + "."
-    if report.failed or report.left:
-        text += " Run the same command again to go on."
-    return text
+    return text + what_else(parts, goes_on=bool(report.failed or report.left))
 
 
 def _show_state(state: ScenarioState, as_json: bool) -> None:

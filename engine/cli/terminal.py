@@ -26,6 +26,12 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(data, ensure_ascii=False, indent=2))
 
 
+def what_else(parts: Sequence[tuple[int, str]], *, goes_on: bool) -> str:
+    """The end of a run's report: what is to be counted, and how to go on where it is to."""
+    counted = "".join(f"; {count:,} {what}" for count, what in parts if count)
+    return counted + "." + (" Run the same command again to go on." if goes_on else "")
+
+
 def import_line(report: ImportReport) -> str:
     if report.cancelled:
         return (

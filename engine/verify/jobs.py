@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -120,7 +121,7 @@ class Task:
 
 
 @dataclass(slots=True)
-class RankingWork:
+class RankingWork(ABC):
     """A ranking under way: what it began with.
 
     Attributes:
@@ -140,13 +141,13 @@ class RankingWork:
         """For a page in the model's order: no change of rank in it is due to the aspect."""
         return replace(self.stage, before=None)
 
+    @abstractmethod
     def job(self, job_id: str) -> RerankJob:
         """What a page shows of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reranking(self, query: Query) -> Reranking:
         """A page of the best order so far, with its evidence."""
-        raise NotImplementedError
 
 
 @dataclass(slots=True)

@@ -308,10 +308,10 @@ class Verifier:
     # -- inside --------------------------------------------------------------------------
 
     def _running(self, task: Task) -> str | None:
-        return self._jobs.running(RankingWork, lambda work: work.task == task)
+        return self._jobs.running(RankingWork, lambda work: work.task == task)  # type: ignore[type-abstract]
 
     def _job(self, job_id: str) -> RankingWork:
-        job = self._jobs.get(job_id, RankingWork)
+        job = self._jobs.get(job_id, RankingWork)  # type: ignore[type-abstract]
         if self._searcher(job.task.query.corpus).corpus.identity != job.task.corpus:
             raise UnknownNameError(
                 "The corpus has changed since this was ranked.", "Start it again: answers are kept."

@@ -36,7 +36,7 @@ def judge(home: Path, grade: int, who: str, doc_id: str = "bread-network") -> An
     return run(home, "judge", "small", *asked)
 
 
-def refused(outcome: Outcome, *says: str) -> None:
+def assert_refused(outcome: Outcome, *says: str) -> None:
     assert (outcome.code, outcome.stdout) == (2, "")
     (line,) = outcome.stderr.splitlines()
     for words in ("Error: ", *says):
@@ -81,8 +81,8 @@ def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_b
 def test_what_cannot_be_judged_is_refused_and_nothing_is_stored(
     judging: Path, arguments: tuple[object, ...], says: tuple[str, ...]
 ) -> None:
-    refused(run_inside(judging, "judge", "small", *arguments), *says)
-    refused(run_inside(judging, "qrels", "export", "small"), "no grades to export")
+    assert_refused(run_inside(judging, "judge", "small", *arguments), *says)
+    assert_refused(run_inside(judging, "qrels", "export", "small"), "no grades to export")
 
 
 def test_from_a_project_to_qrels(judging: Path, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_from_a_project_to_qrels(judging: Path, tmp_path: Path) -> None:
         judging, "project", "create", "small", "p", *people, "--guidelines", f"method={guide}"
     )
     assert created["guidelines"] == {"method": "Same **method**?"}
-    refused(run_inside(judging, "project", "create", "small", "p"), "has a project 'p'")
+    assert_refused(run_inside(judging, "project", "create", "small", "p"), "has a project 'p'")
     assert [p["name"] for p in run(judging, "project", "list")] == ["p"]
 
     here = ("small", "--project", "p", "--systems", "bm25,dense", "--depth", 3)
@@ -126,7 +126,7 @@ def test_from_a_project_to_qrels(judging: Path, tmp_path: Path) -> None:
     assert (split["doc_id"], split["spread"], split["said"]) == (first, 2, {"ann": 3, "bob": 1})
 
     decision = ("--grade", 2, "--adjudicate", "--note", "so")
-    refused(
+    assert_refused(
         run_inside(judging, "judge", "small", *judged, first, *decision, "--annotator", "ann"),
         "leads are lead",
     )
@@ -159,7 +159,7 @@ def test_qrels_go_out_and_come_in_by_name_and_a_broken_file_changes_nothing(
     written = run(judging, "qrels", "export", "small", "--out", out)
     assert (written["files"], written["judgments"]) == ([str(out)], 2)
     come_in = ("qrels", "import", "small", out)
-    refused(run_inside(judging, *come_in), "no name")
+    assert_refused(run_inside(judging, *come_in), "no name")
     assert run(judging, *come_in, "--annotator", "bob") == {
         "added": 2,
         "known": 0,
@@ -168,15 +168,17 @@ def test_qrels_go_out_and_come_in_by_name_and_a_broken_file_changes_nothing(
     }
     assert run(judging, *come_in, "--annotator", "bob")["known"] == 2
     out.write_text(out.read_text() + "one two\n" + f"{QUERY} 0 nobody 1\n")
-    refused(
+    assert_refused(
         run_inside(judging, *come_in, "--annotator", "eve"),
         *("small.qrels", "2 lines", "line 3", "line 4", "'nobody'"),
     )
-    refused(run_inside(judging, "qrels", "import", "small"), "did not come from CSFCube")
-    refused(run_inside(judging, "qrels", "import", "small", tmp_path / "none"), "does not exist")
+    assert_refused(run_inside(judging, "qrels", "import", "small"), "did not come from CSFCube")
+    assert_refused(
+        run_inside(judging, "qrels", "import", "small", tmp_path / "none"), "does not exist"
+    )
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
-    refused(
+    assert_refused(
         run_inside(judging, "qrels", "export", "small", "--out", in_the_way / "x"),
         "cannot be written",
     )
@@ -189,17 +191,19 @@ def test_qrels_go_out_and_come_in_by_name_and_a_broken_file_changes_nothing(
 def test_a_pool_takes_runs_and_a_collection_and_names_what_is_missing(
     judging: Path, tmp_path: Path
 ) -> None:
-    refused(run_inside(judging, "pool", "small"), "no queries yet", "--queries FILE")
+    assert_refused(run_inside(judging, "pool", "small"), "no queries yet", "--queries FILE")
     strange = tmp_path / "q.txt"
     strange.write_text(f"{QUERY}\nwhat_ever\n")
-    refused(run_inside(judging, "pool", "small", "--queries", strange), "line 2 ('what_ever')")
+    assert_refused(
+        run_inside(judging, "pool", "small", "--queries", strange), "line 2 ('what_ever')"
+    )
     judge(judging, 1, "ann")
     run_file = tmp_path / "mine.run"
     run_file.write_text(f"{QUERY} Q0 emoji 1 2.0 mine\n{QUERY} Q0 elsewhere 2 1.0 mine\n")
     found = run(judging, "pool", "small", "--systems", "bm25", "--depth", 2, "--run", run_file)
     assert (found["items"], found["added"]) == (3, 3)
     run_file.write_text("broken\n")
-    refused(run_inside(judging, "pool", "small", "--run", run_file), "mine.run, line 1")
+    assert_refused(run_inside(judging, "pool", "small", "--run", run_file), "mine.run, line 1")
 
 
 def test_the_command_judges_beside_an_open_app_and_each_sees_the_other(judging: Path) -> None:
