@@ -45,7 +45,7 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> Non
     st.header("Pool", anchor=False)
     with st.form("annotate_pool", border=False, clear_on_submit=False):
         st.multiselect(
-            "Systems", list(explorer.systems), list(SYSTEMS), key="annotate_systems",
+            "Systems", explorer.systems_of(project.corpus), list(SYSTEMS), key="annotate_systems",
             help="The top of each one's ranking goes into the pool, each document once.",
         )  # fmt: skip
         depth, wordings = st.columns([1, 2])

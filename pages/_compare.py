@@ -235,11 +235,13 @@ def presets_bar(explorer: Explorer) -> None:
 
 def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison | None) -> None:
     """The variants as rows to edit."""
+    chosen = (variant.system for variant in view.variants)
+    systems = list(dict.fromkeys([*explorer.systems_of(view.corpus), *chosen]))
     variant_rows(
         view.variants,
         [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
-        explorer.systems,
-        [system for system in explorer.systems if explorer.reads_steer(system)],
+        systems,
+        [system for system in systems if explorer.reads_steer(system)],
         on_change=lambda variants: change_view(explorer, lambda now: now.with_variants(variants)),
         key="compare_variants",
     )

@@ -47,9 +47,10 @@ def controls(
     state["evaluate_human"] = view.human and bool(info.annotators)
     state["evaluate_ignore"] = view.ignore_labels
     helped = explorer.verifier.systems
+    systems = dict.fromkeys([*explorer.systems_of(info.corpus), *helped, *view.systems])
     left, right = st.columns([9, 3])
     left.multiselect(
-        "Systems", (*explorer.systems, *helped), key="evaluate_systems", on_change=change,
+        "Systems", systems, key="evaluate_systems", on_change=change,
         format_func=lambda name: f"{name} (asks a model)" if name in helped else name,
         help="Ways to rank; each is measured on the same queries. Runs that you upload below "
         "stand beside them.",

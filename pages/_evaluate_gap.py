@@ -46,9 +46,10 @@ def controls(
     state["evaluate_retrievers"] = list(view.retrievers)
     state["evaluate_verifier"] = view.verifier
     state["evaluate_sizes"] = ", ".join(map(str, view.sizes))
+    retrievers = dict.fromkeys([*explorer.systems_of(info.corpus), *view.retrievers])
     left, middle, right = st.columns([6, 3, 3])
     left.multiselect(
-        "Retrievers", explorer.systems, key="evaluate_retrievers", on_change=change,
+        "Retrievers", retrievers, key="evaluate_retrievers", on_change=change,
         help="Candidates are drawn from all of them in turn; the best one alone is what the "
         "verifier is compared with.",
     )  # fmt: skip

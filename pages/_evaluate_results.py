@@ -15,6 +15,7 @@ from engine.types import CollectionInfo, Evaluation
 from pages._charts_evaluate import interval_plot, strip_plot, trade_off
 from pages._components import chart, dark
 from pages._evaluate import set_measure
+from pages._evaluate_holes import holes
 from pages._evaluate_model import REPORT_HELP, report_rows, request_of
 from pages._evaluate_paper import beside_the_paper
 from pages._evaluate_tables import (
@@ -43,6 +44,8 @@ def results(
         _definitions()
         _take_home(explorer, view, info, found)
     _leaderboard(found)
+    with error_boundary():
+        holes(explorer, view, info)
     with error_boundary():
         _asked(explorer, found)
     with error_boundary():

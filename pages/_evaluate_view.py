@@ -146,8 +146,12 @@ def read_view(explorer: Explorer) -> EvaluateView:
     params = st.query_params
     try:
         helped = explorer.verifier.systems
-        systems = _names(params.get("systems", ",".join(SYSTEMS)), (*explorer.systems, *helped))
-        retrievers = _names(params.get("retrievers", ",".join(_GAP.systems)), explorer.systems)
+        systems = _names(
+            params.get("systems", ",".join(SYSTEMS)), (*explorer.known_systems, *helped)
+        )
+        retrievers = _names(
+            params.get("retrievers", ",".join(_GAP.systems)), explorer.known_systems
+        )
         steer = float(params.get("steer", _STEER))
         if not 0.0 <= steer <= 1.0:
             raise ValueError(f"steer is {steer:g}, not a number from 0 to 1")

@@ -32,6 +32,7 @@ from engine.types import (
     EvaluationRequest,
     ModelReport,
     Progress,
+    Ranking,
     UploadedRun,
 )
 from storage.home import Home
@@ -267,16 +268,24 @@ class Laboratory:
         Raises:
             BadInputError: it was not ranked with these settings.
         """
+        rankings = self.rankings(request).get(system)
+        if rankings is None:
+            raise BadInputError(f"'{system}' was not ranked with these settings.", "Run it first.")
+        return "".join(run_lines(rankings, "-".join(system.split())))
+
+    def rankings(self, request: EvaluationRequest) -> dict[str, tuple[Ranking, ...]]:
+        """run -> its rankings, of all runs that are ranked with these settings, brought ones too.
+
+        Raises:
+            UnknownNameError, BadInputError: as :meth:`checked`.
+        """
         request = self.checked(request)
         bench = self._bench(request)
         runs = self._shelf.brought(request.collection, request.sample)
-        if bench is not None and system in run_names(request):
-            known = bench.known(system)
-            runs += [] if known is None else [known]
-        run = next((run for run in runs if run.system == system), None)
-        if run is None:
-            raise BadInputError(f"'{system}' was not ranked with these settings.", "Run it first.")
-        return "".join(run_lines(run.rankings, "-".join(system.split())))
+        if bench is not None:
+            known = map(bench.known, run_names(request))
+            runs += [run for run in known if run is not None]
+        return {run.system: run.rankings for run in runs}
 
     # -- inside ------------------------------------------------------------------------
 

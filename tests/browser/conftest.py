@@ -56,29 +56,33 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """``seedlens app`` on a home in which nothing is indexed yet."""
-    home = tmp_path_factory.mktemp("browser-home")
-    log = home.parent / "app.log"
-    port = free_port()
+def start_app(home: Path, port: int, log: Path) -> subprocess.Popen[bytes]:
+    """``seedlens app`` in a process group of its own, once it answers."""
     environment = {**os.environ, "SEEDLENS_HOME": str(home), "HF_HUB_OFFLINE": "1"}
-    with log.open("w") as output:
+    with log.open("a") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "engine.cli", "app", "--port", str(port)],
             cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
-        url = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.2)
-        yield Server(url, home, log)
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=20)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.2)
+    return process
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """``seedlens app`` on a home in which nothing is indexed yet."""
+    home = tmp_path_factory.mktemp("browser-home")
+    log, port = home.parent / "app.log", free_port()
+    process = start_app(home, port, log)
+    yield Server(f"http://127.0.0.1:{port}", home, log)
+    os.killpg(process.pid, signal.SIGTERM)
+    process.wait(timeout=20)
 
 
 @pytest.fixture(scope="session")
