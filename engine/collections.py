@@ -34,6 +34,7 @@ class Topic:
     """One query of a collection: a stored seed or a text, maybe an aspect, maybe a judged pool.
 
     Attributes:
+        instruction: what is asked for in words of its own; None for the aspect's.
         answer: the reference answer to a question; None where the collection has none.
     """
 
@@ -43,6 +44,7 @@ class Topic:
     aspect: str | None = None
     pool: tuple[str, ...] | None = None
     answer: str | None = None
+    instruction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,8 @@ def held(collection: Collection) -> HeldCollection:
 
 def _asked(topic: Topic) -> dict[str, Any]:
     """What is ranked by: without the answer, which leaves evaluations as they are."""
-    return {name: value for name, value in asdict(topic).items() if name != "answer"}
+    left_out = {"answer"} if topic.instruction else {"answer", "instruction"}
+    return {name: value for name, value in asdict(topic).items() if name not in left_out}
 
 
 @functools.lru_cache(maxsize=16)
@@ -238,8 +241,9 @@ def _native_topic(row: dict[str, Any]) -> Topic:
         raise BadInputError(
             f"topics.jsonl: query '{query_id}' needs either a seed or a text.", "Give it one."
         )
-    answer = str(row.get("answer") or "") or None
-    return Topic(query_id, seed, text, row.get("aspect"), answer=answer)
+    answer, instruction = (str(row.get(key) or "") or None for key in ("answer", "instruction"))
+    aspect = row.get("aspect")
+    return Topic(query_id, seed, text, aspect, answer=answer, instruction=instruction)
 
 
 def _csfcube(path: Path) -> Collection:

@@ -170,7 +170,8 @@ class Ranker:
         for group in self._same_seed():
             done: dict[tuple[object, ...], Ranking] = {}
             for topic in group:
-                key = (topic.aspect if reads_aspect else None, topic.pool)
+                wanted = (topic.aspect, topic.instruction) if reads_aspect else None
+                key = (wanted, topic.pool)
                 if key not in done:
                     seed = self._seed(topic.seed, topic.text)
                     query = topic_query(topic, self._searcher, system, self._steer)
@@ -191,7 +192,12 @@ class Ranker:
 def topic_query(topic: Topic, searcher: Searcher, system: str, steer: float | None) -> Query:
     """The search that a topic asks for."""
     query = Query(
-        searcher.corpus.name, seed=topic.seed, text=topic.text, aspect=topic.aspect, system=system
+        searcher.corpus.name,
+        seed=topic.seed,
+        text=topic.text,
+        aspect=topic.aspect,
+        instruction=topic.instruction,
+        system=system,
     )
     return query if steer is None else replace(query, steer=steer)
 

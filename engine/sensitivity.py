@@ -51,7 +51,7 @@ def sensitivity(
     """
     for name in systems:
         find_system(name)
-    asked = [t for t in collection.topics if t.aspect and t.seed]
+    asked = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
     if not asked:
         raise BadInputError(
             f"No query of {collection.name} has a seed and an aspect, so there is no wording to "

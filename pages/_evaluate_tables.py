@@ -84,7 +84,7 @@ def table(
 def basis(found: Evaluation) -> str:
     """What the numbers rest on, in one line."""
     judged = found.judged
-    parts = [f"{found.queries:,} queries"]
+    parts = [f"{found.queries:,} {'query' if found.queries == 1 else 'queries'}"]
     if found.sample is not None:
         parts.append(f"a sample: {found.sample.seeds:,} of {found.sample.of:,} seeds")
     parts.append(f"{judged.grades:,} grades, {judged.relevant:,} of them relevant")

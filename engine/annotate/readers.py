@@ -151,7 +151,13 @@ def read_graded(collection: Collection, intake: Intake, adjudicator: str) -> Non
     the adjudicated ones as decisions by ``adjudicator``."""
     name = intake.corpus.name
     for topic in collection.topics:
-        query = Query(name, seed=topic.seed, text=topic.text, aspect=topic.aspect)
+        query = Query(
+            name,
+            seed=topic.seed,
+            text=topic.text,
+            aspect=topic.aspect,
+            instruction=topic.instruction,
+        )
         intake.offered[topic.query_id] = query
     sources: list[tuple[str, Origin, Mapping[str, Mapping[str, int]]]] = [
         *((who, "import", own) for who, own in collection.annotators.items()),

@@ -162,7 +162,7 @@ class Comparisons:
         for name in systems:
             find_system(name)
         collection = self.collection(corpus)
-        topics = [t for t in collection.topics if t.aspect and t.seed]
+        topics = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
         asked = self._request(corpus, systems, variants)
         with self._lock:
             same = self._latest(asked)

@@ -93,10 +93,10 @@ def _intervals(rows: Sequence[Row], measures: Sequence[str]) -> dict[str, Interv
 def obedience(
     collection: Collection, topics: Sequence[Topic], ranked: Mapping[str, Sequence[str]]
 ) -> dict[str, float | None]:
-    """p-MRR per query: the mean over the other judged aspects of the same seed."""
+    """p-MRR per query: the mean over the other judged aspects and wordings of the same seed."""
     of_seed: dict[str, list[str]] = {}
     for topic in topics:
-        if topic.seed is not None and topic.aspect is not None and topic.query_id in ranked:
+        if topic.seed is not None and _wanted(topic) and topic.query_id in ranked:
             of_seed.setdefault(topic.seed, []).append(topic.query_id)
     found: dict[str, float | None] = {}
     for query_ids in of_seed.values():
@@ -114,6 +114,11 @@ def obedience(
                 ]
             )
     return found
+
+
+def _wanted(topic: Topic) -> tuple[str, ...]:
+    """What a topic asks for in a document; () for the document as a whole."""
+    return tuple(filter(None, (topic.aspect, topic.instruction)))
 
 
 def _complete(collection: Collection, query_id: str, ranked: Sequence[str]) -> Mapping[str, int]:
@@ -147,10 +152,10 @@ def reading_notes(
     """What a reader should know before the numbers."""
     notes = []
     if all(s.metrics[P_MRR] is None for s in scores.values()):
-        of_seed: dict[str, set[str]] = {}
+        of_seed: dict[str, set[tuple[str, ...]]] = {}
         for topic in topics:
-            if topic.seed is not None and topic.aspect is not None:
-                of_seed.setdefault(topic.seed, set()).add(topic.aspect)
+            if topic.seed is not None and (wanted := _wanted(topic)):
+                of_seed.setdefault(topic.seed, set()).add(wanted)
         reason = (
             "no document is relevant to one aspect of a seed and not to another"
             if any(len(aspects) > 1 for aspects in of_seed.values())

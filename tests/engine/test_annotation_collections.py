@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.errors import UnknownNameError
@@ -24,11 +26,11 @@ def of(explorer: Explorer, key: str) -> CollectionInfo:
 def project_of_two(explorer: Explorer) -> Project:
     annotation = explorer.annotation
     project = annotation.save(Project("small", "p"), "lead")
-    own = Query("small", seed="maps-survey", instruction="The same kind of map")
+    own = Query("small", seed="maps-survey", focus=(0,))
     annotation.add_queries(project, [Query("small", seed="bees-network", aspect="method"), own])
     judged(explorer, "ann", project)
     judged(explorer, "bob", project, **{"maps-survey": 1})
-    own_id = next(i for i, q in annotation.queries(project).items() if q.instruction)
+    own_id = next(i for i, q in annotation.queries(project).items() if q.focus)
     annotation.judge(project, own_id, "emoji", "ann", 1)
     return project
 
@@ -64,13 +66,29 @@ def test_systems_and_people_are_measured_on_a_project(small_copy: Explorer) -> N
     assert laboratory.evaluation(request) is None, "other judgments, another evaluation"
 
 
+def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = annotation.save(Project("small", "worded"), "lead")
+    plain = Query("small", seed="bees-network", aspect="method")
+    worded = replace(plain, aspect=None, instruction="Find papers whose findings are alike.")
+    for query_id in annotation.add_queries(project, [plain, worded]):
+        annotation.judge(project, query_id, "bread-network", "ann", 2)
+    laboratory, request = small_copy.laboratory, EvaluationRequest("small:worded", ("aspect",))
+    found = laboratory.evaluate(request)
+    ranked = {r.query_id: r.doc_ids for r in laboratory.rankings(request)["aspect"]}
+    assert found.queries == len(ranked) == 2
+    for query_id, query in annotation.queries(project).items():
+        shown = small_copy.search(replace(query, system="aspect"))
+        assert list(ranked[query_id])[:20] == [r.document.doc_id for r in shown.results]
+    assert len(set(ranked.values())) == 2
+
+
 def test_what_was_judged_while_exploring_is_a_collection_of_its_own(small_copy: Explorer) -> None:
     query = Query("small", seed="bees-network")
     small_copy.notebook.judge(query, "bread-network", 2)
     info = of(small_copy, "small:")
     assert (info.source, info.queries, info.judgments) == ("judged while exploring", 1, 1)
-    worded = Query("small", seed="bees-network", instruction="In a word of one's own")
-    small_copy.notebook.judge(worded, "bread-network", 2)
+    small_copy.notebook.judge(replace(query, focus=(1,)), "bread-network", 2)
     assert "1 query is left out" in " ".join(of(small_copy, "small:").warnings)
     with pytest.raises(UnknownNameError):
         small_copy.laboratory.collection("nowhere:")
