@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Tests run file by file in so many processes, each with a model of its own (2.5 GB).
+WORKERS ?= 2
 
-.PHONY: run test check bench install browser clean
+.PHONY: run test soak check bench install browser clean
 
 run: $(STAMP)
 	$(BIN)/seedlens app
@@ -24,7 +26,11 @@ browser:
 	@sh tests/browser/install_chromium.sh
 
 test: $(STAMP) browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+# Minutes of killing the app in the middle of work.
+soak: $(STAMP) browser
+	$(BIN)/python -m pytest -m soak
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

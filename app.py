@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from pages._login_return import ReturnAfterLogin  # noqa: E402 - needs the path above
+from pages._login_sessions import GuardSessions  # noqa: E402
+
 
 def content_security_policy() -> str:
     """Nothing but this server: no remote images, scripts, frames or forms.
@@ -61,8 +64,10 @@ class SecurityHeaders:
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
     """Warm up beside the server, so that the first page need not wait for the models."""
+    from pages._login import log_setup
     from pages._shared import warm_up
 
+    log_setup()
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     yield
 
@@ -70,5 +75,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 app = st.App(
     str(ROOT / "pages" / "_router.py"),
     lifespan=lifespan,
-    middleware=[Middleware(SecurityHeaders)],
-)
+    middleware=[
+        Middleware(SecurityHeaders), Middleware(GuardSessions), Middleware(ReturnAfterLogin),
+    ],
+)  # fmt: skip

@@ -33,7 +33,8 @@ class Check:
 
 def examine(settings: Settings) -> list[Check]:
     """All checks, cheap ones first."""
-    return [*map(_package, PACKAGES), _home(settings), _encoder(settings), _openvino(), _endpoint()]
+    return [*map(_package, PACKAGES), _home(settings), _encoder(settings), _openvino(), _endpoint(),
+            _login()]  # fmt: skip
 
 
 def _package(name: str) -> Check:
@@ -99,6 +100,21 @@ def _endpoint() -> Check:
     except (OSError, ValueError, http.client.HTTPException) as error:
         detail = f"{shown} does not answer: {getattr(error, 'reason', error)}"
     return Check("LLM endpoint", False, detail, optional=True)
+
+
+def _login() -> Check:
+    """Do people log in to the app? Of secrets.toml, only how many and by what is shown."""
+    from engine.people import read_login, secrets_files
+
+    try:
+        login = read_login(secrets_files())
+    except SeedLensError as error:
+        return Check("login", False, str(error))
+    if login is None:
+        return Check("login", False, "none (everybody gives a name of their own)", optional=True)
+    leads = sum(person.is_lead for person in login.people.values())
+    by = ", ".join(provider.name for provider in login.providers)
+    return Check("login", True, f"{len(login.people)} people, {leads} of them leads, by {by}")
 
 
 def _shown(url: str) -> str | None:

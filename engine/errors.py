@@ -34,3 +34,23 @@ class UnknownNameError(BadInputError):
 
 class ModelMissingError(SeedLensError):
     """The model that a corpus was indexed with cannot be loaded now."""
+
+
+class LoginSetupError(SeedLensError):
+    """Login is wanted, and not set up so that it can be relied on: nobody may enter."""
+
+
+class NotLoggedInError(SeedLensError):
+    """Login is wanted, and this visitor is not logged in."""
+
+
+class RefusedError(SeedLensError):
+    """This visitor logged in, and may not enter.
+
+    Args:
+        address: by which they logged in; "" where the provider gave none.
+    """
+
+    def __init__(self, address: str, message: str, remedy: str) -> None:
+        super().__init__(message, remedy)
+        self.address = address

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 
 from engine.annotate.facade import Annotation
 from engine.build.builder import Builder
+from engine.build.lens.facade import LensBuilds
 from engine.compare.comparisons import Comparisons
 from engine.config import DEMO_CORPUS, Settings
 from engine.encode.protocols import Passage
@@ -20,13 +22,15 @@ from engine.lab.laboratory import Laboratory
 from engine.library import MOST_OPEN, Library
 from engine.notebook import Notebook
 from engine.numeric import FloatArray
+from engine.people import read_login
 from engine.queries import parse_filter
 from engine.reading.reader import Reader
-from engine.retrieve import READ_STEER, SYSTEMS, find_system
+from engine.retrieve import PREPARED, READ_STEER, SYSTEMS, find_system
 from engine.scenarios.facade import Scenarios
 from engine.searching import Searcher
 from engine.text.facts.resolve import find_facts
 from engine.types import Document, Fact, Filter, Lens, Query, SearchResults
+from engine.types.people import Login
 from engine.verify.verifier import Verifier
 from storage.home import Home
 from storage.ledger import Ledger
@@ -46,12 +50,16 @@ class Explorer:
         verifier: what a language model adds, where one is connected.
         annotation: projects, pools, queues and judgments.
         builder: test collections of one's own.
+        builds: test collections made from a corpus, through a lens.
         reader: questions answered from the documents, where a model is connected.
         scenarios: what documents are of use for, written beforehand.
+        systems: those that every corpus has; :meth:`systems_of` has those of one.
+        known_systems: all that a corpus may have.
     """
 
     demo_corpus = DEMO_CORPUS
     systems = tuple(SYSTEMS)
+    known_systems = (*SYSTEMS, *PREPARED)
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
@@ -66,7 +74,10 @@ class Explorer:
         )
         self.scenarios = Scenarios(self.home, self.ledger, self.settings, self.library)
         self.builder = Builder(self.ledger.answers)
-        self.annotation = Annotation(self.ledger, self.library, self.searcher)
+        self.annotation = Annotation(self.ledger, self.library, self.searcher, self.settings)
+        self.builds = LensBuilds(
+            self.home, self.ledger, self.settings, self.library, self.annotation
+        )
         self.verifier = Verifier(self.settings, self.ledger, self.library, self.searcher)
         self.reader = Reader(self.settings, self.ledger, self.searcher)
 
@@ -88,6 +99,11 @@ class Explorer:
                 self._lens_words(self.library.lens(name))
             except SeedLensError as error:  # the others deserve their warm-up all the same
                 log.warning("Corpus '%s' could not be warmed up: %s", name, error)
+
+    @staticmethod
+    def read_login(files: Iterable[Path]) -> Login | None:
+        """Who may enter by these files; see :func:`engine.people.read_login`."""
+        return read_login(files)
 
     # -- searching ---------------------------------------------------------------------
 
@@ -113,6 +129,10 @@ class Explorer:
             return LensWords(lens, embed)
 
         return words
+
+    def systems_of(self, corpus: str) -> tuple[str, ...]:
+        """The systems that a corpus can be searched with; UnknownNameError."""
+        return self.library.corpus(corpus).systems
 
     def reads_aspect(self, system: str) -> bool:
         """False when the system ranks the same whatever the aspect."""

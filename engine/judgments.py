@@ -43,11 +43,18 @@ def _source(info: CorpusInfo) -> Path | None:
 
 
 def judgments_of(
-    corpus: OpenCorpus, info: CorpusInfo, notebook: Notebook, seed: str
+    corpus: OpenCorpus,
+    info: CorpusInfo,
+    notebook: Notebook,
+    seed: str,
+    annotator: str | None = None,
 ) -> dict[str, dict[str, int]]:
     """aspect key -> doc_id -> grade, for one seed; aspects without a grade are left out.
 
     What one's own grades say of a document goes before the collection's.
+
+    Args:
+        annotator: whose grades are one's own; the notebook's where nobody is named.
     """
     collection = collection_of(info)
     found: dict[str, dict[str, int]] = {}
@@ -57,7 +64,7 @@ def judgments_of(
             unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
             found[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
     for aspect in corpus.aspects:
-        own = notebook.grades(Query(corpus.name, seed=seed, aspect=aspect))
+        own = notebook.grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
         if own:
             found[aspect] = {**found.get(aspect, {}), **own}
     for grades in found.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from engine.annotate.projects import check_annotator
 from engine.errors import BadInputError, UnknownNameError
 from engine.library import Library
 from engine.queries import query_from_json, query_id, query_to_json
@@ -44,7 +45,7 @@ class Notebook:
             query_id=query_id(query),
             doc_id=doc_id,
             relevance=relevance,
-            annotator=annotator or self._annotator,
+            annotator=check_annotator(annotator or self._annotator),
             note=note,
             instruction=query.instruction or "",
             rank=rank,

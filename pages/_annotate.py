@@ -14,6 +14,7 @@ from pages import (
     _annotate_agreement,
     _annotate_decide,
     _annotate_files,
+    _annotate_model,
     _annotate_pool,
     _annotate_project,
 )
@@ -26,6 +27,9 @@ from pages._annotate_view import (
     annotator,
     change_view,
     go,
+    is_lead,
+    may_lead,
+    names_come_from_login,
     read_view,
     set_annotator,
     write_view,
@@ -69,9 +73,7 @@ def controls(
     named = {p.name: p for p in explorer.annotation.projects(view.corpus)}
     project = named.get(view.project) or explorer.annotation.project(view.corpus, view.project)
     who = annotator(explorer)
-    st.session_state.update(
-        annotate_corpus=view.corpus, annotate_project=view.project, annotate_name=who
-    )
+    st.session_state.update(annotate_corpus=view.corpus, annotate_project=view.project)
     with st.container(key="annotate_controls", horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "Corpus", names, key="annotate_corpus", on_change=attempt, args=(_change_corpus,),
@@ -82,24 +84,32 @@ def controls(
             on_change=attempt, args=(_change_project,), width=210,
             format_func=lambda name: name or EXPLORING,
         )  # fmt: skip
-        st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
-        st.text_input(
-            "Who judges", key="annotate_name", on_change=attempt, args=(_change_name,), width=150,
-            help="A name, not a secret. It goes with every judgment, and this browser keeps it.",
-        )  # fmt: skip
+        if may_lead():
+            st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
+        if not names_come_from_login():
+            _name_field(who)
         view = _parts(view, project, who)
     return view, project
 
 
+def _name_field(who: str) -> None:
+    st.session_state["annotate_name"] = who
+    st.text_input(
+        "Who judges", key="annotate_name", on_change=attempt, args=(_change_name,), width=150,
+        help="A name, not a secret. It goes with every judgment, and this browser keeps it.",
+    )  # fmt: skip
+
+
 def _parts(view: AnnotateView, project: Project, who: str) -> AnnotateView:
     """The parts that this annotator may see; another one that was asked for is replaced."""
-    leads = not project.leads or who in project.leads
+    leads = is_lead(project, who)
     parts = [part for part in PARTS if leads or part not in FOR_LEADS]
-    if view.part not in (*parts, NEW):
-        note(
-            f"'{PARTS[view.part]}' is for the leads of this project.",
-            f"They are {', '.join(project.leads)}.",
-        )
+    if view.part not in (*parts, *((NEW,) if may_lead() else ())):
+        if view.part == NEW:
+            note("Projects are made by leads.", "Ask one of them.")
+        else:
+            named = f"They are {', '.join(project.leads)}." if project.leads else "Ask one of them."
+            note(f"'{PARTS[view.part]}' is for the leads of this project.", named)
         view = replace(view, part="judge")
     if len(parts) > 1:
         st.session_state["annotate_part"] = view.part if view.part in parts else None
@@ -119,7 +129,7 @@ def _change_project() -> None:
 
     def change(now: AnnotateView) -> AnnotateView:
         part = "judge" if now.part == NEW else now.part
-        if not name and part not in FOR_EXPLORING:
+        if not name and part not in FOR_EXPLORING and may_lead():
             part = FOR_EXPLORING[0]
         return replace(now, project=name, part=part, query="", doc="")
 
@@ -153,6 +163,8 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         _without_project(view)
     elif view.part == "pool":
         _annotate_pool.pool(explorer, project)
+    elif view.part == "model":
+        _annotate_model.model(explorer, project, who)
     else:
         _judge(explorer, view, project, who)
 
@@ -162,9 +174,10 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
         _nothing_to_judge(project, who)
         return
     if project.annotators and who not in (*project.annotators, *project.leads):
+        words = "Ask a lead to add you." if names_come_from_login() else "Give your name above."
         note(
             f"'{who}' is not among the annotators of this project.",
-            f"They are {', '.join(project.annotators)}. Give your name above.",
+            f"They are {', '.join(project.annotators)}. {words}",
         )
         return
     start = (view.query, view.doc) if view.doc else None
@@ -172,11 +185,12 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
 
 
 def _nothing_to_judge(project: Project, who: str) -> None:
-    leads = not project.leads or who in project.leads
+    leads = is_lead(project, who)
+    named = f" ({', '.join(project.leads)})" if project.leads else ""
     words = (
         "Add queries, and fill the pool with what systems bring up for them."
         if leads
-        else f"Its leads ({', '.join(project.leads)}) have not filled the pool yet."
+        else f"Its leads{named} have not filled the pool yet."
     )
     st.html(f'<div class="sl-empty">Nothing is to be judged here yet. {html.escape(words)}</div>')
     if leads:
@@ -188,6 +202,10 @@ def _nothing_to_judge(project: Project, who: str) -> None:
 
 
 def _without_project(view: AnnotateView) -> None:
+    if not may_lead():
+        words = "Judging in a queue needs a project. Choose one above, or ask a lead to make one."
+        st.html(f'<div class="sl-empty">{words}</div>')
+        return
     words = (
         f"Judging in a queue needs a project: what is asked of corpus {view.corpus}, on which "
         "scale, and by whom. What you grade on Explore is kept apart, and its agreement and "

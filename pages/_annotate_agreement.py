@@ -61,30 +61,36 @@ def _interval(measure: AgreementMeasure) -> str:
 
 
 def _overall(found: Agreement, names: Mapping[str, str]) -> None:
-    st.header("All annotators", anchor=False, help=WORDS)
+    st.header("People", anchor=False, help=WORDS)
     rows = measure_rows(found.measures, names, Aspect="all")
     if len(found.by_aspect) > 1:
         for aspect, measures in found.by_aspect.items():
             rows += measure_rows(measures, names, Aspect=aspect or "as a whole")
-    _table(rows, "annotate_agreement", "Agreement over all annotators")
+    agreement_table(rows, "annotate_agreement", "Agreement over all people")
 
 
 def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
     if not found.pairs:
         return
     st.header("Pair by pair", anchor=False, help=WORDS)
-    pairs = list(found.pairs)
+    pairs = sorted(found.pairs, key=found.with_model)  # people with people come first
     pair = pairs[0]
+
+    def named(pair: tuple[str, str]) -> str:
+        return " and ".join(pair) + (" (a model)" if found.with_model(pair) else "")
+
     if len(pairs) > 1:
         pair = st.selectbox(
-            "Pair", pairs, format_func=" and ".join, key="annotate_pair",
+            "Pair", pairs, format_func=named, key="annotate_pair",
             label_visibility="collapsed",
         )  # fmt: skip
-    _table(measure_rows(found.pairs[pair], names), "annotate_pair_table", "Agreement of a pair")
+    rows = measure_rows(found.pairs[pair], names)
+    agreement_table(rows, "annotate_pair_table", f"Agreement of {named(pair)}")
     st.html(confusion_html(pair, found.grades, found.confusion[pair], scale))
 
 
-def _table(rows: list[dict[str, object]], key: str, alt: str) -> None:
+def agreement_table(rows: list[dict[str, object]], key: str, alt: str) -> None:
+    """Rows of :func:`measure_rows` as a table."""
     st.dataframe(
         pd.DataFrame(rows), key=key, hide_index=True, alt=alt,
         column_config={"Value": st.column_config.NumberColumn(format="%.2f")},

@@ -7,6 +7,7 @@ rerun that was cut off, changes nothing twice.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -71,6 +72,7 @@ class Sitting:
         evidence: the item for which evidence was asked.
         done: events that were stored or refused.
         held: items whose documents the desk has already, as it said last.
+        only: the items to be judged; None for all of the queue.
     """
 
     project: Project
@@ -80,11 +82,12 @@ class Sitting:
     evidence: Item | None = None
     done: set[str] = field(default_factory=set)
     held: frozenset[Item] = frozenset()
+    only: frozenset[Item] | None = None
 
     @property
     def id(self) -> str:
         """Names the desk, here and in the browser."""
-        return sitting_id(self.project, self.who)
+        return sitting_id(self.project, self.who, self.only)
 
 
 @dataclass(frozen=True)
@@ -109,16 +112,24 @@ class Answer:
     retry: bool = False
 
 
-def sitting_id(project: Project, who: str) -> str:
-    return "\x1f".join((project.corpus, project.name, who))
+def sitting_id(project: Project, who: str, only: frozenset[Item] | None = None) -> str:
+    """Names a desk; one for some items only is another one."""
+    items = () if only is None else sorted(map(to_key, only))
+    some = () if only is None else (hashlib.sha256("".join(items).encode()).hexdigest()[:12],)
+    return "\x1f".join((project.corpus, project.name, who, *some))
 
 
-def sitting(project: Project, who: str, start: Item | None = None) -> Sitting:
+def sitting(
+    project: Project,
+    who: str,
+    start: Item | None = None,
+    only: frozenset[Item] | None = None,
+) -> Sitting:
     """Where somebody is in a project; the first time, at the item of the link."""
     held = _sittings()
-    found = held.get(sitting_id(project, who))
+    found = held.get(sitting_id(project, who, only))
     if found is None:
-        found = Sitting(project, who, Papers(project.corpus), at=start)
+        found = Sitting(project, who, Papers(project.corpus), at=start, only=only)
         held[found.id] = found
     found.project = project  # its settings may have changed
     return found
@@ -129,21 +140,26 @@ def _sittings() -> dict[str, Sitting]:
     return found
 
 
-def desk(explorer: Explorer, project: Project, who: str, start: Item | None) -> None:
+def desk(
+    explorer: Explorer,
+    project: Project,
+    who: str,
+    start: Item | None,
+    only: frozenset[Item] | None = None,
+) -> None:
     """The desk, and what a desk that gets no answer runs the page with."""
     _RUN_PAGE(key="annotate_run_page", on_run_change=lambda: None)
-    _desk(explorer, project, who, start)
+    _desk(explorer, sitting(project, who, start, only))
 
 
 @st.fragment
-def _desk(explorer: Explorer, project: Project, who: str, start: Item | None) -> None:
+def _desk(explorer: Explorer, place: Sitting) -> None:
     """Only this much is drawn anew after a key."""
     with error_boundary():
-        _draw(explorer, project, who, start)
+        _draw(explorer, place)
 
 
-def _draw(explorer: Explorer, project: Project, who: str, start: Item | None) -> None:
-    place = sitting(project, who, start)
+def _draw(explorer: Explorer, place: Sitting) -> None:
     held = _sittings()
 
     def arrived() -> None:
@@ -200,7 +216,7 @@ def take_in(explorer: Explorer, place: Sitting, sent: Mapping[str, Any]) -> Answ
 
 
 def _undo(explorer: Explorer, place: Sitting) -> str:
-    taken = explorer.annotation.undo(place.project, place.who)
+    taken = explorer.annotation.undo(place.project, place.who, place.only)
     if taken is None:
         return ""
     place.at = (taken.query_id, taken.doc_id)
@@ -228,7 +244,7 @@ def desk_data(explorer: Explorer, place: Sitting) -> dict[str, Any]:
     """Everything that the desk shows: what is on it, what comes, what was before."""
     annotation, project, who = explorer.annotation, place.project, place.who
     lens = explorer.library.lens(project.corpus)
-    queue, queries = annotation.queue(project, who), annotation.queries(project)
+    queue, queries = annotation.queue(project, who, place.only), annotation.queries(project)
     known = explorer.library.open(project.corpus).row_of  # an import may have dropped some
     pool = {(i.query_id, i.doc_id): i for i in queue.items if i.doc_id in known}
     order = list(pool)

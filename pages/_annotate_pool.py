@@ -11,7 +11,8 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types import PoolRequest, Project, Query
 from pages._annotate_queries import SAID, add_queries
-from pages._shared import error_boundary
+from pages._library import time_left
+from pages._shared import error_boundary, note
 
 WORDINGS = {
     "generic": "a wording that names no aspect",
@@ -20,12 +21,13 @@ WORDINGS = {
 }
 """Sets of wordings that can bring up more, by what they are."""
 SYSTEMS = PoolRequest().systems
-HOLES = "annotate_holes"
+HOLES, SEEN = "annotate_holes", "annotate_fill_seen"
 
 
 def pool(explorer: Explorer, project: Project) -> None:
     """Queries on the left, the pool on the right, and what is in it below."""
     said = st.session_state.pop(SAID, "")
+    busy = _under_way(explorer, project)
     queries = explorer.annotation.queries(project)
     if said:
         st.html(f'<div class="sl-note" role="status">{html.escape(said)}</div>')
@@ -33,7 +35,7 @@ def pool(explorer: Explorer, project: Project) -> None:
     with left, error_boundary():
         add_queries(explorer, project)
     with right, error_boundary():
-        _fill(explorer, project, list(queries))
+        _fill(explorer, project, list(queries), busy=busy)
     with error_boundary():
         _table(explorer, project, queries)
     if queries:
@@ -41,7 +43,7 @@ def pool(explorer: Explorer, project: Project) -> None:
             _holes(explorer, project, list(queries))
 
 
-def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
+def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, busy: bool) -> None:
     st.header("Pool", anchor=False)
     with st.form("annotate_pool", border=False, clear_on_submit=False):
         st.multiselect(
@@ -55,7 +57,7 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> Non
             format_func=WORDINGS.__getitem__, placeholder="No other words",
         )  # fmt: skip
         asked = st.form_submit_button(
-            "Fill the pool", type="primary", key="annotate_fill", disabled=not query_ids,
+            "Fill the pool", type="primary", key="annotate_fill", disabled=busy or not query_ids,
             help=None if query_ids else "Add queries first.",
         )  # fmt: skip
     if asked:
@@ -65,24 +67,50 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> Non
             int(state["annotate_depth"]),
             tuple(state["annotate_variants"]),
         )
-        _fill_now(explorer, project, request, query_ids)
+        _start(explorer, project, request, query_ids)
 
 
-def _fill_now(
+def _start(
     explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
 ) -> None:
-    """Query by query: what is in the pool stays there when somebody leaves half-way."""
-    before, many = len(explorer.annotation.pool(project)), len(query_ids)
-    bar = st.progress(0.0, f"0 of {many:,} queries")
-    for done, query_id in enumerate(query_ids, start=1):
-        explorer.annotation.fill_pool(project, request, [query_id])
-        bar.progress(done / many, f"{done:,} of {many:,} queries")
-    added = len(explorer.annotation.pool(project)) - before
-    st.session_state[SAID] = (
-        f"{added:,} documents are new in the pool. What was in it, and what was judged, stays."
-    )
+    explorer.annotation.filling.start(project, request, query_ids)
     st.session_state.pop(HOLES, None)
     st.rerun()
+
+
+def _under_way(explorer: Explorer, project: Project) -> bool:
+    """How far the filling is, or what it came to; True while it goes on."""
+    job = explorer.annotation.filling.latest(project)
+    if job is None or st.session_state.get(SEEN) == job.id:
+        return False
+    if job.state == "running":
+        st.fragment(_progress, run_every=0.5)(explorer, project)
+        return True
+    st.session_state[SEEN] = job.id
+    if job.report is None:
+        note(job.error, job.remedy, kind="error")
+        return False
+    left = f" {job.report.left:,} queries were not reached." if job.report.left else ""
+    note(
+        f"{job.report.added:,} documents are new in the pool.{left}",
+        "What was in it, and what was judged, stays.",
+    )
+    return False
+
+
+def _progress(explorer: Explorer, project: Project) -> None:
+    job = explorer.annotation.filling.latest(project)
+    if job is None or job.state != "running":
+        st.rerun()
+    done, total = job.progress.done, max(1, job.progress.total)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        left = time_left(job.progress.seconds * (total / done - 1)) if done else ""
+        words = f"{done:,} of {total:,} queries" + (f", {left}" if left else "")
+        st.progress(done / total, words)
+        st.button(
+            "Cancel", key="annotate_fill_cancel", on_click=explorer.annotation.filling.cancel,
+            args=(job.id,), help="What is in the pool stays. It goes on when you leave the page.",
+        )  # fmt: skip
 
 
 def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
@@ -93,7 +121,8 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
         counts[item.query_id] = counts.get(item.query_id, 0) + 1
     judged: dict[str, set[str]] = {}
     for judgment in explorer.annotation.judgments(project):
-        judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
+        if judgment.origin != "model":
+            judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
     rows = [
         {
             "Query": query_id,
@@ -149,4 +178,4 @@ def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> No
     lacking = any(row["Not even in the pool"] for row in rows)
     if lacking and st.button("Add what is missing to the pool", key="annotate_fill_holes"):
         request = PoolRequest(tuple(h.system for h in holes), holes[0].k)
-        _fill_now(explorer, project, request, query_ids)
+        _start(explorer, project, request, query_ids)

@@ -129,6 +129,12 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
         "Blind", project.blind, key=key("blind"),
         help="Hides who brought a document up, and where it ranked there.",
     )  # fmt: skip
+    st.toggle(
+        "A model's grades count where no person graded", project.model_grades,
+        key=key("model_grades"),
+        help="In qrels, exports and on Evaluate, which say how many grades rest on a model alone. "
+        "Otherwise a model's grades are only compared with those of people.",
+    )  # fmt: skip
 
 
 def _guidelines(project: Project, lens: Lens, values: dict[str, Any], place: str) -> None:
@@ -164,4 +170,5 @@ def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
         per_item=int(given["per_item"]),
         order=given["order"],
         blind=bool(given["blind"]),
+        model_grades=bool(given["model_grades"]),
     )

@@ -10,16 +10,19 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from engine.types import Project
+from pages import _login
 
 PARTS = {
     "judge": "Judge",
     "pool": "Pool",
     "agreement": "Agreement",
     "disagreements": "Disagreements",
+    "model": "Model",
     "files": "Files",
     "project": "Project",
 }
-FOR_LEADS = ("pool", "agreement", "disagreements", "files", "project")
+FOR_LEADS = ("pool", "agreement", "disagreements", "model", "files", "project")
 """Parts that show what others said, or change what is asked."""
 NEW = "new"
 """The part in which a project is made."""
@@ -99,7 +102,13 @@ def go(part: str) -> None:
 
 
 def annotator(explorer: Explorer) -> str:
-    """Who is judging: the name given on this visit, or on one before it in this browser."""
+    """Who is judging: whoever is logged in.
+
+    Without login, the name given on this visit, or on one before it in this browser.
+    """
+    person = _login.person()
+    if person is not None:
+        return person.name
     if _WHO in st.session_state:
         return str(st.session_state[_WHO])
     cookie = st.context.cookies.get(COOKIE, "")
@@ -112,5 +121,24 @@ def set_annotator(name: str) -> None:
 
 
 def was_named() -> bool:
-    """Whether somebody gave their name on this visit."""
-    return bool(st.session_state.get(_WHO))
+    """Whether somebody gave their name on this visit; who logged in does not give one."""
+    return not names_come_from_login() and bool(st.session_state.get(_WHO))
+
+
+def names_come_from_login() -> bool:
+    """Whether people judge under the name that they have on the list."""
+    return _login.person() is not None
+
+
+def may_lead() -> bool:
+    """Whether whoever is here may make projects; without login, everybody may."""
+    person = _login.person()
+    return person is None or person.is_lead
+
+
+def is_lead(project: Project, who: str) -> bool:
+    """Whether somebody may see and change what is for the leads of a project.
+
+    With login, they have to be a lead there, and one of this project if it names any.
+    """
+    return may_lead() and (not project.leads or who in project.leads)

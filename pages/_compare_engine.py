@@ -19,12 +19,13 @@ from engine.types import (
     Variant,
 )
 from engine.types.model_comparisons import ModelOrders, VariantsRequest
+from pages import _login
 from pages._compare_view import CompareView
 
 Asked = tuple[str, str | None, str | None, str]
 """Corpus, seed, pasted text, aspect."""
-Stamp = tuple[object, ...]
-"""What changes when a comparison would: it is only part of the key."""
+Stamp = tuple[Any, ...]
+"""What changes when a comparison would, part of the key; who is logged in (or None) goes first."""
 
 
 def asked(explorer: Explorer, view: CompareView) -> Asked:
@@ -35,12 +36,13 @@ def asked(explorer: Explorer, view: CompareView) -> Asked:
 
 def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
     """What a comparison rests on besides what was asked: the corpus as it is, and own grades."""
+    who = _login.name()
     grades = [
-        tuple(sorted(explorer.notebook.grades(Query(view.corpus, view.seed, aspect=a.key)).items()))
-        for a in lens.aspects
+        tuple(sorted(explorer.notebook.grades(query, who).items()))
+        for query in (Query(view.corpus, view.seed, aspect=a.key) for a in lens.aspects)
         if view.seed
     ]
-    return explorer.comparing.stamp(view.corpus), *grades
+    return who, explorer.comparing.stamp(view.corpus), *grades
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -48,10 +50,10 @@ def compared(
     _explorer: Explorer,
     asked: Asked,
     variants: tuple[Variant, ...],
-    stamp: Stamp,  # noqa: ARG001 - part of the key
+    stamp: Stamp,
 ) -> Comparison:
     """The comparison, computed once; errors are not remembered."""
-    return _explorer.comparing.compare(*asked, variants)
+    return _explorer.comparing.compare(*asked, variants, annotator=stamp[0])
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -59,7 +61,7 @@ def compared_by_model(
     _explorer: Explorer,
     asked: Asked,
     variants: tuple[Variant, ...],
-    stamp: Stamp,  # noqa: ARG001 - part of the key
+    stamp: Stamp,
     which: tuple[str, str, int],  # noqa: ARG001 - part of the key: tells the orders apart
     _orders: ModelOrders,
 ) -> Comparison:
@@ -68,7 +70,7 @@ def compared_by_model(
     Args:
         which: id and state of the reranking, and how many variants are done.
     """
-    return _explorer.comparing.compare(*asked, variants, _orders)
+    return _explorer.comparing.compare(*asked, variants, _orders, annotator=stamp[0])
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -88,11 +90,11 @@ def evidence(
     _explorer: Explorer,
     asked: Asked,
     variants: tuple[Variant, ...],
-    stamp: Stamp,  # noqa: ARG001 - part of the key
+    stamp: Stamp,
     doc_id: str,
 ) -> MoverEvidence:
     """One document's evidence under each variant."""
-    return _explorer.comparing.evidence(*asked, variants, doc_id)
+    return _explorer.comparing.evidence(*asked, variants, doc_id, annotator=stamp[0])
 
 
 @st.cache_resource(show_spinner=False)
@@ -106,7 +108,8 @@ def traded(
     _explorer: Explorer,
     asked: Asked,
     variant: Variant,
-    stamp: Stamp,  # noqa: ARG001 - part of the key
+    stamp: Stamp,
 ) -> Future[Frontier]:
     """The frontier of one variant, begun in the background."""
-    return _background().submit(_explorer.comparing.frontier, *asked, variant)
+    work = (*asked, variant, stamp[0])
+    return _background().submit(_explorer.comparing.frontier, *work)

@@ -12,7 +12,7 @@ import streamlit as st
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types import PAGE_SIZE, Lens, Query, SearchResults
-from pages import _explore_explain, _seed_finder
+from pages import _explore_explain, _login, _seed_finder
 from pages._components import Event
 from pages._shared import attempt, show_error
 from pages._view import DEFAULT, View, change_view, read_view, write_view
@@ -206,7 +206,9 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
         "focus": focus,
         "seed": lambda e: reseed(e["doc_id"]),
         "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
-        "grade": lambda e: notebook.judge(query, e["doc_id"], e["relevance"], rank=e["rank"]),
+        "grade": lambda e: notebook.judge(
+            query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=_login.name()
+        ),
         "explain": _explore_explain.ask(explorer, query),
     }
 

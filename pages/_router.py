@@ -1,4 +1,7 @@
-"""Page configuration and navigation. Not beside ``pages/``, so no page can be reached around it."""
+"""The gate, page configuration and navigation.
+
+Not beside ``pages/``, so no page can be reached around it.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,41 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages import _shared  # noqa: E402 - needs the path above
+from pages import _login_view, _shared  # noqa: E402 - needs the path above
 
 st.set_page_config(
     page_title="SeedLens", page_icon=str(ROOT / "assets" / "logo.png"), layout="wide"
 )
 _shared.apply_style()
+person = _login_view.gate()
+closed = person is not None and not person.is_lead
+
+
+def for_leads(file: str, title: str) -> st.Page:
+    """A page that annotators do not see; a link to it is answered by the router."""
+    return st.Page(file, title=title, visibility="hidden" if closed else "visible")
+
+
+leads_only = [
+    for_leads("evaluate.py", "Evaluate"),
+    for_leads("build.py", "Build"),
+    for_leads("library.py", "Library"),
+]
+evaluate, build, library = leads_only
 page = st.navigation(
     [
         st.Page("explore.py", title="Explore", default=True),
         st.Page("compare.py", title="Compare"),
         st.Page("annotate.py", title="Annotate"),
-        st.Page("evaluate.py", title="Evaluate"),
+        evaluate,
+        build,
         st.Page("ask.py", title="Ask"),
-        st.Page("library.py", title="Library"),
+        library,
     ],
     position="top",
 )
-page.run()
+_login_view.corner(person)
+if closed and page in leads_only:
+    _login_view.for_leads(page.title)
+else:
+    page.run()

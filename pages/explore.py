@@ -11,6 +11,7 @@ from pages import (
     _explore_model,
     _explore_run,
     _explore_trail,
+    _login,
 )
 from pages._first_visit import hints, wait_for_demo
 from pages._model import apply_model_style
@@ -64,7 +65,7 @@ with error_boundary():
             _cards.result_list(
                 found,
                 lens,
-                grades=explorer.notebook.grades(query),
+                grades=explorer.notebook.grades(query, _login.name()),
                 kept=_explore_trail.kept_here(explorer, view),
                 search=view.link(),
                 reads_aspect=page.reads_aspect,

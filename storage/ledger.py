@@ -15,6 +15,7 @@ import duckdb
 
 from storage.access import LedgerFile
 from storage.answers import Answers
+from storage.builds import Builds
 from storage.experiments import Experiments
 from storage.judging import Judging
 from storage.projects import Projects
@@ -37,6 +38,7 @@ class Ledger:
         answers: of language models.
         judging: judgments.
         projects: annotation projects, their queries and pools.
+        builds: collections under construction.
 
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
@@ -50,6 +52,7 @@ class Ledger:
         self.answers = Answers(self._file)
         self.judging = Judging(self._file)
         self.projects = Projects(self._file)
+        self.builds = Builds(self._file)
 
     # Corpora
 

@@ -147,6 +147,38 @@ def m0004_annotation(connection: DuckDBPyConnection) -> None:
         )""")
 
 
+def m0005_builds(connection: DuckDBPyConnection) -> None:
+    """Collections under construction: settings, labels of documents, what each step made.
+
+    Contents of steps are zlib'd.
+    """
+    connection.execute("CREATE SEQUENCE build_version_ids")
+    connection.execute("""
+        CREATE TABLE build_versions (
+            id BIGINT NOT NULL DEFAULT nextval('build_version_ids'),
+            corpus VARCHAR NOT NULL, build VARCHAR NOT NULL, settings VARCHAR NOT NULL,
+            author VARCHAR NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+    connection.execute("CREATE SEQUENCE build_label_ids")
+    connection.execute("""
+        CREATE TABLE build_labels (
+            id BIGINT NOT NULL DEFAULT nextval('build_label_ids'),
+            corpus VARCHAR NOT NULL, build VARCHAR NOT NULL, doc_id VARCHAR NOT NULL,
+            label VARCHAR NOT NULL, quote VARCHAR NOT NULL, maker VARCHAR NOT NULL,
+            author VARCHAR NOT NULL, basis VARCHAR NOT NULL, time TIMESTAMP NOT NULL,
+            CHECK (maker IN ('model', 'person'))
+        )""")
+    connection.execute("CREATE SEQUENCE build_step_ids")
+    connection.execute("""
+        CREATE TABLE build_steps (
+            id BIGINT NOT NULL DEFAULT nextval('build_step_ids'),
+            corpus VARCHAR NOT NULL, build VARCHAR NOT NULL, step VARCHAR NOT NULL,
+            kind VARCHAR NOT NULL, content BLOB NOT NULL, basis VARCHAR NOT NULL,
+            changes BIGINT NOT NULL, author VARCHAR NOT NULL, model VARCHAR NOT NULL,
+            time TIMESTAMP NOT NULL, CHECK (kind IN ('run', 'edit'))
+        )""")
+
+
 Migration = Callable[["DuckDBPyConnection"], None]
 
 MIGRATIONS: list[Migration] = [
@@ -154,6 +186,7 @@ MIGRATIONS: list[Migration] = [
     m0002_evaluations,
     m0003_answers,
     m0004_annotation,
+    m0005_builds,
 ]
 """In order: the first takes an empty file to schema version 1, the next to 2, and so on."""
 

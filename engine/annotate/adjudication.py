@@ -7,15 +7,16 @@ decided; nobody's own grade changes by it.
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.annotate.judging import make_judgment
 from engine.errors import BadInputError
 from engine.types import Disagreement, Judgment, Project
 
-Basis = Literal["adjudicated", "agreed", "single", "median", "undecided"]
+Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
 Item = tuple[str, str]
 
 
@@ -26,8 +27,9 @@ class Decision:
     Attributes:
         relevance: None while it is ``undecided``.
         basis: ``adjudicated`` by a person, ``agreed`` by two or more, ``single`` where only one
-            graded it, or the ``median`` of grades that differ.
-        annotators: who graded it.
+            graded it, the ``median`` of grades that differ, or a ``model``, where no person
+            graded it.
+        annotators: who graded it: people, unless it rests on a ``model``.
         decided: the adjudication; None without one.
     """
 
@@ -70,45 +72,62 @@ class DecidedQrels:
         return sum(decision.basis == basis for decision in self.decisions)
 
 
-def decide(judgments: Iterable[Judgment], *, median: bool = False) -> DecidedQrels:
+def decide(
+    judgments: Iterable[Judgment], *, median: bool = False, model_grades: bool = False
+) -> DecidedQrels:
     """The grade of every item: the adjudicated one, else the one that all who graded it gave.
 
     Where grades differ and nobody decided, the item is left out, or with ``median`` gets the
-    median, the lower of the middle two: the less relevant one when in doubt. What only a model
-    graded is never among the qrels.
+    median, the lower of the middle two: the less relevant one when in doubt.
+
+    Args:
+        model_grades: what only models graded counts, too; otherwise it is never among the qrels.
     """
     judgments = list(judgments)
     decisions = []
     for (query_id, doc_id), said in _by_item(judgments).items():
         decided = _adjudication(said)
-        graded = [j for j in said if _is_graded(j) and j.origin != "model"]
-        who = tuple(j.annotator for j in graded)
-        grades = [j.relevance for j in graded if j.relevance is not None]
+        graded = [j for j in said if _is_graded(j)]
+        people = [j for j in graded if j.origin != "model"]
+        who = tuple(j.annotator for j in people)
         if decided is not None:
             decision = Decision(query_id, doc_id, decided.relevance, "adjudicated", who, decided)
-        elif not grades:
-            continue
-        elif len(set(grades)) == 1:
-            basis: Basis = "agreed" if len(grades) > 1 else "single"
-            decision = Decision(query_id, doc_id, grades[0], basis, who)
-        elif median:
-            decision = Decision(query_id, doc_id, statistics.median_low(grades), "median", who)
+        elif people:
+            decision = _settled(query_id, doc_id, people, median=median)
+        elif graded and model_grades:
+            found = _settled(query_id, doc_id, graded, median=median)
+            is_open = found.relevance is None
+            decision = found if is_open else replace(found, basis="model")
         else:
-            decision = Decision(query_id, doc_id, None, "undecided", who)
+            continue
         decisions.append(decision)
-    found = DecidedQrels(tuple(decisions))
-    return DecidedQrels(found.decisions, _notes(found, judgments))
+    return DecidedQrels(tuple(decisions), _notes(decisions, judgments))
 
 
-def _notes(found: DecidedQrels, judgments: Sequence[Judgment]) -> tuple[str, ...]:
+def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: bool) -> Decision:
+    """What these grades come to by themselves."""
+    grades = [j.relevance for j in graded if j.relevance is not None]
+    who = tuple(j.annotator for j in graded)
+    if len(set(grades)) == 1:
+        return Decision(query_id, doc_id, grades[0], "agreed" if grades[1:] else "single", who)
+    if median:
+        return Decision(query_id, doc_id, statistics.median_low(grades), "median", who)
+    return Decision(query_id, doc_id, None, "undecided", who)
+
+
+def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tuple[str, ...]:
     notes = []
-    if found.undecided:
-        which = f"{found.undecided:,} items are" if found.undecided > 1 else "1 item is"
+    counts = Counter(decision.basis for decision in decisions)
+    if number := counts["undecided"]:
+        which = f"{number:,} items are" if number > 1 else "1 item is"
         notes.append(f"{which} undecided, because grades differ, and left out.")
-    if number := found.count("median"):
+    if number := counts["median"]:
         which = f"{number:,} items have" if number > 1 else "1 item has"
         notes.append(f"{which} the (lower) median of grades that differ; nobody decided.")
-    decided = {(d.query_id, d.doc_id) for d in found.decisions}
+    if number := counts["model"]:
+        which = f"{number:,} grades rest" if number > 1 else "1 grade rests"
+        notes.append(f"{which} on a model alone: no person graded there.")
+    decided = {(d.query_id, d.doc_id) for d in decisions}
     models = {(j.query_id, j.doc_id) for j in judgments if j.origin == "model"} - decided
     if models:
         which = f"{len(models):,} items were" if len(models) > 1 else "1 item was"

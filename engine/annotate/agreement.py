@@ -60,6 +60,7 @@ def find_agreement(
             *_undefined(overall, len(names) - len(models)),
             *_models(models),
         ),
+        models=tuple(sorted(models)),
     )
 
 

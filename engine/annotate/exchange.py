@@ -76,7 +76,7 @@ class Exchange:
         if per_annotator or annotator:
             found = exporting.own_files(kind, name, standing, judgments, queries, corpus)
         else:
-            decided = decide(judgments, median=median)
+            decided = decide(judgments, median=median, model_grades=project.model_grades)
             found = exporting.decided_files(kind, name, decided, queries, corpus)
         if not found.judgments:
             raise BadInputError(
@@ -88,7 +88,7 @@ class Exchange:
     def _hand_over(
         self, project: Project, annotator: str, queries: Mapping[str, Query]
     ) -> exporting.Exported:
-        who = check_annotator(annotator)
+        who = check_annotator(annotator, "model")  # models' names, too
         history = self._ledger.judging.history(project.corpus, project.name)
         events = [row for row in history if row.annotator == who]
         if not events:
@@ -235,7 +235,7 @@ def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated:
         read = readers.read_csv if kind == "csv" else readers.read_jsonl
         read(readers.text_of(path), intake, annotator, origin if adjudicated else None)
     else:
-        who = check_annotator(annotator)
+        who = check_annotator(annotator, "model")
         if kind == "beir":
             readers.read_beir(path, intake, who, origin)
         else:

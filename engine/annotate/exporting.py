@@ -98,16 +98,20 @@ def own_files(
     """What stands of each annotator: a file each in TREC and BEIR, else one for all of them.
 
     CSV and JSONL have every field, adjudications among the rows; with their events they can be
-    imported elsewhere as they are.
+    imported elsewhere as they are. Models are annotators among the others, told by their names
+    (and in CSV and JSONL by the origin of each grade).
     """
+    models = sorted({j.annotator for j in judgments if j.origin == "model"})
+    by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
+    said = (f"{by_models:,} grades are a model's ({', '.join(models)}).",) if by_models else ()
     if kind in ("csv", "jsonl"):
         rows = [to_fields(row) for row in standing]
         lines = json_lines(rows) if kind == "jsonl" else csv_lines(map(to_cells, rows), FIELDS)
-        return Exported({f"{name}.{kind}": lines}, len(rows))
-    own = own_grades(judgments)
+        return Exported({f"{name}.{kind}": lines}, len(rows), said)
+    own = own_grades(judgments, models=True)
     count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
     left = sum(j.verdict in ("skip", "unsure") for j in judgments)
-    notes = (f"{left:,} skips and doubts have no place in this format.",) if left else ()
+    notes = (*said, *([f"{left:,} skips and doubts have no place in this format."] if left else []))
     names = _file_names(own)
     if kind == "trec":
         files = {f"{name}.{names[who]}.qrels": trec_lines(qrels) for who, qrels in own.items()}

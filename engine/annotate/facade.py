@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,24 +11,28 @@ from engine.annotate.agreement import find_agreement
 from engine.annotate.coefficients import MEASURES
 from engine.annotate.exchange import Exchange
 from engine.annotate.exporting import Exported, write_files
+from engine.annotate.filling import Filling
 from engine.annotate.human import human_rows
 from engine.annotate.judging import from_row, make_judgment, standing, to_row
+from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
     brought_up,
     check_pool,
     fill,
     find_holes,
+    graded,
     pool_items,
+    tops_of,
 )
+from engine.annotate.project_queries import ProjectQueries
 from engine.annotate.projects import ProjectShelf, check_annotator
-from engine.annotate.query_ids import read_query_id
 from engine.annotate.queueing import Item, Queue
 from engine.callbacks import tell_nobody
+from engine.config import Settings
 from engine.errors import UnknownNameError
 from engine.lenses import find_aspect
 from engine.library import Library
-from engine.queries import check_query, query_from_json, query_id, query_to_json
 from engine.searching import Searcher
 from engine.types import (
     Agreement,
@@ -47,11 +49,11 @@ from engine.types import (
     Query,
     QueueItem,
     QueueProgress,
+    Ranking,
     Span,
     SystemScores,
 )
 from storage.ledger import Ledger
-from storage.projects import ProjectQueryRow
 
 
 class Annotation:
@@ -60,18 +62,28 @@ class Annotation:
     Every judgment is an event in the ledger: nothing is overwritten, and the same event sent
     twice is stored once.
 
+    Attributes:
+        grading: language models as annotators among the others.
+        filling: pools filled in the background.
+
     Args:
         searcher: gives the search engine of a corpus by name.
+        settings: where the endpoint of a model is found; None for the environment's.
     """
 
     def __init__(
-        self, ledger: Ledger, library: Library, searcher: Callable[[str], Searcher]
+        self,
+        ledger: Ledger,
+        library: Library,
+        searcher: Callable[[str], Searcher],
+        settings: Settings | None = None,
     ) -> None:
         self._ledger, self._library, self._searcher = ledger, library, searcher
+        self.grading = ModelGrading(ledger, library, searcher, settings or Settings())
         self._shelf = ProjectShelf(ledger)
         self._exchange = Exchange(ledger, library)
-        # A project's queries never change once they are there: what was read stays true.
-        self._asked: dict[tuple[str, str], dict[str, Query]] = {}
+        self._queries = ProjectQueries(ledger, library)
+        self.filling = Filling(self.fill_pool, lambda project: len(self.pool(project)))
 
     # -- projects ------------------------------------------------------------------------
 
@@ -96,8 +108,7 @@ class Annotation:
 
     def queries(self, project: Project) -> dict[str, Query]:
         """query_id -> query, in the order in which they were added."""
-        rows = self._ledger.projects.queries(project.corpus, project.name)
-        return {row.query_id: query_from_json(row.query) for row in rows}
+        return self._queries.all(project)
 
     def add_queries(
         self, project: Project, queries: Iterable[Query], names: Mapping[Query, str] | None = None
@@ -111,20 +122,7 @@ class Annotation:
         Raises:
             BadInputError, UnknownNameError: a query that cannot be asked of the corpus.
         """
-        queries = [replace(query, corpus=project.corpus, offset=0) for query in queries]
-        lens = self._library.lens(project.corpus)
-        opened = self._library.open(project.corpus)
-        for query in queries:
-            check_query(query, lens)
-            if query.seed is not None:
-                opened.document(query.seed)
-        now = datetime.now(UTC)
-        ids = [(names or {}).get(query) or query_id(query) for query in queries]
-        self._ledger.projects.add_queries(
-            ProjectQueryRow(project.corpus, project.name, i, query_to_json(query), now)
-            for i, query in zip(ids, queries, strict=True)
-        )
-        return ids
+        return self._queries.add(project, queries, names)
 
     def pool(self, project: Project, query_id: str | None = None) -> list[PoolItem]:
         """What is to be judged, with who brought it up."""
@@ -146,24 +144,26 @@ class Annotation:
             BadInputError, UnknownNameError: no such system or query; no depth.
         """
         check_pool(request)
-        chosen = {i: self._query(project, i) for i in query_ids or self.queries(project)}
+        chosen = {i: self._queries.get(project, i) for i in query_ids or self.queries(project)}
         rows = brought_up(self._searcher(project.corpus), chosen, request, on_query)
         return fill(self._ledger.projects, project.name, rows)
 
     def holes(self, project: Project, systems: Sequence[str], k: int = DEPTH) -> tuple[Holes, ...]:
         """What is unjudged in the top ``k`` of each system, over the project's queries."""
         check_pool(PoolRequest(tuple(systems), k))
-        searcher, tops = self._searcher(project.corpus), dict[str, dict[str, list[str]]]()
-        for key, query in self.queries(project).items():
-            seed = searcher.seed(query)
-            for system in systems:
-                ranking = searcher.rank(replace(query, system=system), seed)[:k]
-                tops.setdefault(system, {})[key] = [s.doc_id for s in ranking]
-        judged: dict[str, set[str]] = {}
-        for judgment in self.judgments(project):
-            if judgment.relevance is not None:
-                judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
-        return find_holes(tops, judged, k)
+        tops = tops_of(self._searcher(project.corpus), self.queries(project), systems, k)
+        return find_holes(tops, graded(project, self.judgments(project)), k)
+
+    def holes_of(
+        self, project: Project, runs: Mapping[str, Sequence[Ranking]], k: int = DEPTH
+    ) -> tuple[Holes, ...]:
+        """What is unjudged in the top ``k`` of rankings that are there, by the run's name."""
+        asked = self.queries(project)
+        tops = {
+            name: {r.query_id: r.doc_ids[:k] for r in rankings if r.query_id in asked}
+            for name, rankings in runs.items()
+        }
+        return find_holes(tops, graded(project, self.judgments(project)), k)
 
     # -- judging -----------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class Annotation:
             UnknownNameError: the project does not have the query, or the corpus not the document.
             BadInputError: see :func:`engine.annotate.judging.make_judgment`.
         """
-        query = self._query(project, query_id)
+        query = self._queries.get(project, query_id)
         self._library.open(project.corpus).document(doc_id)
         judgment = make_judgment(
             project,
@@ -207,9 +207,22 @@ class Annotation:
         self._ledger.judging.add([to_row(judgment)])
         return judgment
 
-    def undo(self, project: Project, annotator: str) -> Judgment | None:
-        """Take back an annotator's last judgment; None when there is none to take back."""
-        row = self._ledger.judging.undo(project.corpus, project.name, check_annotator(annotator))
+    def undo(
+        self, project: Project, annotator: str, only: Collection[Item] | None = None
+    ) -> Judgment | None:
+        """Take back an annotator's last judgment; None when there is none to take back.
+
+        Args:
+            only: the last one of these items; None for the last one of all.
+        """
+        who, event = check_annotator(annotator), ""
+        if only is not None:
+            own = self.judgments(project, annotator=who)
+            asked = [j for j in own if (j.query_id, j.doc_id) in only]
+            event = next((j.event for j in reversed(asked) if j.origin != "adjudication"), "")
+            if not event:
+                return None
+        row = self._ledger.judging.undo(project.corpus, project.name, who, event)
         return None if row is None else from_row(row)
 
     def judgments(
@@ -224,10 +237,15 @@ class Annotation:
 
     # -- the queue ---------------------------------------------------------------------------
 
-    def queue(self, project: Project, annotator: str) -> Queue:
-        """One annotator's queue as it stands."""
+    def queue(
+        self, project: Project, annotator: str, only: Collection[Item] | None = None
+    ) -> Queue:
+        """One annotator's queue as it stands; ``only`` some items of it, where they are given."""
         annotator = check_annotator(annotator)
-        return Queue.of(project, annotator, self.pool(project), self.judgments(project))
+        pool = self.pool(project)
+        if only is not None:
+            pool = [item for item in pool if (item.query_id, item.doc_id) in only]
+        return Queue.of(project, annotator, pool, self.judgments(project))
 
     def next_item(
         self, project: Project, annotator: str, after: Item | None = None
@@ -245,7 +263,7 @@ class Annotation:
                 f"Document '{item[1]}' is not in the pool of '{item[0]}'.",
                 "Go on with the next item, or add it to the pool.",
             )
-        query = self._query(project, item[0])
+        query = self._queries.get(project, item[0])
         opened = self._library.open(project.corpus)
         seed = (
             opened.document(query.seed)
@@ -296,7 +314,7 @@ class Annotation:
     ) -> Judgment:
         """Decide an item, or with None take back one's own decision; everybody's own grades
         stay. BadInputError as in :func:`engine.annotate.adjudication.adjudication`."""
-        self._query(project, query_id)
+        self._queries.get(project, query_id)
         self._library.open(project.corpus).document(doc_id)
         judgment = adjudication(project, query_id, doc_id, relevance, reason, by, event)
         self._ledger.judging.add([to_row(judgment)])
@@ -304,7 +322,8 @@ class Annotation:
 
     def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
         """The adjudicated grades, and what each rests on; see :func:`decide`."""
-        return decide(self.judgments(project), median=median)
+        judgments = self.judgments(project)
+        return decide(judgments, median=median, model_grades=project.model_grades)
 
     def human_rows(self, project: Project) -> dict[str, SystemScores]:
         """annotator -> how well their own grades rank what was decided without them."""
@@ -324,22 +343,3 @@ class Annotation:
     ) -> ImportedJudgments:
         """Take in judgments; see :meth:`Exchange.import_`."""
         return self._exchange.import_(corpus, source, project, **options)
-
-    def _query(self, project: Project, query_id: str) -> Query:
-        """A query of the project. A corpus's own takes in every seed and aspect there is."""
-        key = (project.corpus, project.name)
-        if query_id not in self._asked.get(key, {}):
-            self._asked[key] = self.queries(project)
-        if query_id in self._asked[key]:
-            return self._asked[key][query_id]
-        if not project.name:
-            opened = self._library.open(project.corpus)
-            named = read_query_id(query_id, opened.row_of, opened.aspects)
-            if named is not None:
-                query = Query(project.corpus, seed=named.seed, aspect=named.aspect)
-                self.add_queries(project, [query], {query: query_id})
-                return query
-        raise UnknownNameError(
-            f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
-            f"{'Add it first; its' if project.name else 'An'} id names seed and aspect.",
-        )

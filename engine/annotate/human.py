@@ -19,16 +19,26 @@ Qrels = Mapping[str, Mapping[str, int]]
 def topics_of(queries: Mapping[str, Query]) -> tuple[Topic, ...]:
     """A project's queries as topics of a collection."""
     return tuple(
-        Topic(query_id, seed=query.seed, text=query.text, aspect=query.aspect)
+        Topic(
+            query_id,
+            seed=query.seed,
+            text=query.text,
+            aspect=query.aspect,
+            instruction=query.instruction,
+        )
         for query_id, query in queries.items()
     )
 
 
-def own_grades(judgments: Sequence[Judgment]) -> dict[str, dict[str, dict[str, int]]]:
-    """annotator -> query_id -> doc_id -> grade, of people, before adjudication."""
+def own_grades(
+    judgments: Sequence[Judgment], *, models: bool = False
+) -> dict[str, dict[str, dict[str, int]]]:
+    """annotator -> query_id -> doc_id -> grade, before adjudication; of people, with ``models``
+    of these too."""
+    origins = ("person", "import", *(("model",) if models else ()))
     found: dict[str, dict[str, dict[str, int]]] = {}
     for judgment in judgments:
-        if judgment.relevance is not None and judgment.origin in ("person", "import"):
+        if judgment.relevance is not None and judgment.origin in origins:
             own = found.setdefault(judgment.annotator, {}).setdefault(judgment.query_id, {})
             own[judgment.doc_id] = judgment.relevance
     return dict(sorted(found.items()))
@@ -43,14 +53,16 @@ def human_rows(
     """annotator -> all measures of their own grades as a ranking.
 
     Each is held against what there is without them: decisions, else the grade that the others
-    agree on. Only what both of them graded is ranked; who shares nothing with others has no row.
+    agree on (a model's, where the project lets it count). Only what both of them graded is
+    ranked; who shares nothing with others has no row.
     """
     topics = topics_of(queries)
     found = {}
     ties: dict[str, list[str]] = {}
     for annotator, own in own_grades(judgments).items():
         others = [j for j in judgments if j.annotator != annotator or j.origin == "adjudication"]
-        shared, rest = _shared(own, decide(others).grades)
+        decided = decide(others, model_grades=project.model_grades)
+        shared, rest = _shared(own, decided.grades)
         asked = [topic for topic in topics if topic.query_id in shared]
         if not asked:
             continue

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.annotate.judging import make_judgment, to_row
+from engine.annotate.projects import is_model
 from engine.annotate.query_ids import is_free, read_query_id
 from engine.annotate.rows import Given
 from engine.corpus import OpenCorpus
@@ -54,7 +55,12 @@ class Intake:
     _repeats: list[int] = field(default_factory=list)
 
     def add(self, given: Given) -> None:
-        """Take in one judgment, or note what is wrong with it."""
+        """Take in one judgment, or note what is wrong with it.
+
+        What stands by a model's name is that model's, also in files that say only names.
+        """
+        if given.origin == "import" and is_model(given.annotator):
+            given = replace(given, origin="model")
         try:
             self._check_names(given)
             row = self._row(given)

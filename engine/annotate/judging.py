@@ -44,7 +44,7 @@ def make_judgment(
         BadInputError: a grade outside the scale, no annotator or one that the project does not
             have, a note that is too long.
     """
-    annotator = check_annotator(annotator)
+    annotator = check_annotator(annotator, origin)
     verdict = verdict or ("withdrawn" if relevance is None else "grade")
     _check_verdict(project, verdict, relevance)
     check_member(project, annotator, origin)

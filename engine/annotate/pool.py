@@ -15,7 +15,7 @@ from engine.errors import BadInputError
 from engine.metrics import judged_at, mean
 from engine.retrieve import find_system
 from engine.searching import Searcher
-from engine.types import Holes, PoolItem, PoolRequest, Query, Source
+from engine.types import Holes, Judgment, PoolItem, PoolRequest, Project, Query, Source
 from storage.projects import PoolRow, Projects
 
 DEPTH = PoolRequest().depth
@@ -96,6 +96,29 @@ def pool_items(rows: Iterable[PoolRow]) -> list[PoolItem]:
     for row in rows:
         sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
     return [PoolItem(*item, tuple(found)) for item, found in sources.items()]
+
+
+def tops_of(
+    searcher: Searcher, queries: Queries, systems: Sequence[str], k: int = DEPTH
+) -> dict[str, dict[str, list[str]]]:
+    """system -> query_id -> the documents of its top ``k``."""
+    tops: dict[str, dict[str, list[str]]] = {}
+    for query_id, query in queries.items():
+        seed = searcher.seed(query)
+        for system in systems:
+            ranking = searcher.rank(replace(query, system=system), seed)[:k]
+            tops.setdefault(system, {})[query_id] = [s.doc_id for s in ranking]
+    return tops
+
+
+def graded(project: Project, judgments: Iterable[Judgment]) -> dict[str, set[str]]:
+    """query_id -> documents with a grade that counts: a model's only where the project says so."""
+    found: dict[str, set[str]] = {}
+    for judgment in judgments:
+        counts = judgment.origin != "model" or project.model_grades
+        if judgment.relevance is not None and counts:
+            found.setdefault(judgment.query_id, set()).add(judgment.doc_id)
+    return found
 
 
 def find_holes(

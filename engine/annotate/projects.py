@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.types import ADJUDICATED, GradeMeaning, Project, Scale
+from engine.types import ADJUDICATED, MODEL_PREFIX, GradeMeaning, Origin, Project, Scale
 from storage.ledger import Ledger
 from storage.projects import ProjectRow
 
@@ -23,11 +23,24 @@ LONGEST_ANNOTATOR = 64
 ORDERS = ("shuffled", "disagreement", "rank")
 
 
-def check_annotator(name: str) -> str:
+def is_model(name: str) -> bool:
+    """Whether this is the name of a language model.
+
+    >>> is_model("model:judge"), is_model("judge")
+    (True, False)
+    """
+    return name.strip().casefold().startswith(MODEL_PREFIX)
+
+
+def check_annotator(name: str, origin: Origin = "person") -> str:
     """The name without blanks around it.
 
+    Args:
+        origin: of what is said by this name; a model's may be the name of one.
+
     Raises:
-        BadInputError: empty, too long, with control characters, or taken by adjudication.
+        BadInputError: empty, too long, with control characters, or taken: by adjudication, or
+            by models.
     """
     name = name.strip()
     if not name:
@@ -42,6 +55,10 @@ def check_annotator(name: str) -> str:
     if name.casefold() == ADJUDICATED:
         raise BadInputError(
             f"'{name}' stands for adjudicated grades.", "Judge under a name of your own."
+        )
+    if is_model(name) and origin != "model":
+        raise BadInputError(
+            f"'{name}' is the name of a language model.", "Judge under a name of your own."
         )
     return name
 
@@ -77,6 +94,7 @@ def check_project(project: Project) -> Project:
         per_item=project.per_item,
         order=project.order,
         blind=project.blind,
+        model_grades=project.model_grades,
         **cleaned,
     )
 

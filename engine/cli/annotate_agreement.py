@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -24,8 +24,8 @@ def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> No
     """Say how far the annotators of a project on corpus NAME agree.
 
     Raw agreement, Fleiss' kappa and Krippendorff's alpha over all of them and by aspect;
-    Cohen's kappas, with a confusion matrix, of every pair. Intervals are bootstraps of 95 %
-    over items.
+    Cohen's kappas, with a confusion matrix, of every pair. Language models stand apart: they
+    are compared with people in pairs only. Intervals are bootstraps of 95 % over items.
     """
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
@@ -41,7 +41,8 @@ def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> No
         click.echo(f"Note: {note}", err=True)
 
 
-def _measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
+def measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
+    """Measures as JSON has them."""
     return {m.name: {"value": m.value, "interval": m.interval, "items": m.items} for m in measures}
 
 
@@ -49,12 +50,14 @@ def _agreement_report(found: Agreement) -> dict[str, Any]:
     return {
         "annotators": list(found.annotators),
         "grades": list(found.grades),
-        "measures": _measures_report(found.measures),
-        "by_aspect": {a or "any": _measures_report(m) for a, m in found.by_aspect.items()},
+        "models": list(found.models),
+        "measures": measures_report(found.measures),
+        "by_aspect": {a or "any": measures_report(m) for a, m in found.by_aspect.items()},
         "pairs": [
             {
                 "annotators": list(pair),
-                "measures": _measures_report(measures),
+                "with_model": found.with_model(pair),
+                "measures": measures_report(measures),
                 "confusion": [list(row) for row in found.confusion[pair]],
             }
             for pair, measures in found.pairs.items()
@@ -64,15 +67,32 @@ def _agreement_report(found: Agreement) -> dict[str, Any]:
 
 
 def _print_agreement(found: Agreement, names: Mapping[str, str]) -> None:
-    groups = {
+    people = {
         "all": found.measures,
         **{aspect or "any": measures for aspect, measures in found.by_aspect.items()},
-        **{" and ".join(pair): measures for pair, measures in found.pairs.items()},
+        **{" and ".join(p): m for p, m in found.pairs.items() if not found.with_model(p)},
     }
-    for title, measures in groups.items():
-        click.echo(f"{title} ({measures[0].items:,} items)")
-        for measure in measures:
-            click.echo(f"  {names[measure.name]:32}{_shown(measure)}")
+    models = {" and ".join(p): m for p, m in found.pairs.items() if found.with_model(p)}
+    for title, groups in (("", people), ("Against language models", models)):
+        if title and groups:
+            click.echo(f"\n{title}")
+        for group, measures in groups.items():
+            click.echo(f"{group} ({measures[0].items:,} items)")
+            for line in measure_lines(measures, names):
+                click.echo(line)
+
+
+def measure_lines(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> Iterator[str]:
+    """A line per measure, with its interval."""
+    for measure in measures:
+        yield f"  {names[measure.name]:32}{_shown(measure)}"
+
+
+def confusion_lines(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> Iterator[str]:
+    """A matrix of counts, grades at its head and side."""
+    yield "     " + "".join(f"{grade:>7}" for grade in grades)
+    for grade, row in zip(grades, counts, strict=True):
+        yield f"  {grade:>3}" + "".join(f"{number:>7,}" for number in row)
 
 
 def _shown(measure: AgreementMeasure) -> str:

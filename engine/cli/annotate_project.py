@@ -53,6 +53,11 @@ _SETTINGS = (
     click.option("--per-item", type=int, metavar="N", help="Annotators that each item needs."),
     click.option("--order", type=click.Choice(("shuffled", "disagreement", "rank"))),
     click.option("--blind/--not-blind", default=None, help="Whether ranks and systems are hidden."),
+    click.option(
+        "--model-grades/--no-model-grades",
+        default=None,
+        help="Whether a grade by a language model counts where no person graded.",
+    ),
     click.option("--author", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'."),
 )
 
@@ -122,11 +127,13 @@ def show(name: str, project: str, as_json: bool) -> None:
     annotation = open_explorer().annotation
     found = annotation.project(name, project)
     judgments = annotation.judgments(found)
-    people = sorted({*found.annotators, *(j.annotator for j in judgments)})
-    state = {
+    models = annotation.grading.models(found)
+    people = sorted({*found.annotators, *(j.annotator for j in judgments)} - {*models})
+    state: dict[str, Any] = {
         "queries": len(annotation.queries(found)),
         "items": len(annotation.pool(found)),
         "judgments": len(judgments),
+        "by_models": {who: sum(j.annotator == who for j in judgments) for who in models},
         "progress": {who: asdict(annotation.progress(found, who)) for who in people},
     }
     if as_json:
@@ -139,6 +146,8 @@ def show(name: str, project: str, as_json: bool) -> None:
     for who in people:
         progress = annotation.progress(found, who)
         click.echo(f"  {who:24} {progress.done:,} of {progress.total:,} items")
+    for who, number in state["by_models"].items():
+        click.echo(f"  {who:24} {number:,} items (a language model)")
 
 
 @project.command("list")
@@ -162,6 +171,7 @@ def _line(project: Project) -> str:
     return (
         f"{project.corpus}/{project.name or '(own)'}: {grades}; judged by {who}, "
         f"{project.per_item} per item, {project.order}{', blind' if project.blind else ''}"
+        f"{', grades by models count where no person graded' if project.model_grades else ''}"
     )
 
 

@@ -14,8 +14,10 @@ from pydantic import ValidationError
 from engine import __version__
 from engine.cli.annotate import judge, pool
 from engine.cli.annotate_agreement import agreement
+from engine.cli.annotate_model import grade
 from engine.cli.annotate_project import project
 from engine.cli.annotate_qrels import qrels
+from engine.cli.build import build
 from engine.cli.common import json_option, open_explorer
 from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate
@@ -280,10 +282,17 @@ def _search_with_model(
 )
 def app(port: int, address: str) -> None:
     """Serve the app on http://127.0.0.1:8501, to be opened in a browser."""  # fmt: skip
+    from engine.people import read_login, secrets_files
+
+    login = read_login(secrets_files())  # what is wrong with it is said before anything starts
     if address not in LOOPBACK:
+        whoever = "" if login else (
+            ", and whoever opens it reads and deletes all corpora, and judges under any name: "
+            "set up login (see the README, Serving it to a team)"
+        )  # fmt: skip
         click.echo(
-            f"Warning: {address} can be reached from other machines, and whoever opens it reads "
-            "all corpora. Add the name they use to allowedHosts in .streamlit/config.toml.",
+            f"Warning: {address} can be reached from other machines{whoever}. "
+            "Add the name they use to allowedHosts in .streamlit/config.toml.",
             err=True,
         )
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
@@ -310,11 +319,13 @@ def doctor(as_json: bool) -> None:
 
 
 main.add_command(agreement)
+main.add_command(build)
 main.add_command(distill)
 main.add_command(evaluate)
 main.add_command(facts)
 main.add_command(gap)
 main.add_command(generate)
+main.add_command(grade)
 main.add_command(judge)
 main.add_command(lens_commands)
 main.add_command(pool)

@@ -77,26 +77,29 @@ class Comparisons:
     def compare(
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
         variants: Sequence[Variant], orders: ModelOrders | None = None,
+        annotator: str | None = None,
     ) -> Comparison:  # fmt: skip
         """Rank every variant for one seed (stored or pasted), with what differs and verdicts.
 
         Args:
             orders: a model's, as :attr:`by_model` found them; they stand for the rankings.
+            annotator: whose grades count as one's own; see :class:`engine.notebook.Notebook`.
         """
-        return self._comparer(corpus, seed, text, aspect).compare(variants, orders)
+        return self._comparer(corpus, seed, text, aspect, annotator).compare(variants, orders)
 
     def evidence(
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
-        variants: Sequence[Variant], doc_id: str,
+        variants: Sequence[Variant], doc_id: str, annotator: str | None = None,
     ) -> MoverEvidence:  # fmt: skip
         """Why one document stands where it does under each variant."""
-        return self._comparer(corpus, seed, text, aspect).evidence(variants, doc_id)
+        return self._comparer(corpus, seed, text, aspect, annotator).evidence(variants, doc_id)
 
     def frontier(
-        self, corpus: str, seed: str | None, text: str | None, aspect: str, variant: Variant
-    ) -> Frontier:
+        self, corpus: str, seed: str | None, text: str | None, aspect: str, variant: Variant,
+        annotator: str | None = None,
+    ) -> Frontier:  # fmt: skip
         """Relevance and obedience of one wording from steer 0 to 1."""
-        return find_frontier(self._comparer(corpus, seed, text, aspect), variant)
+        return find_frontier(self._comparer(corpus, seed, text, aspect, annotator), variant)
 
     def runs(self, comparison: Comparison) -> str:
         """All variants as one TREC run; the tag is the variant's name, spaces as hyphens.
@@ -121,12 +124,15 @@ class Comparisons:
         judgments = signature_of_judgments(self._library.corpus(corpus))
         return f"{self._library.open(corpus).identity} {judgments}"
 
-    def _comparer(self, corpus: str, seed: str | None, text: str | None, aspect: str) -> Comparer:
+    def _comparer(
+        self, corpus: str, seed: str | None, text: str | None, aspect: str,
+        annotator: str | None = None,
+    ) -> Comparer:  # fmt: skip
         searcher = self._searcher(corpus)
         judgments = {}
         if seed is not None:
             info = self._library.corpus(corpus)
-            judgments = judgments_of(searcher.corpus, info, self._notebook, seed)
+            judgments = judgments_of(searcher.corpus, info, self._notebook, seed, annotator)
         return Comparer(searcher, Query(corpus, seed=seed, text=text), aspect, judgments)
 
     # -- a whole collection ------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from engine.annotate.adjudication import DecidedQrels, decide
 from engine.annotate.human import own_grades
 from engine.annotate.judging import from_row
+from engine.annotate.projects import ProjectShelf
 from engine.annotate.query_ids import read_query_id
 from engine.collections import Collection, HeldCollection, Topic, held
 from engine.corpus import OpenCorpus
@@ -16,7 +17,7 @@ from engine.errors import BadInputError
 from engine.library import Library
 from engine.metrics import Qrels
 from engine.queries import query_from_json
-from engine.types import Judgment, Query
+from engine.types import Judgment, Project, Query
 from storage.ledger import Ledger
 
 FORMAT = "project"
@@ -49,20 +50,27 @@ class JudgedProjects:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
+        self._shelf = ProjectShelf(ledger)
         self._made = functools.lru_cache(maxsize=16)(self._make)
 
     def keys(self) -> list[ProjectKey]:
-        """Projects with at least one grade, by corpus, each corpus's own first."""
-        named: dict[str, list[str]] = {name: [""] for name in self._library.names()}
-        for row in self._ledger.projects.all():
-            if row.project and row.corpus in named:
-                named[row.corpus].append(row.project)
+        """Projects with at least one grade that counts, by corpus, each corpus's own first."""
+        named = {corpus: {"": Project(corpus)} for corpus in self._library.names()}
+        for project in self._shelf.all():
+            if project.corpus in named:
+                named[project.corpus][project.name] = project
         return [
-            key
+            ProjectKey(corpus, name)
             for corpus, projects in named.items()
-            for key in (ProjectKey(corpus, project) for project in projects)
-            if any(row.relevance is not None for row in self._ledger.judging.latest(*key))
+            for name, project in projects.items()
+            if self._is_judged(project)
         ]
+
+    def _is_judged(self, project: Project) -> bool:
+        return any(
+            row.relevance is not None and (row.origin != "model" or project.model_grades)
+            for row in self._ledger.judging.latest(project.corpus, project.name)
+        )
 
     def held(self, key: ProjectKey) -> HeldCollection:
         """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
@@ -71,17 +79,23 @@ class JudgedProjects:
         # Events never change, so that their names stand for what they say.
         events = tuple(row.event for row in rows)
         version = self._library.open(key.corpus).identity
-        return self._made(key, events, tuple(row.query_id for row in queries), version)
+        query_ids = tuple(row.query_id for row in queries)
+        return self._made(key, events, query_ids, version, self._shelf.get(*key).model_grades)
 
     def _make(
-        self, key: ProjectKey, events: tuple[str, ...], query_ids: tuple[str, ...], version: str
+        self,
+        key: ProjectKey,
+        events: tuple[str, ...],
+        query_ids: tuple[str, ...],
+        version: str,
+        model_grades: bool,
     ) -> HeldCollection:
         del version  # only there so that a changed corpus is looked at again
         kept = set(events)
         judgments = [from_row(r) for r in self._ledger.judging.latest(*key) if r.event in kept]
         rows = self._ledger.projects.queries(*key)
         queries = {r.query_id: query_from_json(r.query) for r in rows if r.query_id in query_ids}
-        decided = decide(judgments)
+        decided = decide(judgments, model_grades=model_grades)
         corpus = self._library.open(key.corpus)
         topics, warnings = _topics(decided.grades, queries, corpus)
         asked = {topic.query_id for topic in topics}
@@ -107,8 +121,8 @@ def _topics(
     found = [topic for query_id in grades if (topic := _topic(query_id, queries, corpus))]
     if not found:
         raise BadInputError(
-            "None of its queries can be ranked: they ask in words or by sentences of their own, "
-            "or their seeds are gone.",
+            "None of its queries can be ranked: they ask by single sentences, or their seeds are "
+            "gone.",
             "Judge for a seed and an aspect.",
         )
     left = len(grades) - len(found)
@@ -116,7 +130,7 @@ def _topics(
         return tuple(found), ()
     which = f"{left:,} queries are" if left > 1 else "1 query is"
     return tuple(found), (
-        f"{which} left out: asked in words or by sentences of its own, or the seed is gone.",
+        f"{which} left out: asked by single sentences of the seed, or the seed is gone.",
     )
 
 
@@ -125,12 +139,17 @@ def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> T
     if query is None:
         named = read_query_id(query_id, corpus.row_of, corpus.aspects)
         return named and Topic(query_id, seed=named.seed, aspect=named.aspect)
-    is_own = query.instruction is not None or query.focus
     is_gone = query.seed is not None and query.seed not in corpus.row_of
     is_strange = query.aspect is not None and query.aspect not in corpus.aspects
-    if is_own or is_gone or is_strange:
+    if query.focus or is_gone or is_strange:
         return None
-    return Topic(query_id, seed=query.seed, text=query.text, aspect=query.aspect)
+    return Topic(
+        query_id,
+        seed=query.seed,
+        text=query.text,
+        aspect=query.aspect,
+        instruction=query.instruction,
+    )
 
 
 def _annotators(

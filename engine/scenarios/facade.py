@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from filelock import FileLock, Timeout
 
+from engine.background import Background
 from engine.callbacks import Ask, tell_nobody
 from engine.config import Settings
 from engine.errors import CorpusBusyError, UnknownNameError
@@ -18,7 +19,7 @@ from engine.llm.client import Client, open_client
 from engine.llm.connection import Connection
 from engine.llm.usage import Usage
 from engine.scenarios.estimating import estimated
-from engine.scenarios.jobs import Background, ScenarioWork
+from engine.scenarios.jobs import ScenarioWork
 from engine.scenarios.plans import make_plan, own_writer, recipe_of
 from engine.scenarios.runner import BATCH, Counts, Runner, TellScenarios
 from engine.scenarios.store import ScenarioStore

@@ -17,6 +17,8 @@ JudgingOrder = Literal["shuffled", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
+MODEL_PREFIX = "model:"
+"""Begins the names by which language models grade; nobody else can judge by such a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class Project:
         leads: who may change the project, adjudicate and see what others said.
         per_item: how many annotators each item needs.
         blind: ranks, systems and scores are hidden while judging.
+        model_grades: a grade by a model counts where no person graded.
     """
 
     corpus: str
@@ -75,6 +78,7 @@ class Project:
     per_item: int = 1
     order: JudgingOrder = "shuffled"
     blind: bool = True
+    model_grades: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,43 @@ class PoolRequest:
     depth: int = 20
     variants: tuple[str, ...] = ()
     runs: Mapping[str, Sequence[Ranking]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolProgress:
+    """How far the filling of a pool is: ``done`` of ``total`` queries after ``seconds``."""
+
+    done: int
+    total: int
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFilled:
+    """What filling a pool did.
+
+    Attributes:
+        left: queries that were not reached.
+        added: items that were not in the pool before.
+        stopped: "cancelled" when it ended early; "" otherwise.
+    """
+
+    queries: int
+    left: int
+    added: int
+    stopped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolJob:
+    """A pool being filled in the background; ``report`` when that has ended."""
+
+    id: str
+    state: Literal["running", "done", "cancelled", "failed"]
+    progress: PoolProgress
+    report: PoolFilled | None = None
+    error: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +254,7 @@ class Agreement:
     Attributes:
         measures: over all of them: raw, Fleiss' kappa (where everybody graded everything),
             Krippendorff's alpha (ordinal, with partial overlap).
+        models: those of the annotators that are language models; they stand in ``pairs`` only.
         pairs: (one, other) -> raw agreement, Cohen's kappa unweighted, linear and quadratic.
         by_aspect: aspect -> as ``measures``.
         confusion: (one, other) -> rows by the one's grade, columns by the other's: counts.
@@ -226,6 +268,11 @@ class Agreement:
     by_aspect: Mapping[str, tuple[AgreementMeasure, ...]]
     confusion: Mapping[tuple[str, str], tuple[tuple[int, ...], ...]]
     notes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+    def with_model(self, pair: tuple[str, str]) -> bool:
+        """Whether one of a pair is a language model."""
+        return not set(self.models).isdisjoint(pair)
 
 
 @dataclass(frozen=True, slots=True)

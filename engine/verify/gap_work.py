@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from engine.background import UNEXPECTED
 from engine.callbacks import tell_nobody
 from engine.collections import Collection, Topic
 from engine.errors import SeedLensError
@@ -19,7 +20,6 @@ from engine.types import Gap, GapJob, GapRequest
 from engine.verify.evaluating import Model, settled
 from engine.verify.foreseeing import Foreseen, foreseen_reranked, ranking_sizes
 from engine.verify.gap import RELEVANT, Ground, gap_now, prepare
-from engine.verify.jobs import UNEXPECTED
 from engine.verify.reranking import Plan, model_report
 
 log = logging.getLogger("seedlens.llm")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from engine.background import UNEXPECTED
 from engine.errors import SeedLensError, UnknownNameError
 from engine.llm.endpoints import Endpoint
 from engine.llm.run import Outcome, Run
@@ -24,7 +25,6 @@ from engine.verify.systems import Found
 log = logging.getLogger("seedlens.llm")
 KEPT = 64
 """Jobs that are done and can still be looked at."""
-UNEXPECTED = "Something went wrong in SeedLens itself; its log says what."
 Value = TypeVar("Value")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -113,7 +114,13 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     page.number_input(key="annotate_depth").set_value(4)
     page.button(key="annotate_fill").click()
     run(page)
+    deadline = time.monotonic() + 60
+    while home_page.annotation.filling.running(project) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run(page)
     assert "documents are new in the pool" in shown(page)
+    run(page)
+    assert "documents are new in the pool" not in shown(page)
     page.text_input(key="annotate_name").set_value("Ada")
     page.segmented_control(key="annotate_part").set_value("judge")
     run(page)

@@ -18,6 +18,7 @@ TABLES = {
     *("corpora", "judgment_events", "kept_events", "schema_version", "texts", "trail_steps"),
     *("runs", "evaluations", "qrels_files", "answers", "model_capabilities"),
     *("project_versions", "project_queries", "pool_items"),
+    *("build_versions", "build_labels", "build_steps"),
 }
 
 
@@ -153,3 +154,25 @@ def test_judgments_of_the_first_schema_move_over_and_a_copy_stays(tmp_path: Path
     assert Ledger(path).judging.latest("c") == []
     backup = tmp_path / "ledger.duckdb.schema-3"
     assert backup.read_bytes() == before
+
+
+def test_a_ledger_from_before_builds_opens_and_keeps_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE schema_version (version INTEGER, name VARCHAR, applied_at TIMESTAMP)"
+        )
+        for number, step in enumerate(MIGRATIONS[:4], start=1):
+            step(connection)
+            connection.execute("INSERT INTO schema_version VALUES (?, ?, now())", [number, "old"])
+        connection.execute(
+            """INSERT INTO project_versions (corpus, project, settings, author, time)
+               VALUES ('c', 'p', '{}', 'who', '2026-01-01')"""
+        )
+    before = path.read_bytes()
+
+    ledger = Ledger(path)
+
+    assert ledger.builds.all() == []
+    assert [row.project for row in ledger.projects.all()] == ["p"]
+    assert (tmp_path / "ledger.duckdb.schema-4").read_bytes() == before

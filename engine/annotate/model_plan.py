@@ -1,0 +1,155 @@
+"""What a model is to grade in a project, and by which known positives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.annotate.adjudication import decide
+from engine.errors import BadInputError, UnknownNameError
+from engine.types import GradingRequest, Judgment, PoolItem, Project, Query
+
+Item = tuple[str, str]
+"""(query_id, doc_id)"""
+EVENT = "grading-"
+"""Begins the events that grading makes: such grades are never anchors themselves."""
+MOST_ANCHORS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A document known to be relevant to a query."""
+
+    doc_id: str
+    relevance: int
+
+
+@dataclass(frozen=True, slots=True)
+class GradingPlan:
+    """What is to be done.
+
+    Attributes:
+        queries: of the project.
+        candidates: query by query, in the project's order.
+        before: what the model's grade of a candidate is now.
+        anchors: query_id -> documents known to be relevant, the best first.
+        done: graded by this model before; ``judged``: graded by people, and left to them.
+        gone: candidates that the corpus does not hold any more, or whose seed it does not.
+    """
+
+    project: Project
+    annotator: str
+    request: GradingRequest
+    queries: Mapping[str, Query]
+    candidates: tuple[Item, ...]
+    before: Mapping[Item, Judgment]
+    anchors: Mapping[str, Sequence[Anchor]]
+    done: int = 0
+    judged: int = 0
+    gone: int = 0
+
+    @property
+    def asked(self) -> list[str]:
+        """The queries that there are candidates for."""
+        return list(dict.fromkeys(query_id for query_id, _ in self.candidates))
+
+    @property
+    def without_anchors(self) -> int:
+        """How many of these have no document known to be relevant."""
+        return sum(not self.anchors.get(query_id) for query_id in self.asked)
+
+    def anchors_of(self, item: Item) -> list[Anchor]:
+        """The anchors for one candidate, which is never among them."""
+        query_id, doc_id = item
+        others = [a for a in self.anchors.get(query_id, ()) if a.doc_id != doc_id]
+        return others[: self.request.anchors]
+
+
+def make_plan(
+    project: Project,
+    annotator: str,
+    request: GradingRequest,
+    pool: Iterable[PoolItem],
+    queries: Mapping[str, Query],
+    judgments: Sequence[Judgment],
+    known: Collection[str],
+) -> GradingPlan:
+    """The plan for a request.
+
+    Args:
+        annotator: the model's name; "" while nobody knows which one it is.
+        known: documents of the corpus.
+
+    Raises:
+        BadInputError: a number of anchors or a limit that cannot be.
+        UnknownNameError: a query that the project does not have.
+    """
+    _check(request, queries)
+    before = {
+        (j.query_id, j.doc_id): j
+        for j in judgments
+        if j.annotator == annotator and j.origin == "model" and j.relevance is not None
+    }
+    by_people = {
+        (j.query_id, j.doc_id) for j in judgments if j.origin != "model" and j.relevance is not None
+    }
+    found: dict[str, list[Item]] = {q: [] for q in queries if q in (request.query_ids or queries)}
+    done = judged = gone = 0
+    for item in ((i.query_id, i.doc_id) for i in pool if i.query_id in found):
+        seed = queries[item[0]].seed
+        if item[1] not in known or (seed is not None and seed not in known):
+            gone += 1
+        elif item in before and not request.again:
+            done += 1
+        elif item in by_people and item not in before and not request.judged:
+            judged += 1
+        else:
+            found[item[0]].append(item)
+    candidates = [item for items in found.values() for item in items][: request.limit]
+    anchors = known_positives(project, queries, judgments, known)
+    return GradingPlan(
+        project, annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
+    )
+
+
+def _check(request: GradingRequest, queries: Mapping[str, Query]) -> None:
+    if not 0 <= request.anchors <= MOST_ANCHORS:
+        raise BadInputError(
+            f"The number of anchors is {request.anchors}.", f"Use 0 to {MOST_ANCHORS}."
+        )
+    if request.limit is not None and request.limit < 1:
+        raise BadInputError("The limit is below one candidate.", "Give 1 or more.")
+    for query_id in request.query_ids:
+        if query_id not in queries:
+            raise UnknownNameError(f"The query '{query_id}' is not in this project.")
+
+
+def known_positives(
+    project: Project,
+    queries: Mapping[str, Query],
+    judgments: Iterable[Judgment],
+    known: Collection[str],
+) -> dict[str, list[Anchor]]:
+    """query_id -> documents with a grade above the lowest, the surest first.
+
+    Adjudicated grades come first, then those that people agree on, then those of models that
+    did not come from grading (which documents a query was made from, say): by grade, then in
+    order of arrival. A model's own grading never shows it what to think, so that a run that was
+    stopped asks the same questions when it goes on.
+    """
+    judgments = [j for j in judgments if j.origin != "model" or not j.event.startswith(EVENT)]
+    tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
+    lowest = min(project.scale.values)
+    rows = [
+        (tiers[d.basis], -d.relevance, number, d)
+        for number, d in enumerate(decide(judgments, model_grades=True).decisions)
+        if d.relevance is not None and d.relevance > lowest and d.relevance in project.scale.values
+    ]
+    found: dict[str, list[Anchor]] = {}
+    for *_, decision in sorted(rows, key=lambda row: row[:3]):
+        query = queries.get(decision.query_id)
+        is_seed = query is not None and query.seed == decision.doc_id
+        if decision.doc_id in known and not is_seed:
+            anchor = Anchor(decision.doc_id, decision.relevance or 0)
+            found.setdefault(decision.query_id, []).append(anchor)
+    return found

@@ -1,0 +1,188 @@
+"""Where a collection comes from, and the collection as files."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from engine import __version__
+from engine.annotate.adjudication import DecidedQrels
+from engine.annotate.exporting import decided_files
+from engine.annotate.facade import Annotation
+from engine.build.lens.expanding import positives, project_of, read_expanded
+from engine.build.lens.records import Expanded
+from engine.build.lens.shelf import Shelf
+from engine.errors import BadInputError, StorageError
+from engine.types import BuildLens, BuildState, Judgment, Provenance
+
+ABOUT = "provenance.json"
+GENERATOR = "seedlens build"
+DESCRIPTION = """\
+Built from a corpus through a lens, by the steps of OBLIQ-Bench (section 4): a model labelled each \
+document, labels were collapsed into clusters, clusters put into words as queries, and what \
+systems brought up was graded with the clusters' documents as examples. A grade of a model counts \
+where no person graded."""
+
+
+def provenance(shelf: Shelf, annotation: Annotation, state: BuildState) -> Provenance:
+    """Where a collection comes from, as it stands."""
+    lens = state.lens
+    labels, clusters, asked = shelf.labels(lens), shelf.clusters(lens), shelf.asked(lens)
+    expanded = read_expanded(shelf, lens)
+    shares = [query.overlap.share for query in asked]
+    return Provenance(
+        lens=lens,
+        author=state.author,
+        time=state.time,
+        labelled=sum(bool(label.text) for label in labels),
+        without=sum(not label.text for label in labels),
+        clusters=len(clusters),
+        dropped=sum(cluster.dropped for cluster in clusters),
+        queries=len(asked),
+        overlap=sum(shares) / len(shares) if shares else 0.0,
+        positives=positives(expanded),
+        found=_found(annotation, lens, expanded),
+        checked=_checked(annotation, lens, expanded),
+        edits={step.step: step.edits for step in state.steps},
+        models={step.step: step.model for step in state.steps if step.model},
+    )
+
+
+def _found(
+    annotation: Annotation, lens: BuildLens, expanded: Sequence[Expanded]
+) -> Mapping[str, int]:
+    """query_id -> documents with a grade above the lowest that its cluster does not have."""
+    if not expanded:
+        return {}
+    project = annotation.project(lens.corpus, lens.name)
+    grades, lowest = annotation.qrels(project).grades, min(project.scale.values)
+    found = {}
+    for one in expanded:
+        good = {d for d, grade in grades.get(one.query_id, {}).items() if grade > lowest}
+        found[one.query_id] = len(good.difference(one.doc_ids))
+    return found
+
+
+def _checked(annotation: Annotation, lens: BuildLens, expanded: Sequence[Expanded]) -> int:
+    """Items that a model and a person graded."""
+    if not expanded:
+        return 0
+    asked = {one.query_id for one in expanded}
+    judgments = annotation.judgments(annotation.project(lens.corpus, lens.name))
+    graded = [j for j in judgments if j.relevance is not None and j.query_id in asked]
+    by_model = _items(j for j in graded if j.origin == "model")
+    return len(by_model & _items(j for j in graded if j.origin != "model"))
+
+
+def _items(judgments: Iterable[Judgment]) -> set[tuple[str, str]]:
+    return {(j.query_id, j.doc_id) for j in judgments}
+
+
+# -- files -------------------------------------------------------------------------------------
+
+
+def export(
+    shelf: Shelf, annotation: Annotation, found: Provenance, out: Path, *, overwrite: bool
+) -> tuple[Path, ...]:
+    """Write a collection; see :meth:`engine.build.lens.facade.LensBuilds.export`."""
+    lens = found.lens
+    project = project_of(annotation, lens, shelf.expanded(lens))
+    asked = {one.query_id for one in read_expanded(shelf, lens)}
+    decided = annotation.qrels(project)
+    ours = tuple(d for d in decided.decisions if d.query_id in asked)
+    qrels = DecidedQrels(ours, decided.notes)
+    if not any(qrels.grades.values()):
+        raise BadInputError(
+            f"No grade counts in the project '{lens.name}'.",
+            "Judge some of its items, or let the grades of models count.",
+        )
+    queries, corpus = annotation.queries(project), shelf.corpus(lens)
+    texts = decided_files("beir", lens.name, qrels, queries, corpus)
+    trec = decided_files("trec", lens.name, qrels, queries, corpus)
+    files = {**texts.files, **trec.files}
+    about = json.dumps(_about(found, [*files], qrels), ensure_ascii=False, indent=2) + "\n"
+    return _write({**files, ABOUT: [about]}, out, overwrite=overwrite)
+
+
+def _about(found: Provenance, files: Sequence[str], qrels: DecidedQrels) -> dict[str, Any]:
+    bases = sorted({decision.basis for decision in qrels.decisions})
+    return {
+        "generator": GENERATOR,
+        "version": __version__,
+        "description": DESCRIPTION,
+        **plain(asdict(found)),
+        "judgments": sum(map(len, qrels.grades.values())),
+        "basis": {basis: qrels.count(basis) for basis in bases},
+        "files": list(files),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A record's fields as JSON has them: times as text."""
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _write(files: Mapping[str, Iterable[str]], out: Path, *, overwrite: bool) -> tuple[Path, ...]:
+    """Write all files or none: beside their places first, and then moved there."""
+    try:
+        old = _replaced(out, overwrite=overwrite)
+        was_there = out.is_dir()
+        out.mkdir(parents=True, exist_ok=True)
+        half = out / f".half-{secrets.token_hex(4)}"
+        try:
+            for name, pieces in files.items():
+                (half / name).parent.mkdir(parents=True, exist_ok=True)
+                with (half / name).open("x", encoding="utf-8", newline="") as handle:
+                    handle.writelines(pieces)
+            for name in files:
+                (out / name).parent.mkdir(exist_ok=True)
+                (half / name).replace(out / name)
+            for name in set(old) - files.keys():
+                (out / name).unlink(missing_ok=True)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
+            if not was_there and not any(out.iterdir()):
+                out.rmdir()
+    except OSError as error:
+        raise StorageError(
+            f"{out} cannot be written to ({error.strerror or error}).", "Name another folder."
+        ) from error
+    return tuple(out / name for name in files)
+
+
+def _replaced(out: Path, *, overwrite: bool) -> list[str]:
+    """Names of the files of an earlier export that is replaced.
+
+    Raises:
+        BadInputError: a file; a folder that holds something, when it is not to be replaced or
+            was not written here.
+    """
+    if out.exists() and not out.is_dir():
+        raise BadInputError(f"{out} is a file.", "Name a folder.")
+    if not out.is_dir() or not any(out.iterdir()):
+        return []
+    if not overwrite:
+        raise BadInputError(
+            f"{out} is not empty.", "Name a new folder, or add --overwrite to replace it."
+        )
+    try:
+        about = json.loads((out / ABOUT).read_text("utf-8"))
+        names = [str(n) for n in about["files"]] if about["generator"] == GENERATOR else None
+    except (OSError, ValueError, KeyError, TypeError):
+        names = None
+    if names is None:
+        raise BadInputError(
+            f"{out} holds files that were not exported from a build (no {ABOUT} says so).",
+            "Name another folder.",
+        )
+    return [name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()]

@@ -1,0 +1,164 @@
+"""Running one step of a build: the model it asks, the lock it holds, and its report."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from engine.annotate.facade import Annotation
+from engine.build.lens.expanding import expand
+from engine.build.lens.labelling import label
+from engine.build.lens.merging import collapse
+from engine.build.lens.shelf import Shelf
+from engine.build.lens.verbalising import verbalise
+from engine.build.lens.vocabulary import Vocabularies
+from engine.build.lens.work import Made, TellStep, Work
+from engine.callbacks import Ask
+from engine.encode.protocols import Passage
+from engine.errors import BadInputError, CorpusBusyError
+from engine.llm.client import Client, open_client
+from engine.llm.connection import Connection
+from engine.llm.usage import Usage
+from engine.numeric import FloatArray
+from engine.types import BUILD_STEPS, BuildLens, BuildStep, StepReport
+from storage.home import Home
+from storage.ledger import Ledger
+
+
+def check_step(shelf: Shelf, lens: BuildLens, step: BuildStep) -> None:
+    """Raise BadInputError for a step that there is not, or that has nothing to rest on."""
+    if step not in BUILD_STEPS:
+        raise BadInputError(f"There is no step '{step}'.", f"Use {', '.join(BUILD_STEPS)}.")
+    if step == "collapse" and not shelf.shown_labels(lens):
+        raise BadInputError(
+            f"No document of '{lens.name}' has a label yet.", "Run the step 'label' first."
+        )
+    if step == "verbalise" and not shelf.active(lens):
+        if shelf.clustering(lens) is None:
+            raise BadInputError(f"'{lens.name}' has no clusters.", "Run the step 'collapse' first.")
+        raise BadInputError(
+            f"No cluster of '{lens.name}' becomes a query: each is too small, too large or "
+            "dropped.",
+            "Change these sizes, or merge, split or take back some clusters.",
+        )
+    if step == "expand" and not shelf.asked(lens):
+        raise BadInputError(f"'{lens.name}' has no query.", "Run the step 'verbalise' first.")
+
+
+class Runner:
+    """Runs steps, one of a build at a time in all processes."""
+
+    def __init__(
+        self,
+        home: Home,
+        ledger: Ledger,
+        shelf: Shelf,
+        annotation: Annotation,
+        vocabularies: Vocabularies,
+    ) -> None:
+        self._home, self._ledger, self._shelf = home, ledger, shelf
+        self._annotation, self._vocabularies = annotation, vocabularies
+
+    def run(
+        self,
+        lens: BuildLens,
+        step: BuildStep,
+        author: str,
+        connection: Connection | None,
+        tell: TellStep,
+        cancelled: Ask,
+    ) -> StepReport:
+        """One step, from where it was left.
+
+        Raises:
+            EndpointError: the endpoint refused or failed, and there is not a single answer.
+            CorpusBusyError: another run of a step of this build is under way.
+            BadInputError: clusters were edited while they were being made.
+        """
+        started = time.perf_counter()
+        with self._running(lens):
+            check_step(self._shelf, lens, step)
+            made, usage = asyncio.run(
+                self._perform(lens, step, author, connection, tell, cancelled)
+            )
+        stopped = "cancelled" if cancelled() and (made.left or usage.stopped) else usage.stopped
+        return StepReport(
+            step=step,
+            made=made.made,
+            failed=made.failed,
+            left=made.left,
+            model=usage.model,
+            calls=usage.calls,
+            cached=usage.cached,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost=usage.cost,
+            seconds=time.perf_counter() - started,
+            stopped=stopped,
+            problem=usage.problem,
+            notes=tuple(dict.fromkeys((*made.notes, *usage.notes))),
+        )
+
+    async def _perform(
+        self,
+        lens: BuildLens,
+        step: BuildStep,
+        author: str,
+        connection: Connection | None,
+        tell: TellStep,
+        cancelled: Ask,
+    ) -> tuple[Made, Usage]:
+        if connection is None:
+            work = Work(self._shelf, lens, step, author, None, "", tell, cancelled)
+            return await collapse(work, self._embed), Usage("", "")
+        async with open_client(connection, self._ledger.answers, cancelled) as client:
+            model = client.usage.model or connection.endpoint.model
+            work = Work(self._shelf, lens, step, author, client, model, tell, cancelled)
+            made = await self._step(work, client)
+            _raise_if_nothing_came(client)
+        return made, client.usage
+
+    async def _step(self, work: Work, client: Client) -> Made:
+        if work.step == "label":
+            return await label(work, client)
+        if work.step == "collapse":
+            return await collapse(work, self._embed)
+        if work.step == "verbalise":
+            corpus = self._shelf.corpus(work.lens)
+            return await verbalise(work, client, self._vocabularies.of(corpus))
+        return await expand(work, client, self._annotation, self._ledger)
+
+    def _embed(self, texts: Sequence[str]) -> FloatArray:
+        """Texts as the embedded model reads them, whatever model the corpus has."""
+        encoder = self._shelf.library.embedded()
+        encoded = encoder.encode([Passage("", text, ()) for text in texts])
+        return np.stack([one.vector for one in encoded])
+
+    @contextmanager
+    def _running(self, lens: BuildLens) -> Iterator[None]:
+        # No name of a corpus or a build holds a dot.
+        path = self._home.corpus_lock(lens.corpus).with_name(f"{lens.corpus}.{lens.name}.lock")
+        lock = FileLock(path, blocking=False)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise CorpusBusyError(
+                f"Another step of '{lens.name}' is under way.",
+                "Wait until it is done, or cancel it.",
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _raise_if_nothing_came(client: Client) -> None:
+    usage = client.usage
+    failed = usage.failed > 0 or usage.stopped == "endpoint"
+    if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
+        client.raise_problem()

@@ -1,0 +1,217 @@
+"""``seedlens grade``: let a language model grade what is pooled, and hold it against people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+from tqdm import tqdm
+
+from engine.cli.annotate import project_option
+from engine.cli.annotate_agreement import confusion_lines, measure_lines, measures_report
+from engine.cli.common import json_option, open_explorer
+from engine.cli.model import FAILED, INTERRUPTED, budget_option
+from engine.cli.terminal import print_json, what_else
+from engine.errors import BadInputError
+from engine.types import (
+    GradingEstimate,
+    GradingProgress,
+    GradingReport,
+    GradingRequest,
+    ModelCheck,
+)
+
+if TYPE_CHECKING:
+    from engine.annotate.model_work import TellGrading
+
+DEFAULTS = GradingRequest()
+LISTED = 20
+"""Differences that are listed in words; --json has them all."""
+
+
+@click.command()
+@click.argument("name")
+@project_option
+@click.option(
+    "--query", "query_ids", multiple=True, metavar="QID", help="Only this query. Repeatable."
+)
+@click.option(
+    "--anchors",
+    type=int,
+    default=DEFAULTS.anchors,
+    show_default=True,
+    metavar="N",
+    help="Documents known to be relevant that are shown beside each candidate, at most.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Grade N candidates at most, and go on from there the next time.",
+)
+@click.option("--judged", is_flag=True, help="Also what people graded, to compare the model.")
+@click.option("--again", is_flag=True, help="Also what this model graded before.")
+@click.option("--estimate", "only_estimate", is_flag=True, help="Only say what it would take.")
+@click.option("--check", is_flag=True, help="Only say how far people agree with the model.")
+@click.option("--yes", is_flag=True, help="Do not ask before the model is asked.")
+@budget_option
+@json_option
+def grade(
+    name: str,
+    project: str,
+    query_ids: Sequence[str],
+    anchors: int,
+    limit: int | None,
+    judged: bool,
+    again: bool,
+    only_estimate: bool,
+    check: bool,
+    yes: bool,
+    budget_calls: int | None,
+    as_json: bool,
+) -> None:
+    """Let the language model grade the pool of a project on corpus NAME.
+
+    It reads the query, the guidelines, documents that are known to be relevant, and one
+    candidate at a time, and grades by a name of its own, model:<name>. People's grades stay as
+    they are, and its own count only where the project says so (seedlens project change
+    --model-grades). What it will take is said before anything is asked. A run that was stopped
+    goes on when the same command is run again.
+    """
+    if not project:
+        raise BadInputError(
+            "What is judged while exploring has no pool.", "Name a project with --project."
+        )
+    annotation = open_explorer().annotation
+    asked, grading = annotation.project(name, project), annotation.grading
+    if check:
+        _show_check(grading.check(asked), annotation.measure_names, as_json)
+        return
+    request = GradingRequest(tuple(query_ids), anchors, again, limit, judged)
+    estimate = grading.estimate(asked, request)
+    say_estimate(estimate)
+    if only_estimate:
+        if as_json:
+            print_json({"estimate": asdict(estimate)})
+        return
+    if estimate.candidates and not yes and sys.stdin.isatty():
+        click.confirm("Go on?", abort=True, err=True)
+    with _grading() as tell:
+        report = grading.run(asked, request, most_calls=budget_calls, tell=tell)
+    if as_json:
+        print_json({"estimate": asdict(estimate), "report": asdict(report)})
+    else:
+        click.echo(report_line(report))
+    for note in report.notes:
+        click.echo(f"Note: {note}", err=True)
+    if report.problem:
+        click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
+    sys.exit(_exit_code(report))
+
+
+def say_estimate(estimate: GradingEstimate) -> None:
+    """What is to be done, and what it will take at most, on stderr."""
+    text = f"{estimate.candidates:,} candidates of {estimate.queries:,} queries to grade"
+    if estimate.done:
+        text += f"; {estimate.done:,} have this model's grade already"
+    if estimate.judged:
+        text += f"; {estimate.judged:,} are left to people, who graded them"
+    text += "."
+    if estimate.calls:
+        text += f" At most {estimate.calls:,} calls"
+        if estimate.input_tokens is not None and estimate.output_tokens is not None:
+            text += f", {estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
+        text += ("" if estimate.cost is None else f", cost {estimate.cost:.4g}") + " (estimated)."
+    click.echo(text, err=True)
+
+
+def report_line(report: GradingReport) -> str:
+    """What a run did, in a sentence or two."""
+    each = ", ".join(f"{number:,} x {value}" for value, number in report.grades.items() if number)
+    cost = "" if report.cost is None else f", cost {report.cost:.4g}"
+    text = (
+        f"{report.annotator}: {report.graded:,} candidates graded{f' ({each})' if each else ''} in "
+        f"{report.seconds:.1f} s; {report.calls:,} calls, {report.cached:,} answers from the "
+        f"ledger, {report.input_tokens:,} + {report.output_tokens:,} tokens{cost}"
+    )
+    parts = [
+        (report.changed, "graded otherwise than before"),
+        (report.failed, "candidates without a usable answer"),
+        (report.left, "candidates not reached"),
+    ]
+    return text + what_else(parts, goes_on=bool(report.failed or report.left))
+
+
+@contextmanager
+def _grading() -> Iterator[TellGrading]:
+    """A bar on stderr, quiet when stderr is not a terminal."""
+    bar = tqdm(unit=" candidates", file=sys.stderr, disable=None, desc="grading")
+
+    def tell(progress: GradingProgress) -> None:
+        bar.total = progress.total or None
+        bar.set_postfix_str(f"{progress.calls:,} calls, {progress.failed:,} failed", refresh=False)
+        bar.update(progress.done - bar.n)
+
+    try:
+        yield tell
+    finally:
+        bar.close()
+
+
+def _exit_code(report: GradingReport) -> int:
+    """130 after Ctrl-C, 1 when the endpoint failed on the way, else 0."""
+    if report.stopped == "cancelled":
+        return INTERRUPTED
+    return FAILED if report.stopped == "endpoint" else 0
+
+
+# -- people against the model --------------------------------------------------------------------
+
+
+def _show_check(found: ModelCheck, names: Mapping[str, str], as_json: bool) -> None:
+    for note in found.notes:
+        click.echo(f"Note: {note}", err=True)
+    if as_json:
+        print_json(
+            {
+                "annotator": found.annotator,
+                "graded": found.graded,
+                "items": found.items,
+                "undecided": found.undecided,
+                "grades": list(found.grades),
+                "measures": measures_report(found.measures),
+                "by_aspect": {a or "any": measures_report(m) for a, m in found.by_aspect.items()},
+                "confusion": [list(row) for row in found.confusion],
+                "differences": [asdict(difference) for difference in found.differences],
+            }
+        )
+        return
+    if not found.annotator:
+        click.echo("No model has graded anything in this project.", err=True)
+        return
+    click.echo(
+        f"{found.annotator} graded {found.graded:,} items; people graded {found.items:,} of them."
+    )
+    if not found.items:
+        return
+    for line in measure_lines(found.measures, names):
+        click.echo(line)
+    if len(found.by_aspect) > 1:
+        for aspect, measures in found.by_aspect.items():
+            click.echo(f"{aspect or 'any'} ({measures[0].items:,} items)")
+            for line in measure_lines(measures, names):
+                click.echo(line)
+    click.echo("rows: people, columns: the model")
+    for line in confusion_lines(found.grades, found.confusion):
+        click.echo(line)
+    for one in found.differences[:LISTED]:
+        who = ", ".join(one.annotators)
+        click.echo(
+            f"{one.query_id}  {one.doc_id}  {who} {one.people}, model {one.model}: {one.reason}"
+        )
+    if (more := len(found.differences) - LISTED) > 0:
+        click.echo(f"And {more:,} more differences; --json has them all.", err=True)

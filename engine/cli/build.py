@@ -1,0 +1,328 @@
+"""``seedlens build``: a test collection from a corpus, through a lens, step by step."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from engine.cli.build_output import (
+    estimate_line,
+    line_of,
+    made_by,
+    plain_fields,
+    report_line,
+    running,
+    say_notes,
+    show_state,
+    state_fields,
+)
+from engine.cli.common import json_option, open_explorer, system_names
+from engine.cli.model import FAILED, INTERRUPTED, budget_option
+from engine.cli.terminal import print_json
+from engine.config import Settings
+from engine.errors import BadInputError
+from engine.types.builds import (
+    BUILD_STEPS,
+    BuildLens,
+    BuildState,
+    BuildStep,
+    StepEstimate,
+    StepReport,
+)
+
+if TYPE_CHECKING:
+    from engine.build.lens.facade import LensBuilds
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+DEFAULT = BuildLens("", "", "")
+
+
+@click.group()
+def build() -> None:
+    """Build a test collection from a corpus through a lens, with a language model.
+
+    The steps are label, collapse, verbalise and expand. What each of them made can be read and
+    changed before the next one uses it.
+    """
+
+
+author_option = click.option(
+    "--author", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'."
+)
+step_option = click.option("--step", type=click.Choice(BUILD_STEPS))
+_SETTINGS = (
+    click.option("--guidance", metavar="TEXT", help="What counts and what does not."),
+    click.option(
+        "--example",
+        "examples",
+        multiple=True,
+        metavar="LABEL",
+        help="A label as it should look. Repeatable.",
+    ),
+    click.option("--aspect", metavar="KEY", help="Of the corpus's lens: where to look first."),
+    click.option("--limit", type=int, metavar="N", help="Read the first N documents only."),
+    click.option(
+        "--distance",
+        type=float,
+        metavar="D",
+        help=f"Cosine distance up to which labels join. Default: {DEFAULT.distance}.",
+    ),
+    click.option(
+        "--smallest",
+        type=int,
+        metavar="N",
+        help=f"Documents of a cluster that becomes a query. Default: {DEFAULT.smallest}.",
+    ),
+    click.option(
+        "--largest", type=int, metavar="N", help=f"And at most. Default: {DEFAULT.largest}."
+    ),
+    click.option(
+        "--overlap",
+        type=float,
+        metavar="X",
+        help=f"Share of a query's words that its documents may have. Default: {DEFAULT.overlap}.",
+    ),
+    click.option(
+        "--systems", metavar="S1,S2", help=f"To pool. Default: {','.join(DEFAULT.systems)}."
+    ),
+    click.option("--depth", type=int, metavar="K", help=f"Of the pool. Default: {DEFAULT.depth}."),
+    author_option,
+    json_option,
+)
+
+
+def _settings(command: Command) -> Command:
+    for option in reversed(_SETTINGS):
+        command = option(command)
+    return command
+
+
+@build.command()
+@click.argument("corpus")
+@click.argument("name")
+@click.option(
+    "--attribute",
+    required=True,
+    metavar="TEXT",
+    help="What documents show without saying so: 'the method by which evidence was gathered'.",
+)
+@_settings
+def new(corpus: str, name: str, **options: Any) -> None:
+    """Begin the build NAME on CORPUS."""
+    builds = open_explorer().builds
+    if (corpus, name) in builds.names():
+        raise BadInputError(
+            f"Corpus '{corpus}' has a build '{name}'.", "Change it with: seedlens build change."
+        )
+    _save(builds, BuildLens(corpus, name, ""), **options)
+
+
+@build.command()
+@click.argument("corpus")
+@click.argument("name")
+@click.option("--attribute", metavar="TEXT", help="What documents show without saying so.")
+@_settings
+def change(corpus: str, name: str, **options: Any) -> None:
+    """Change the lens of NAME; what is not named stays, and later steps become stale."""
+    builds = open_explorer().builds
+    _save(builds, builds.state(corpus, name).lens, **options)
+
+
+def _save(
+    builds: LensBuilds,
+    lens: BuildLens,
+    author: str | None,
+    as_json: bool,
+    systems: str | None,
+    **options: Any,
+) -> None:
+    named = {key: value for key, value in options.items() if value not in (None, ())}
+    if systems is not None:
+        named["systems"] = tuple(system_names(systems))
+    saved = builds.save(replace(lens, **named), _who(author))
+    state = builds.state(saved.corpus, saved.name)
+    show_state(state, as_json)
+
+
+@build.command("list")
+@click.argument("corpus", required=False)
+@json_option
+def list_(corpus: str | None, as_json: bool) -> None:
+    """List the builds, of CORPUS or of all."""
+    explorer = open_explorer()
+    if corpus is not None:
+        explorer.library.corpus(corpus)
+    states = [explorer.builds.state(*pair) for pair in explorer.builds.names(corpus)]
+    if as_json:
+        print_json([state_fields(state) for state in states])
+        return
+    for state in states:
+        upcoming = f"next: {state.next}" if state.next else "complete"
+        click.echo(f"{state.lens.corpus}/{state.lens.name}: {state.lens.attribute} ({upcoming})")
+    if not states:
+        click.echo("No build yet. Try: seedlens build new CORPUS NAME --attribute ...", err=True)
+
+
+@build.command()
+@click.argument("corpus")
+@click.argument("name")
+@step_option
+@click.option("--csv", "as_csv", is_flag=True, help="A file to edit; see: seedlens build edit.")
+@json_option
+def show(corpus: str, name: str, step: BuildStep | None, as_csv: bool, as_json: bool) -> None:
+    """Show how the build NAME stands, or what one of its steps made."""
+    builds = open_explorer().builds
+    if as_csv:
+        if step is None:
+            raise BadInputError("--csv shows what a step made.", "Name it with --step.")
+        for line in builds.sheet(corpus, name, step):
+            click.echo(line, nl=False)
+        return
+    if step is None:
+        show_state(builds.state(corpus, name), as_json)
+        return
+    made = made_by(builds, corpus, name, step)
+    if as_json:
+        print_json([plain_fields(one) for one in made])
+        return
+    for one in made:
+        click.echo(line_of(step, one))
+
+
+@build.command()
+@click.argument("corpus")
+@click.argument("name")
+@step_option
+@click.option("--all", "all_steps", is_flag=True, help="Every step that is not complete.")
+@click.option("--estimate", "only_estimate", is_flag=True, help="Only say what it would take.")
+@click.option("--yes", is_flag=True, help="Do not ask before a model is asked.")
+@budget_option
+@author_option
+@json_option
+def run(
+    corpus: str,
+    name: str,
+    step: BuildStep | None,
+    all_steps: bool,
+    only_estimate: bool,
+    yes: bool,
+    budget_calls: int | None,
+    author: str | None,
+    as_json: bool,
+) -> None:
+    """Run a step of NAME: the one named, or the next that is not complete.
+
+    What it takes is said before anything is asked. What was stopped goes on when the same
+    command is run again; what people changed stays. --budget-calls is for each step.
+    """
+    if all_steps and step is not None:
+        raise BadInputError("--step and --all exclude each other.", "Name one.")
+    builds = open_explorer().builds
+    first = step or builds.state(corpus, name).next
+    if only_estimate:
+        _only_estimate(builds, corpus, name, first, as_json)
+        return
+    done: list[tuple[StepEstimate, StepReport]] = []
+    upcoming: BuildStep | None = first
+    while upcoming is not None and upcoming not in [report.step for _, report in done]:
+        estimate = builds.estimate(corpus, name, upcoming)
+        click.echo(estimate_line(estimate), err=True)
+        if estimate.calls and not yes and sys.stdin.isatty():
+            click.confirm("Go on?", abort=True, err=True)
+        with running() as tell:
+            report = builds.run(
+                corpus, name, upcoming, _who(author), most_calls=budget_calls, tell=tell
+            )
+        done.append((estimate, report))
+        if not as_json:
+            click.echo(report_line(report))
+        say_notes(report)
+        goes_on = all_steps and not report.stopped
+        upcoming = builds.state(corpus, name).next if goes_on else None
+    _finish(builds.state(corpus, name), done, as_json)
+
+
+def _only_estimate(
+    builds: LensBuilds, corpus: str, name: str, step: BuildStep | None, as_json: bool
+) -> None:
+    if step is None:
+        click.echo("Every step is complete.", err=True)
+        return
+    estimate = builds.estimate(corpus, name, step)
+    if as_json:
+        print_json(asdict(estimate))
+    else:
+        click.echo(estimate_line(estimate))
+
+
+def _finish(
+    state: BuildState, done: Sequence[tuple[StepEstimate, StepReport]], as_json: bool
+) -> None:
+    if as_json:
+        steps = [{"estimate": asdict(e), "report": plain_fields(r)} for e, r in done]
+        print_json({"steps": steps, "next": state.next})
+    elif state.next is None:
+        click.echo("Every step is complete. Export it with: seedlens build export.", err=True)
+    stopped = {report.stopped for _, report in done}
+    if "cancelled" in stopped:
+        sys.exit(INTERRUPTED)
+    if "endpoint" in stopped:
+        sys.exit(FAILED)
+
+
+@build.command()
+@click.argument("corpus")
+@click.argument("name")
+@click.option("--step", type=click.Choice(BUILD_STEPS), required=True)
+@click.option("--file", "file", type=click.Path(path_type=Path), required=True)
+@author_option
+@json_option
+def edit(
+    corpus: str, name: str, step: BuildStep, file: Path, author: str | None, as_json: bool
+) -> None:
+    """Take in what a person changed in a file of `show --step S --csv`.
+
+    Labels: what stands in 'label', empty for a document that does not show it. Clusters: lines
+    of one 'cluster' are one; give a line another cluster to move it, leave 'cluster' empty and
+    write a new 'name' for a new one; 'dropped' is yes or no. Queries: 'query' and 'dropped'.
+    """
+    from engine.annotate.readers import text_of
+
+    builds = open_explorer().builds
+    changed = builds.take_in(corpus, name, step, text_of(file), file.name, _who(author))
+    if as_json:
+        print_json({"step": step, "changed": changed})
+    else:
+        click.echo(f"{changed:,} changed.")
+
+
+@build.command()
+@click.argument("corpus")
+@click.argument("name")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR")
+@click.option("--overwrite", is_flag=True, help="Replace what was exported there before.")
+@json_option
+def export(corpus: str, name: str, out: Path, overwrite: bool, as_json: bool) -> None:
+    """Write the collection into a folder that `seedlens evaluate` and others read.
+
+    BEIR's layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), TREC's judgments, and where it
+    all comes from (provenance.json).
+    """
+    builds = open_explorer().builds
+    files = builds.export(corpus, name, out, overwrite=overwrite)
+    if as_json:
+        print_json(
+            {"files": list(map(str, files)), **plain_fields(builds.provenance(corpus, name))}
+        )
+        return
+    for path in files:
+        click.echo(path)
+
+
+def _who(author: str | None) -> str:
+    return Settings().annotator if author is None else author

@@ -1,0 +1,270 @@
+"""Test collections built from a lens: the five steps of OBLIQ-Bench (section 4), and their states.
+
+Lens -> labels -> clusters -> queries -> grades. Every step is kept, so that a person can read and
+mend what it made before the next one uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+BuildStep = Literal["label", "collapse", "verbalise", "expand"]
+"""The steps that run, in order; what the lens is, a person says."""
+BUILD_STEPS: tuple[BuildStep, ...] = ("label", "collapse", "verbalise", "expand")
+BuildJobState = Literal["running", "done", "cancelled", "failed"]
+Maker = Literal["model", "person"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLens:
+    """What a collection is about, and how it is made (step 1).
+
+    Attributes:
+        name: of the collection, and of the annotation project it becomes.
+        attribute: what a document shows without saying so, in a person's words.
+        guidance: what counts and what does not; "" for none.
+        examples: labels as they should look.
+        aspect: key of the corpus's lens; its sentences are pointed out to the model. "" for none.
+        limit: the first documents of the corpus, at most so many; None for all.
+        distance: cosine distance up to which labels are put together, 0 to 1.
+        smallest, largest: documents of a cluster that becomes a query.
+        overlap: share of a query's words that its documents may have, 0 to 1.
+        systems, depth: what is pooled in the last step.
+    """
+
+    corpus: str
+    name: str
+    attribute: str
+    guidance: str = ""
+    examples: tuple[str, ...] = ()
+    aspect: str = ""
+    limit: int | None = None
+    distance: float = 0.35
+    smallest: int = 2
+    largest: int = 50
+    overlap: float = 0.3
+    systems: tuple[str, ...] = ("bm25", "dense", "late-interaction")
+    depth: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What one document shows of the attribute (step 2).
+
+    Attributes:
+        text: in a few words; "" when the document does not show it.
+        quote: the words of the document it rests on; "" when a person said so.
+        maker, author: who said so last: a model's name or a person's.
+        outdated: the document, or the lens, has changed since.
+    """
+
+    doc_id: str
+    text: str
+    quote: str = ""
+    maker: Maker = "model"
+    author: str = ""
+    outdated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Documents whose labels say the same (step 3).
+
+    Attributes:
+        key: stays the same however it is renamed.
+        doc_ids: in the order of the corpus.
+        dropped: a person or its size took it out: it becomes no query.
+        maker: who made it what it is.
+    """
+
+    key: str
+    name: str
+    doc_ids: tuple[str, ...]
+    dropped: bool = False
+    maker: Maker = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How far a query gives its documents away.
+
+    Attributes:
+        share: of its different content words (stemmed), those that stand in its documents (a
+            good part of them, or hardly anywhere else) and are not common in the corpus, 0 to 1;
+            see :mod:`engine.build.lens.vocabulary`.
+        words: these words, as the query has them.
+    """
+
+    share: float
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildQuery:
+    """A cluster put into words (step 4).
+
+    Attributes:
+        key: of its cluster.
+        tries: how often the model was asked.
+        dropped: a person took it out.
+    """
+
+    key: str
+    text: str
+    doc_ids: tuple[str, ...]
+    overlap: Overlap
+    maker: Maker = "model"
+    tries: int = 1
+    dropped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """How one step stands.
+
+    Attributes:
+        done, total: documents, clusters, queries or candidates.
+        stale: what it rests on has changed since; to be run again.
+        at: when it ran last; None when it never did.
+        edits: what people changed in it.
+        model: that did it.
+    """
+
+    step: BuildStep
+    done: int
+    total: int
+    stale: bool = False
+    at: datetime | None = None
+    edits: int = 0
+    model: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Run, or done by hand, to the end; and what it rests on has not changed since."""
+        begun = self.at is not None or self.done > 0
+        return begun and not self.stale and self.done >= self.total
+
+
+@dataclass(frozen=True, slots=True)
+class BuildState:
+    """How a build stands.
+
+    Attributes:
+        next: the first step that is not complete; None when all are.
+    """
+
+    lens: BuildLens
+    author: str
+    time: datetime
+    steps: tuple[StepState, ...]
+
+    @property
+    def next(self) -> BuildStep | None:
+        return next((s.step for s in self.steps if not s.is_complete), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StepEstimate:
+    """What a step asks of the model at most; nothing is asked for it but what it can do.
+
+    Attributes:
+        items: documents, clusters, or candidates that are left to do.
+        cost: None where no price is known.
+    """
+
+    step: BuildStep
+    items: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgress:
+    """How far a step is: ``done`` of ``total`` after ``seconds``; calls and tokens so far."""
+
+    step: BuildStep
+    done: int
+    total: int
+    seconds: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to go, None while there is no rate yet."""
+        return self.seconds * (self.total / self.done - 1) if self.done else None
+
+
+@dataclass(frozen=True, slots=True)
+class StepReport:
+    """What a step did.
+
+    Attributes:
+        made: labels that say something, clusters, queries, or grades.
+        failed: items without a usable answer; they are asked about again in the next run.
+        left: items that were not reached.
+        calls, cached: requests sent, and answers that the ledger had.
+        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
+        notes: plain sentences on what is odd about the result.
+    """
+
+    step: BuildStep
+    made: int = 0
+    failed: int = 0
+    left: int = 0
+    model: str = ""
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    stopped: str = ""
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepJob:
+    """A step under way in the background; ``report`` when it has ended."""
+
+    id: str
+    state: BuildJobState
+    progress: StepProgress
+    report: StepReport | None = None
+    error: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a collection comes from; goes with every export, as ``provenance.json``.
+
+    Attributes:
+        labelled, without: documents with a label, and those that do not show the attribute.
+        clusters, dropped: that there were, and those that became no query.
+        overlap: mean :attr:`Overlap.share` of the queries.
+        positives: query -> documents of its cluster.  found: query -> documents added by pooling.
+        checked: grades of a model that a person gave too.
+        edits: step -> changes by people.  models: step -> the model that did it.
+    """
+
+    lens: BuildLens
+    author: str
+    time: datetime
+    labelled: int
+    without: int
+    clusters: int
+    dropped: int
+    queries: int
+    overlap: float
+    positives: Mapping[str, int]
+    found: Mapping[str, int]
+    checked: int
+    edits: Mapping[str, int]
+    models: Mapping[str, str]

@@ -1,0 +1,195 @@
+"""Grades that a language model gives to the candidates of an annotation project.
+
+After OBLIQ-Bench, section 4, step 5: the model reads the query, documents that are known to be
+relevant, and one candidate that nobody has judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from engine.types.annotating import AgreementMeasure
+
+GradingJobState = Literal["running", "done", "cancelled", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class GradingRequest:
+    """What a model is asked to grade.
+
+    Attributes:
+        query_ids: () for all queries of the project.
+        anchors: documents known to be relevant that it is shown beside each candidate, at most.
+        again: also what this model graded before; its grade changes where the guidelines, the
+            scale or the anchors did.
+        limit: candidates at most in this run; None for all.
+        judged: also what people graded, so that the model can be compared with them at once.
+    """
+
+    query_ids: tuple[str, ...] = ()
+    anchors: int = 3
+    again: bool = False
+    limit: int | None = None
+    judged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GradingEstimate:
+    """What a request takes at most, retries aside. Nothing is asked for it.
+
+    Attributes:
+        annotator: the name by which the model grades; "" without an endpoint.
+        candidates: to be graded.
+        done: of the pool, graded by this model already.
+        judged: of the pool, graded by people and left to them.
+        queries: that the candidates are for; ``without_anchors`` of them have no document that
+            is known to be relevant.
+        input_tokens, output_tokens: None without an endpoint.
+        cost: in the currency of the price that was set; None without one.
+    """
+
+    request: GradingRequest
+    annotator: str
+    candidates: int
+    done: int = 0
+    judged: int = 0
+    queries: int = 0
+    without_anchors: int = 0
+    calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GradingProgress:
+    """How far a run is: ``done`` of ``total`` candidates after ``seconds``.
+
+    Attributes:
+        failed: of those that are done, without a usable answer.
+        calls, tokens: of the model so far, read and written.
+    """
+
+    done: int
+    total: int
+    failed: int = 0
+    seconds: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to go, None while there is no rate yet."""
+        return self.seconds * (self.total / self.done - 1) if self.done else None
+
+
+@dataclass(frozen=True, slots=True)
+class GradingReport:
+    """What a run did.
+
+    Attributes:
+        graded: candidates that have the model's grade now.
+        changed: of those, the ones that it graded otherwise before.
+        grades: grade -> how many of ``graded`` got it, every grade of the scale.
+        failed: candidates without a usable answer; they are asked about again in the next run.
+        left: candidates that were not reached.
+        calls, cached: requests sent, and answers that the ledger had.
+        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
+        problem: the words for it, or for the last failure.
+    """
+
+    request: GradingRequest
+    annotator: str
+    graded: int = 0
+    changed: int = 0
+    grades: Mapping[int, int] = field(default_factory=dict)
+    failed: int = 0
+    left: int = 0
+    model: str = ""
+    calls: int = 0
+    cached: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    stopped: str = ""
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GradingJob:
+    """A model grading in the background; ``report`` when it has ended.
+
+    Attributes:
+        corpus, project: whose candidates they are.
+        annotator: the name by which the model grades.
+        elapsed: seconds since it was asked for.
+        stopping: it was cancelled, and has not ended yet.
+    """
+
+    id: str
+    corpus: str
+    project: str
+    request: GradingRequest
+    annotator: str
+    state: GradingJobState
+    progress: GradingProgress
+    elapsed: float = 0.0
+    stopping: bool = False
+    report: GradingReport | None = None
+    error: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GradingDifference:
+    """An item that people and the model grade differently.
+
+    Attributes:
+        people, model: their grades.
+        reason: the model's, as it wrote it.
+        annotators: who of the people graded it.
+        notes: what they noted, by annotator.
+    """
+
+    query_id: str
+    doc_id: str
+    people: int
+    model: int
+    reason: str
+    annotators: tuple[str, ...]
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """People against the model, on the items that both graded.
+
+    The grade of people is the adjudicated one, else the one that all who graded it gave.
+
+    Attributes:
+        annotator: the model; "" when none has graded anything.
+        graded: items with its grade.
+        items: of those, the ones that people graded too; ``undecided`` more are left out, for
+            people differ on them.
+        grades: of the scale, in the order of rows and columns.
+        measures: raw agreement, Cohen's kappa unweighted, linear and quadratic.
+        by_aspect: aspect ("" for none) -> as ``measures``.
+        confusion: rows by the grade of people, columns by the model's: counts.
+        differences: the widest first.
+        notes: plain sentences.
+    """
+
+    annotator: str
+    graded: int = 0
+    items: int = 0
+    undecided: int = 0
+    grades: tuple[int, ...] = ()
+    measures: tuple[AgreementMeasure, ...] = ()
+    by_aspect: Mapping[str, tuple[AgreementMeasure, ...]] = field(default_factory=dict)
+    confusion: tuple[tuple[int, ...], ...] = ()
+    differences: tuple[GradingDifference, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,231 @@
+"""A build in words: where its steps stand, what one takes, how far it is and how it ended."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from engine.types.builds import (
+    BuildLens,
+    BuildState,
+    BuildStep,
+    Cluster,
+    StepEstimate,
+    StepJob,
+    StepProgress,
+    StepReport,
+    StepState,
+)
+from pages._build_view import RUNS, SHOWN_BY, STEPS
+from pages._library import time_left
+from pages._model_lines import counted, duration, money, tokens
+
+CHANGED: Mapping[BuildStep, str] = {
+    "label": "the lens or documents changed since",
+    "collapse": "the labels changed since",
+    "verbalise": "the clusters changed since",
+    "expand": "the queries changed since",
+}
+"""Why the result of a step is not up to date."""
+DOING: Mapping[BuildStep, str] = {
+    "label": "Labelling",
+    "collapse": "Clustering",
+    "verbalise": "Writing queries",
+    "expand": "Pooling and grading",
+}
+UNITS: Mapping[BuildStep, str] = {
+    "label": "document",
+    "collapse": "document",
+    "verbalise": "cluster",
+    "expand": "candidate",
+}
+"""What a step goes through."""
+MADE: Mapping[BuildStep, str] = {
+    "label": "label",
+    "collapse": "cluster",
+    "verbalise": "query",
+    "expand": "grade",
+}
+"""What comes of it."""
+_ENDS = {
+    "cancelled": "Cancelled",
+    "budget": "Stopped by the budget",
+    "endpoint": "The endpoint gave up",
+}
+
+
+def many(number: int, unit: str) -> str:
+    """``1 query``, ``1,200 queries``."""
+    return counted(number, unit, "queries" if unit == "query" else "")
+
+
+def joined(lines: Iterable[str]) -> str:
+    """What fits into one line of HTML, escaped."""
+    return "".join(f"<span>{html.escape(line)}</span>" for line in lines if line)
+
+
+# -- where a build stands ------------------------------------------------------------------
+
+
+def standing(step: StepState, *, is_next: bool) -> tuple[str, str]:
+    """How a step stands: a kind for its colour and sign, and the words for it.
+
+    Returns:
+        (done | stale | partial | next | later, words).
+    """
+    unit = UNITS[step.step]
+    if step.at is None and not step.done:
+        return ("next", "next") if is_next else ("later", "")
+    if step.stale:
+        return "stale", CHANGED[step.step]
+    if step.done < step.total:
+        return "partial", f"{step.done:,} of {many(step.total, unit)}"
+    edits = f", {counted(step.edits, 'change')} by people" if step.edits else ""
+    return "done", f"{many(step.total, unit)}{edits}"
+
+
+def steps_data(state: BuildState | None, current: str, running: str) -> list[dict[str, Any]]:
+    """The five steps as the component shows them.
+
+    Args:
+        state: None for a build that is not there yet.
+        current: the step that is shown.
+        running: the one that is under way, "" for none.
+    """
+    by_run = {step.step: step for step in state.steps} if state else {}
+    rows = []
+    for number, (key, name) in enumerate(STEPS.items(), start=1):
+        found = by_run.get(RUNS[key]) if key in RUNS else None
+        if state is None:
+            kind, words = ("next", "next") if key == "lens" else ("later", "")
+        elif found is None:
+            kind, words = "done", "described"
+        else:
+            kind, words = standing(found, is_next=state.next == found.step)
+        if key == running:
+            kind, words = "running", "under way"
+        rows.append(
+            {
+                "key": key, "number": number, "name": name, "kind": kind, "words": words,
+                "current": key == current, "open": state is not None or key == "lens",
+            }
+        )  # fmt: skip
+    return rows
+
+
+def where_it_stands(state: BuildState) -> str:
+    """``next: Clusters``, or that all is done; for a list of builds."""
+    if state.next is None:
+        return "complete"
+    step = STEPS[SHOWN_BY[state.next]]
+    found = next(s for s in state.steps if s.step == state.next)
+    return f"{step}: {CHANGED[state.next]}" if found.stale else f"next: {step}"
+
+
+# -- what a step takes ---------------------------------------------------------------------
+
+
+def estimate_line(estimate: StepEstimate, found: StepState, *, with_model: bool) -> str:
+    """``360 documents: at most 360 calls, 0.42 M tokens.``
+
+    Args:
+        found: how the step stands.
+        with_model: a model is connected; without one, its calls are none.
+    """
+    if not estimate.items:
+        nothing = "Nothing is left to do" if found.is_complete else "Nothing has to be asked"
+        return f"{nothing}; what people changed stays." if found.edits else f"{nothing}."
+    line = many(estimate.items, UNITS[estimate.step])
+    kept = " What people changed stays." if found.edits else ""
+    if not with_model or not estimate.calls:
+        return f"{line}.{kept}"
+    parts = [
+        counted(estimate.calls, "call"),
+        tokens(estimate.input_tokens + estimate.output_tokens),
+    ]
+    if estimate.cost is not None:
+        parts.append(money(estimate.cost))
+    return f"{line}: at most {', '.join(parts)}. Answers that the ledger has cost nothing.{kept}"
+
+
+def share(progress: StepProgress) -> float:
+    """How far a step is, 0 to 1."""
+    return min(1.0, progress.done / progress.total) if progress.total else 0.0
+
+
+def progress_line(progress: StepProgress, seconds: float, *, stopping: bool) -> str:
+    """How far a step is, what it took, and how long it will, in one line of HTML.
+
+    Args:
+        seconds: since it was asked for: nothing is told before the first batch.
+    """
+    doing = DOING[progress.step]
+    if not progress.total:
+        return joined([doing, "preparing", duration(seconds)])
+    parts = [f"{doing}: {progress.done:,} of {progress.total:,}"]
+    if progress.calls:
+        parts += [counted(progress.calls, "call"), tokens(progress.tokens)]
+    parts.append(duration(seconds))
+    if stopping:
+        return joined([*parts, "stopping after the batch at hand"])
+    if progress.done < progress.total and progress.seconds > 1:
+        parts.append(time_left(progress.seconds_left))
+    return joined(parts)
+
+
+def outcome_line(job: StepJob) -> str:
+    """How a step ended and what it did, in one line of HTML."""
+    report = job.report
+    if report is None:
+        return ""
+    parts = [_ENDS.get(report.stopped, "Done"), many(report.made, MADE[report.step])]
+    if report.left:
+        parts.append(f"{report.left:,} not reached")
+    if report.failed:
+        parts.append(f"{report.failed:,} without a usable answer: asked again next time")
+    return joined([*parts, *_spent(report), duration(report.seconds)])
+
+
+def _spent(report: StepReport) -> list[str]:
+    if not report.calls and not report.cached:
+        return []
+    parts = [counted(report.calls, "call"), tokens(report.input_tokens + report.output_tokens)]
+    if report.cost is not None:
+        parts.append(money(report.cost))
+    if report.cached:
+        parts.append(f"{counted(report.cached, 'answer')} from the ledger")
+    return parts
+
+
+def is_whole(job: StepJob) -> bool:
+    """Whether a run did all that it was asked for."""
+    report = job.report
+    return report is not None and not (report.stopped or report.left or report.failed)
+
+
+# -- clusters ------------------------------------------------------------------------------
+
+
+def fate(cluster: Cluster, lens: BuildLens) -> str:
+    """What becomes of a cluster: ``a query``, or why none."""
+    size = len(cluster.doc_ids)
+    if size < lens.smallest:
+        return "too small"
+    if size > lens.largest:
+        return "too large"
+    return "dropped" if cluster.dropped else "a query"
+
+
+def cluster_facts(clusters: Iterable[Cluster], lens: BuildLens) -> str:
+    """``24 clusters: 18 become queries, 4 too small (under 2), 2 dropped``."""
+    found = list(clusters)
+    fates = [fate(cluster, lens) for cluster in found]
+    said = {
+        "a query": "become queries",
+        "too small": f"too small (fewer than {lens.smallest:,} documents)",
+        "too large": f"too large (more than {lens.largest:,})",
+        "dropped": "dropped by people",
+    }
+    parts = [f"{fates.count(kind):,} {words}" for kind, words in said.items() if kind in fates]
+    return f"{counted(len(found), 'cluster')}: {', '.join(parts)}."

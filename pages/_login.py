@@ -1,0 +1,137 @@
+"""Who is here: the gate before all pages, and what each role may open.
+
+Everybody is asked anew on every run, so that whoever is taken off the list is out at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import streamlit as st
+
+from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
+from engine.explorer import Explorer
+from engine.types.people import Login, Person
+from pages import _login_sessions
+
+log = logging.getLogger("seedlens")
+_wanted = threading.Event()
+"""Set once login was asked for: a file that is being saved, or lost, opens nothing."""
+_Stamp = tuple[str, int, int, int]
+
+
+def login() -> Login | None:
+    """The login that ``secrets.toml`` asks for now; None where it does not.
+
+    Raises:
+        LoginSetupError: it cannot be relied on, or was asked for since the start and is gone.
+    """
+    try:
+        found = _read(_stamps())
+    except LoginSetupError:
+        _wanted.set()
+        raise
+    if found is not None:
+        _wanted.set()
+    elif _wanted.is_set():
+        raise LoginSetupError(
+            "secrets.toml asked for login when SeedLens was started, and does not any more.",
+            "Put [auth] back, or restart SeedLens to serve it without login.",
+        )
+    return found
+
+
+def _stamps() -> tuple[_Stamp, ...]:
+    """Each file as it is now: reading it again would give the same."""
+    found = []
+    for path in st.get_option("secrets.files"):
+        try:
+            stat = Path(path).stat()
+        except OSError:
+            found.append((path, 0, 0, 0))
+        else:
+            found.append((path, stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=4)
+def _read(stamps: tuple[_Stamp, ...]) -> Login | None:
+    return Explorer.read_login(Path(path) for path, *_ in stamps if path.endswith(".toml"))
+
+
+def person() -> Person | None:
+    """Who is here; None where no login is asked for.
+
+    Raises:
+        LoginSetupError, NotLoggedInError, RefusedError: nobody, or nobody who may be.
+    """
+    found = login()
+    if found is None:
+        if "is_logged_in" in st.user:  # Streamlit found an [auth] that we did not
+            raise LoginSetupError(
+                "Login is asked for by something else than a file secrets.toml.",
+                "Write [auth] and [people] into .streamlit/secrets.toml.",
+            )
+        return None
+    if _login_sessions.has_ended(_cookies()):
+        raise NotLoggedInError("You are logged out.", "Log in again.")
+    return found.admit(st.user.to_dict())
+
+
+def name() -> str | None:
+    """The name that what is judged is stored under; None where no login decides it."""
+    found = person()
+    return None if found is None else found.name
+
+
+def admit() -> Person | None:
+    """As :func:`person`; from then on their session ends when they are off the list."""
+    found = person()
+    if found is not None:
+        _login_sessions.begin(_cookies(), found, st.user.to_dict())
+    return found
+
+
+def would_admit(claims: Mapping[str, Any]) -> Person | None:
+    """Whom the gate would let in by these claims of a provider now; None for nobody."""
+    try:
+        found = login()
+        return None if found is None else found.admit(claims)
+    except (LoginSetupError, NotLoggedInError, RefusedError):
+        return None
+
+
+def is_wanted() -> bool:
+    """Whether people have to log in, set up well or not."""
+    try:
+        return login() is not None
+    except LoginSetupError:
+        return True
+
+
+def log_out() -> NoReturn:
+    """End this login in all tabs of the browser, and leave for the provider's own log-out."""
+    _login_sessions.end(_cookies())
+    st.logout()
+    st.stop()
+
+
+def log_setup() -> None:
+    """Say at the start how people log in, or why nobody can."""
+    try:
+        found = login()
+    except LoginSetupError as error:
+        log.error("Nobody can open SeedLens: %s", error)
+        return
+    if found is not None:
+        leads = sum(p.is_lead for p in found.people.values())
+        log.info("Login: %d people may enter, %d of them leads.", len(found.people), leads)
+
+
+def _cookies() -> Mapping[str, str]:
+    return st.context.cookies

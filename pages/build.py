@@ -1,0 +1,22 @@
+"""Build: a test collection of one's own from a lens, read and mended between its steps."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages import _build
+from pages._first_visit import wait_for_demo
+from pages._model import apply_model_style
+from pages._shared import ASSETS, engine, error_boundary, show_problem
+
+with error_boundary():
+    apply_model_style()
+    st.html(ASSETS / "components" / "build_page.css")
+    explorer = engine()
+    names = explorer.library.names()
+    wait_for_demo(explorer, names)
+    show_problem()
+    view, state = _build.open_view(explorer, names)
+    _build.controls(explorer, view, names)
+    with error_boundary():
+        _build.show_step(explorer, view, state)

@@ -1,0 +1,245 @@
+"""Building a collection from a lens, each step read and mended; the model is a real server."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from engine.explorer import Explorer
+from engine.types import BuildLens, BuildQuery
+from tests.browser.conftest import Server, Visit, visit_with
+from tests.build_answers import builds_collections, demo_methods
+from tests.model_answers import MODEL, Knowledge
+from tests.model_server import ModelServer, serving
+from tests.support import make_explorer
+
+ROW = 33
+"""Pixels of a row of a table, its head included."""
+DOCUMENTS = 120
+ATTRIBUTE = "The method by which the authors went about it."
+
+
+@pytest.fixture(autouse=True, scope="module")
+def warm(browser: Browser, server: Server) -> None:
+    """The first visitor waits for the demo, and for the encoder."""
+    visit = visit_with(browser, server)
+    visit.open()
+    expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)
+    visit.page.context.close()
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with serving(Knowledge({}, {}), handlers=[builds_collections(demo_methods())]) as running:
+        yield running
+
+
+@pytest.fixture
+def explorer(server: Server) -> Explorer:
+    """A second process over the app's home."""
+    return make_explorer(server.home)
+
+
+def step(page: Page, name: str) -> Locator:
+    """The button of a step, with how it stands."""
+    return page.get_by_role("navigation", name="Steps of the build").get_by_role(
+        "button", name=name
+    )
+
+
+def box(page: Page, label: str) -> Locator:
+    """A field for text; its help has the label too."""
+    return page.get_by_role("textbox", name=label, exact=True)
+
+
+def click_row(page: Page, place: str, row: int, *, tick: bool = False) -> None:
+    """Open a row of a table, or tick it."""
+    idle = page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
+    expect(idle).to_be_attached()
+    table = page.locator(f".st-key-{place} [data-testid=stDataFrame]")
+    table.click(position={"x": 15 if tick else 120, "y": ROW * (row + 1.5)})
+
+
+def connect(page: Page, url: str) -> None:
+    page.get_by_label("Address").fill(url)
+    page.get_by_label("Model", exact=True).fill(MODEL)
+    page.get_by_role("button", name="Connect for this visit").click()
+    expect(page.get_by_text(f"Language model: {MODEL}")).to_be_visible()
+
+
+def settled(page: Page, words: str = "Done") -> Locator:
+    """The line that says how a run ended."""
+    line = page.locator(".st-key-build_job").get_by_role("status").first
+    expect(line).to_contain_text(words, timeout=120_000)
+    return line
+
+
+def describe(page: Page, name: str) -> None:
+    """Fill in the lens."""
+    box(page, "Name").fill(name)
+    box(page, "What a document shows without saying so").fill(ATTRIBUTE)
+    page.locator(".st-key-build_limit_new input").fill(str(DOCUMENTS))
+    page.get_by_text("How it is made").click()
+    page.locator(".st-key-build_depth_new input").fill("5")
+    page.get_by_role("button", name="Save and go on to the labels").click()
+    expect(page).to_have_url(re.compile(f"build={name}&step=labels"))
+
+
+def test_a_collection_is_built_from_a_lens_and_mended_between_the_steps(
+    visit: Visit, model: ModelServer, explorer: Explorer
+) -> None:
+    page = visit.open("/build?corpus=demo")
+    box(page, "Who works on it").fill("ada")
+    box(page, "Who works on it").press("Enter")
+    describe(page, "methods")
+    expect(page.get_by_role("button", name="Label the documents")).to_be_disabled()
+    connect(page, model.url)
+    expect(page.get_by_text(re.compile("120 documents: at most .* calls"))).to_be_visible()
+    labels(visit, model, explorer)
+    clusters(visit, explorer)
+    queries(visit, explorer)
+    result(visit, explorer)
+
+
+def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
+    """Cancelled and gone on with from another page; one label mended."""
+    page, builds = visit.page, explorer.builds
+    model.behaviour.latency = 0.8
+    page.get_by_role("button", name="Label the documents").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.get_by_role("link", name="Ask").click()
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    page.get_by_role("link", name="Build").click()
+    page.get_by_role("button", name="Cancel").click()
+    settled(page, "Cancelled")
+    visit.shoot("build-cancelled")
+    model.behaviour.latency = 0.0
+    page.get_by_role("button", name=re.compile("Go on|Label the documents")).click()
+    settled(page)
+    expect(step(page, "Labels")).to_contain_text("120 documents")
+    click_row(page, "build_labels", 1)
+    mended = builds.labels("demo", "methods")[1]
+    card = page.locator(".bd-card")
+    expect(card).to_contain_text(mended.doc_id)
+    expect(card.locator("mark").first).to_be_visible()
+    box(page, "Label").fill("Boosted trees")
+    box(page, "Label").press("Enter")
+    expect(page.get_by_text("Said by ada.")).to_be_visible()
+    assert builds.labels("demo", "methods")[1].text == "Boosted trees"
+    page.keyboard.press("Escape")
+    visit.shoot("build-labels")
+
+
+def clusters(visit: Visit, explorer: Explorer) -> None:
+    """Two merged, and the one that comes of it renamed."""
+    page, builds = visit.page, explorer.builds
+    step(page, "Clusters").click()
+    page.get_by_role("button", name="Cluster the labels").click()
+    settled(page)
+    before = builds.clusters("demo", "methods")
+    click_row(page, "build_clusters", 0, tick=True)
+    click_row(page, "build_clusters", 1, tick=True)
+    page.get_by_role("button", name="Merge them").click()
+    expect(page.get_by_text(f"{len(before) - 1} clusters:")).to_be_visible()
+    # The tests' model words queries for what it knows by either name.
+    kinds = demo_methods().kinds.values()
+    name = next(kind.labels[1] for kind in kinds if kind.name == before[0].name)
+    box(page, "Name").fill(name)
+    box(page, "Name").press("Enter")
+    renamed = page.locator(".st-key-build_clusters td", has_text=re.compile(f"^{name}$"))
+    expect(renamed).to_be_attached()
+    largest = builds.clusters("demo", "methods")[0]
+    assert largest.name == name
+    assert set(largest.doc_ids) == {d for cluster in before[:2] for d in cluster.doc_ids}
+    click_row(page, "build_members", 0)
+    expect(page.locator(".bd-card")).to_contain_text(largest.doc_ids[0])
+    visit.shoot("build-clusters")
+
+
+def queries(visit: Visit, explorer: Explorer) -> None:
+    """One that gives its documents away is flagged before it is kept, and worded better."""
+    page, builds = visit.page, explorer.builds
+    step(page, "Queries").click()
+    page.get_by_role("button", name="Write the queries").click()
+    settled(page)
+    click_row(page, "build_queries", 0)
+    wording = box(page, "Query")
+    first = builds.queries("demo", "methods")[0]
+    expect(wording).to_have_value(first.text)
+    wording.fill(f"Whatever is about {telling_word(explorer, first)}")
+    page.get_by_role("button", name="Check").click()
+    said = page.locator(".bd-overlap")
+    expect(said).to_contain_text("Above the limit")
+    expect(said).to_contain_text("Not saved yet.")
+    expect(said.locator("mark").first).to_be_visible()
+    visit.shoot("build-queries")
+    wording.fill("Whoever went about it in one of two fashions")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("worded by people")).to_be_visible()
+    assert builds.queries("demo", "methods")[0].text.startswith("Whoever went")
+
+
+def telling_word(explorer: Explorer, query: BuildQuery) -> str:
+    """A word that many documents of a query have, and few others."""
+    words: Counter[str] = Counter()
+    for doc_id in query.doc_ids:
+        words.update(set(re.findall(r"[a-z]{5,}", explorer.document("demo", doc_id).text)))
+    common = (word for word, _ in words.most_common())
+    overlap = explorer.builds.overlap
+    return next(w for w in common if overlap("demo", "methods", query.key, w).share == 1.0)
+
+
+def result(visit: Visit, explorer: Explorer) -> None:
+    """Pooled and graded; downloaded; and the ways on lead to the project."""
+    page, builds = visit.page, explorer.builds
+    step(page, "Result").click()
+    page.get_by_role("button", name="Pool and grade").click()
+    settled(page)
+    number = len(builds.queries("demo", "methods"))
+    expect(page.get_by_text(f"{number} queries ·")).to_be_visible()
+    expect(page.locator(".bd-provenance")).to_contain_text(ATTRIBUTE)
+    visit.shoot("build-result")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download", exact=True).click()
+    provenance = read_archive(Path(download.value.path()), number)
+    assert provenance["edits"]["label"] == 1
+    assert provenance["edits"]["collapse"] > 0
+    project = builds.project("demo", "methods")
+    assert project.model_grades
+    page.get_by_role("button", name="Open in Annotate").click()
+    expect(page).to_have_url(re.compile("annotate.*project=methods"))
+    expect(page.get_by_role("textbox", name="Who judges")).to_have_value("ada")
+    page.go_back()
+    expect(step(page, "Result")).to_have_attribute("aria-current", "step")
+
+
+def read_archive(path: Path, queries: int) -> dict[str, dict[str, int]]:
+    """The provenance in a collection of so many queries, as it was downloaded."""
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+        names = {name.rpartition("/")[2]: name for name in archive.namelist()}
+        assert {"corpus.jsonl", "queries.jsonl", "test.tsv", "provenance.json"} <= names.keys()
+        assert len(archive.read(names["queries.jsonl"]).splitlines()) == queries
+        found: dict[str, dict[str, int]] = json.loads(archive.read(names["provenance.json"]))
+        return found
+
+
+def test_a_link_restores_the_step_and_one_that_leads_nowhere_says_so(
+    visit: Visit, explorer: Explorer
+) -> None:
+    explorer.builds.save(BuildLens("demo", "linked", ATTRIBUTE), "ada")
+    page = visit.open("/build?corpus=demo&build=linked&step=clusters")
+    expect(page.get_by_text("First comes step 2, Labels.")).to_be_visible()
+    step(page, "Lens").click()
+    expect(box(page, "What a document shows without saying so")).to_have_value(ATTRIBUTE)
+    page.go_back()
+    expect(step(page, "Clusters")).to_have_attribute("aria-current", "step")
+    page = visit.open("/build?corpus=demo&build=nowhere")
+    expect(page.get_by_role("alert")).to_contain_text("has no build")

@@ -1,0 +1,298 @@
+"""Login in a real browser, against a real OpenID Connect provider on this machine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from oidc_provider_mock import User, run_server_in_thread
+from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
+
+from engine.explorer import Explorer
+from engine.types import PoolRequest, Project, Query
+from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
+from tests.support import make_explorer
+
+SEED = "demo-0275"
+SECRETS = """
+[auth]
+redirect_uri = "{url}/oauth2callback"
+cookie_secret = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184"
+client_id = "seedlens"
+client_secret = "keep-this-quiet"
+server_metadata_url = "http://localhost:{provider}/.well-known/openid-configuration"
+
+[people]
+"Ada@example.org" = {{ name = "Ada", role = "annotator" }}
+"eve@example.org" = {{ name = "Eve", role = "annotator" }}
+"grace@example.org" = {{ name = "Grace", role = "lead" }}
+"""
+
+
+@dataclass(frozen=True)
+class Served:
+    """The app with login, and what it is set up by."""
+
+    server: Server
+    secrets: Path
+    explorer: Explorer
+
+    @contextmanager
+    def with_people(self, old: str, new: str) -> Iterator[None]:
+        """Another list for a while, as the app runs."""
+        text = self.secrets.read_text()
+        assert old in text
+        self.secrets.write_text(text.replace(old, new))
+        try:
+            yield
+        finally:
+            self.secrets.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[int]:
+    """The port of an OpenID Connect provider that knows four people."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    people = [
+        # The names are what they call themselves there: the list has others.
+        User(sub=who, claims={"email": f"{who}@example.org", "email_verified": True, "name": "Eve"})
+        for who in ("ada", "eve", "grace", "mallory")
+    ]
+    with run_server_in_thread(user_claims=people) as running:
+        yield running.server_port
+
+
+@pytest.fixture(scope="module")
+def served(
+    provider: int, demo_home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """``seedlens app`` of an operator with a secrets.toml in their home folder; cold at first."""
+    folder, port = tmp_path_factory.mktemp("operator"), free_port()
+    home, log = folder / "app-home", folder / "app.log"
+    shutil.copytree(demo_home, home)
+    secrets = folder / ".streamlit" / "secrets.toml"
+    secrets.parent.mkdir()
+    url = f"http://127.0.0.1:{port}"
+    secrets.write_text(SECRETS.format(url=url, provider=provider))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))
+        process = start_app(home, port, log)
+    yield Served(Server(url, home, log), secrets, make_explorer(home))
+    os.killpg(process.pid, signal.SIGTERM)
+    process.wait(timeout=20)
+    said = log.read_text()
+    assert "Traceback" not in said
+    assert "b1946ac92492" not in said
+    assert "keep-this-quiet" not in said
+
+
+@pytest.fixture
+def visit(browser: Browser, served: Served) -> Iterator[Visit]:
+    """A visitor of the app with login; afterwards: no console errors of the app's own."""
+    visitor = visit_with(browser, served.server)
+    visitor.page.context.route(re.compile("cdn"), lambda route: route.abort())  # the provider's
+    yield visitor
+    visitor.page.context.close()
+    assert [error for error in visitor.errors if "ERR_FAILED" not in error] == []
+
+
+def make_project(explorer: Explorer, name: str) -> Project:
+    annotation = explorer.annotation
+    project = annotation.save(Project("demo", name, guidelines={"": "Hidden words"}), "Grace")
+    annotation.add_queries(project, [Query("demo", seed=SEED, aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("dense",), 6))
+    return project
+
+
+def log_in(page: Page, who: str) -> None:
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name=who, exact=True).click()
+
+
+def log_out(page: Page, who: str) -> None:
+    page.locator(".st-key-login_corner").get_by_text(who).click()
+    page.get_by_role("button", name="Log out").click()
+    page.get_by_role("button", name="End session").click()  # the provider's own question
+
+
+def words(page: Page) -> str:
+    return page.locator("body").inner_text()
+
+
+def candidate(page: Page) -> Locator:
+    return page.locator(".candidate .title")
+
+
+def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(
+    visit: Visit, served: Served
+) -> None:
+    project = make_project(served.explorer, "deep")
+    link = "/annotate?corpus=demo&project=deep&annotator=Eve"
+    visit.page.context.add_cookies(
+        [{"name": "seedlens_annotator", "value": "Eve", "url": served.server.url}]
+    )
+    page = visit.open(link)  # the first that anybody opens on this server
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    for path in ("/library", "/evaluate", "/build", "/library.py", "/_router", "/"):
+        visit.open(path)
+        expect(page.get_by_role("button", name="Log in")).to_be_visible()
+        shown = words(page)
+        assert not re.search("Explore\\n|Annotate|Library|demo|Hidden words|Ada|Grace", shown), (
+            shown
+        )
+
+    visit.open(link)
+    log_in(page, "ada")
+    expect(candidate(page)).to_be_visible(timeout=120_000)
+    assert page.url.startswith(f"{served.server.url}/annotate?corpus=demo&project=deep")
+    assert page.get_by_role("textbox", name="Who judges").count() == 0
+    visit.shoot("login-annotate")
+    page.keyboard.press("2")
+    expect(page.locator(".progress .words")).to_contain_text("Ada: 1 of 6")
+    expect(page.locator(".progress .stored")).to_have_text("all stored")
+    found = served.explorer.annotation.judgments(project)
+    assert [(judgment.annotator, judgment.relevance) for judgment in found] == [("Ada", 2)]
+
+
+def test_an_outsider_is_refused_and_can_come_back_as_somebody_else(
+    visit: Visit, browser: Browser, served: Served
+) -> None:
+    page = visit.open("/library")
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    visit.shoot("login")
+    log_in(page, "mallory")
+    expect(page.get_by_text("You logged in as mallory@example.org")).to_be_visible()
+    visit.shoot("login-refused")
+    assert not re.search("Explore|Library|demo|Ada|Grace", words(page))
+    for path in ("/", "/library", "/annotate"):
+        visit.open(path)
+        expect(page.get_by_text("You cannot enter")).to_be_visible()
+    page.get_by_role("button", name="Log out").click()
+    page.get_by_role("button", name="End session").click()
+    log_in(page, "grace")
+    expect(page.get_by_role("link", name="Library")).to_be_visible(timeout=60_000)
+
+    dark = visit_with(
+        browser, served.server, color_scheme="dark", viewport={"width": 800, "height": 700}
+    )
+    dark.open("/annotate?corpus=demo")
+    expect(dark.page.get_by_role("button", name="Log in")).to_be_visible()
+    dark.page.wait_for_load_state("networkidle")
+    dark.shoot("login-dark-narrow")
+    dark.page.context.close()
+
+
+def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themselves(
+    visit: Visit, browser: Browser, served: Served
+) -> None:
+    page = visit.open("/library")
+    log_in(page, "ada")
+    for title in ("Library", "Evaluate", "Build"):
+        visit.open(f"/{title.lower()}")
+        expect(page.get_by_text(f"{title} is for leads.")).to_be_visible(timeout=60_000)
+    assert page.get_by_role("link", name="Library").count() == 0
+    visit.shoot("login-for-leads")
+
+    search = f"/?corpus=demo&seed={SEED}&aspect=method"
+    visit.open(search)
+    grade = page.locator("article").first.get_by_role("button", name="3: just what I seek")
+    grade.click(timeout=120_000)
+    expect(grade).to_have_attribute("aria-pressed", "true")
+    query = Query("demo", seed=SEED, aspect="method")
+    deadline = time.monotonic() + 30
+    while not (grades := served.explorer.notebook.grades(query, "Ada")):
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(100)
+    assert list(grades.values()) == [3]
+
+    other = visit_with(browser, served.server)
+    other.open(search)
+    log_in(other.page, "eve")
+    grade = other.page.locator("article").first.get_by_role("button", name="3: just what I seek")
+    expect(grade).to_have_attribute("aria-pressed", "false", timeout=60_000)
+    other.page.context.close()
+
+
+def test_a_forged_message_stores_nothing_under_another_name(visit: Visit, served: Served) -> None:
+    project = make_project(served.explorer, "forged")
+    forged: list[bytes] = []
+
+    def forge(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def send(message: str | bytes) -> None:
+            data = message if isinstance(message, bytes) else message.encode()
+            if b"u001fAda" in data and b'"kind"' in data:  # names of the same length
+                data = data.replace(b"u001fAda", b"u001fEve")
+                forged.append(data)
+            server.send(data)
+
+        socket.on_message(send)
+
+    visit.page.route_web_socket(re.compile("_stcore/stream"), forge)
+    page = visit.open("/annotate?corpus=demo&project=forged")
+    log_in(page, "ada")
+    expect(candidate(page)).to_be_visible(timeout=120_000)
+    page.keyboard.press("2")
+    page.wait_for_timeout(2500)
+    assert forged
+    assert served.explorer.annotation.judgments(project) == []
+
+
+def test_who_is_taken_off_the_list_stores_nothing_more(visit: Visit, served: Served) -> None:
+    project = make_project(served.explorer, "removed")
+    page = visit.open("/annotate?corpus=demo&project=removed")
+    log_in(page, "ada")
+    expect(candidate(page)).to_be_visible(timeout=120_000)
+    page.keyboard.press("2")
+    expect(page.locator(".progress .stored")).to_have_text("all stored")
+    with served.with_people("Ada@example.org", "ida@example.org"):
+        page.keyboard.press("3")
+        expect(page.get_by_text("You cannot enter")).to_be_visible(timeout=60_000)
+        assert len(served.explorer.annotation.judgments(project)) == 1
+    page.reload()
+    expect(candidate(page)).to_be_visible(timeout=60_000)
+
+
+def test_logging_out_ends_the_login_in_every_tab_and_for_every_copy_of_it(
+    visit: Visit, browser: Browser, served: Served
+) -> None:
+    project = make_project(served.explorer, "tabs")
+    page = visit.open("/annotate?corpus=demo&project=tabs")
+    log_in(page, "ada")
+    expect(candidate(page)).to_be_visible(timeout=120_000)
+    second = page.context.new_page()
+    second.goto(f"{served.server.url}/annotate?corpus=demo&project=tabs")
+    expect(candidate(second)).to_be_visible(timeout=60_000)
+    copied = page.context.cookies()
+
+    log_out(page, "Ada")
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    assert not [c for c in page.context.cookies() if c["name"].startswith("_streamlit_user")]
+    second.keyboard.press("2")
+    expect(second.get_by_role("button", name="Log in")).to_be_visible(timeout=60_000)
+    assert served.explorer.annotation.judgments(project) == []
+
+    thief = visit_with(browser, served.server)
+    thief.page.context.add_cookies(copied)  # type: ignore[arg-type]
+    thief.open("/annotate?corpus=demo&project=tabs")
+    expect(thief.page.get_by_role("button", name="Log in")).to_be_visible()
+    thief.page.context.close()
+
+
+def test_nothing_is_uploaded_or_counted_for_strangers(served: Served) -> None:
+    for method, path in (("PUT", "/_stcore/upload_file/a/b"), ("GET", "/_stcore/metrics")):
+        request = urllib.request.Request(served.server.url + path, b"x", method=method)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(request)

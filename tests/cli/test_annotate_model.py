@@ -1,0 +1,130 @@
+"""``seedlens grade``: cost first, streams apart, and what a model says is told from people."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import run_inside
+from tests.grading_answers import grades_by
+from tests.judging import SEED
+from tests.model_answers import MODEL, Knowledge
+from tests.model_server import ModelServer, serving
+
+QUERY = f"{SEED}_method"
+JUDGE = f"model:{MODEL}"
+
+
+@pytest.fixture
+def grader() -> Iterator[ModelServer]:
+    """A model that gives 3 to what trains a network, and 0 to the rest."""
+    with serving(Knowledge({}, {}), handlers=[grades_by()]) as running:
+        yield running
+
+
+@pytest.fixture
+def pooled(small_home: Path, home: Path) -> Path:
+    """A home with a project of twelve items."""
+    shutil.copytree(small_home, home)
+    assert run_inside(home, "project", "create", "small", "p", "--author", "lead").code == 0
+    queries = home / "queries.txt"
+    queries.write_text(f"{QUERY}\n", encoding="utf-8")
+    systems = ("--systems", "dense", "--depth", 12)
+    filled = run_inside(home, "pool", "small", "--project", "p", "--queries", queries, *systems)
+    assert filled.code == 0, filled.stderr
+    return home
+
+
+def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(
+    pooled: Path, grader: ModelServer
+) -> None:
+    model = {"OPENAI_BASE_URL": grader.url, "SEEDLENS_LLM_MODEL": MODEL}
+    command = ("grade", "small", "--project", "p")
+    ahead = run_inside(pooled, *command, "--estimate", "--json", **model)
+    assert ahead.code == 0, ahead.stderr
+    assert ahead.json["estimate"]["candidates"] == 12
+    assert "At most 12 calls" in ahead.stderr
+    assert not grader.seen.questions, "an estimate asks nothing"
+
+    first = run_inside(pooled, *command, "--limit", 5, "--yes", "--json", **model)
+    assert first.code == 0, first.stderr
+    assert first.json["report"]["graded"] == 5
+    rest = run_inside(pooled, *command, "--yes", **model)
+    assert rest.code == 0, rest.stderr
+    assert "5 have this model's grade already" in rest.stderr
+    assert f"{JUDGE}: 7 candidates graded" in rest.stdout
+
+    shown = run_inside(pooled, "project", "show", "small", "p", "--json").json
+    assert shown["by_models"] == {JUDGE: 12}
+    assert JUDGE not in shown["progress"]
+    left_out = run_inside(pooled, "qrels", "export", "small", "--project", "p")
+    assert left_out.code == 2
+    assert "graded by a model only" in left_out.stderr
+    own = ("qrels", "export", "small", "--project", "p", "--format", "jsonl", "--per-annotator")
+    assert run_inside(pooled, *own).stdout.count('"origin": "model"') == 12
+
+    doc_ids = ["bridges-network", "tides-network", "bees-survey"]
+    for doc_id, grade in zip(doc_ids, (3, 1, 0), strict=True):
+        told = ("--query", QUERY, "--doc", doc_id, "--grade", grade, "--annotator", "Ada")
+        assert run_inside(pooled, "judge", "small", "--project", "p", *told).code == 0
+    check = run_inside(pooled, *command, "--check", "--json").json
+    assert (check["graded"], check["annotator"]) == (12, JUDGE)
+    assert [(d["doc_id"], d["people"], d["model"]) for d in check["differences"]] == [
+        ("tides-network", 1, 3)
+    ]
+    words = run_inside(pooled, *command, "--check").stdout
+    assert "Cohen's kappa (quadratic)" in words
+    assert "Ada 1, model 3: Tides by network does the same." in words
+    agreed = run_inside(pooled, "agreement", "small", "--project", "p")
+    assert "Against language models" in agreed.stdout
+    pairs = run_inside(pooled, "agreement", "small", "--project", "p", "--json").json["pairs"]
+    assert [(p["annotators"], p["with_model"]) for p in pairs] == [(["Ada", JUDGE], True)]
+
+    changed = run_inside(pooled, "project", "change", "small", "p", "--model-grades")
+    assert "grades by models count" in changed.stdout
+    counted = run_inside(pooled, "qrels", "export", "small", "--project", "p")
+    assert counted.code == 0, counted.stderr
+    assert "rest on a model alone" in counted.stderr
+    assert len(counted.stdout.splitlines()) >= 12
+
+
+def test_a_failing_endpoint_ends_with_a_code_and_what_it_has(
+    pooled: Path, grader: ModelServer
+) -> None:
+    model = {"OPENAI_BASE_URL": grader.url, "SEEDLENS_LLM_MODEL": MODEL}
+    command = ("grade", "small", "--project", "p", "--yes", "--json")
+    short = run_inside(pooled, *command, "--budget-calls", 8, **model)
+    assert short.code == 0, short.stderr
+    assert short.json["report"]["stopped"] == "budget"
+    assert short.json["report"]["graded"] + short.json["report"]["left"] == 12
+    assert "Warning:" in short.stderr
+    whole = run_inside(pooled, *command, **model)
+    assert short.json["report"]["graded"] + whole.json["report"]["graded"] == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("small",), "Name a project"),
+        (("small", "--project", "gone"), "has no project 'gone'"),
+        (("small", "--project", "p"), "OPENAI_BASE_URL"),
+        (("small", "--project", "p", "--anchors", "99"), "number of anchors is 99"),
+        (("small", "--project", "p", "--query", "gone_method"), "not in this project"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    pooled: Path, options: tuple[str, ...], said: str
+) -> None:
+    outcome = run_inside(pooled, "grade", *options)
+    assert outcome.code == 2
+    assert said in outcome.stderr
+
+
+def test_a_person_cannot_call_themselves_a_model(pooled: Path) -> None:
+    told = ("--query", QUERY, "--doc", "bees-survey", "--grade", 1, "--annotator", JUDGE)
+    outcome = run_inside(pooled, "judge", "small", "--project", "p", *told)
+    assert outcome.code == 2
+    assert "the name of a language model" in outcome.stderr

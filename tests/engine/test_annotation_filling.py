@@ -1,0 +1,66 @@
+"""A pool is filled in the background: it says how far it is, can be cancelled, and goes on."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types import PoolJob, PoolRequest, Project, Query
+
+SEEDS = ("bees-network", "bread-network", "tides-network", "maps-survey")
+REQUEST = PoolRequest(("bm25", "dense"), 5)
+
+
+def ended(explorer: Explorer, project: Project) -> PoolJob:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        job = explorer.annotation.filling.latest(project)
+        if job is not None and job.state != "running":
+            return job
+        time.sleep(0.02)
+    raise AssertionError("the pool was not filled in time")
+
+
+@pytest.fixture
+def project(small_copy: Explorer) -> Project:
+    project = small_copy.annotation.save(Project("small", "p"), "lead")
+    asked = [Query("small", seed=seed, aspect="method") for seed in SEEDS]
+    small_copy.annotation.add_queries(project, asked)
+    return project
+
+
+def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(
+    small_copy: Explorer, project: Project
+) -> None:
+    filling, ids = small_copy.annotation.filling, list(small_copy.annotation.queries(project))
+    assert filling.latest(project) is None
+    filling.start(project, REQUEST, ids)
+    job = ended(small_copy, project)
+    assert (job.state, job.progress.done) == ("done", len(SEEDS))
+    assert job.report is not None
+    assert job.report.added == len(small_copy.annotation.pool(project)) > 0
+    filling.start(project, PoolRequest(("nonsense",), 5), ids)
+    job = ended(small_copy, project)
+    assert job.state == "failed"
+    assert "nonsense" in job.error
+
+
+def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(
+    small_copy: Explorer, project: Project
+) -> None:
+    filling, [first, *_] = (
+        small_copy.annotation.filling,
+        list(small_copy.annotation.queries(project)),
+    )
+    job_id = filling.start(project, REQUEST, [first] * 5_000)
+    with pytest.raises(BadInputError, match="being filled already"):
+        filling.start(project, REQUEST, [first])
+    filling.cancel(job_id)
+    job = ended(small_copy, project)
+    assert job.state == "cancelled"
+    assert job.report is not None
+    assert job.report.left > 0
+    assert job.report.left + job.report.queries == 5_000

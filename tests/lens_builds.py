@@ -1,0 +1,44 @@
+"""What tests of collections built from a lens share: a corpus, a lens, and a model on loopback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.types import BuildLens, BuildStep, StepReport
+from tests.build_answers import small_methods
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer
+
+if TYPE_CHECKING:
+    from engine.build.lens.facade import LensBuilds
+
+NAME = "methods"
+LENS = BuildLens("small", NAME, "how the evidence was gathered", aspect="method", depth=8)
+SMALL = small_methods()
+AUTHOR = "Ada"
+
+
+def session(server: ModelServer) -> dict[str, str]:
+    """Settings of the endpoint."""
+    return {"OPENAI_BASE_URL": server.url, "SEEDLENS_LLM_MODEL": MODEL, "OPENAI_API_KEY": "k"}
+
+
+def run_step(
+    builds: LensBuilds, server: ModelServer, step: BuildStep, corpus: str = "small", **more: Any
+) -> StepReport:
+    """One step of the build, now."""
+    return builds.run(corpus, NAME, step, AUTHOR, session=session(server), **more)
+
+
+def run_all(builds: LensBuilds, server: ModelServer) -> list[StepReport]:
+    """All four steps."""
+    return [run_step(builds, server, step) for step in builds.steps]
+
+
+def questions(server: ModelServer, words: str) -> int:
+    """How often a question with these words came in."""
+    return sum(words in prompt for prompt in server.seen.prompts)
+
+
+LABELLING, WORDING, GRADING = "show the attribute?", "Write the query of", "is the candidate's?"
+"""Words of the questions of three steps."""

@@ -1,0 +1,267 @@
+"""The gate: nobody gets past it, what each role may open, and under whose name things are said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from engine.config import ROOT
+from engine.explorer import Explorer
+from engine.types import PoolRequest, Project, Query
+from pages import _login
+from pages._annotate_view import FOR_LEADS, NEW
+from pages._login_return import COOKIE, returning_to
+
+ROUTER = ROOT / "pages" / "_router.py"
+AUTH = f"""
+[auth]
+redirect_uri = "http://localhost:8501/oauth2callback"
+cookie_secret = "{"0123456789abcdef" * 4}"
+client_id = "seedlens"
+client_secret = "keep-this-quiet"
+server_metadata_url = "http://localhost:1/.well-known/openid-configuration"
+"""
+PEOPLE = """
+[people]
+"ada@example.org" = { name = "Ada", role = "annotator" }
+"grace@example.org" = { name = "Grace", role = "lead" }
+"""
+PAGES = ("explore", "compare", "annotate", "evaluate", "build", "ask", "library")
+
+
+@pytest.fixture
+def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The place of ``secrets.toml``, and a process that was not asked for login before."""
+    before = dict(os.environ)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".streamlit").mkdir()
+    st.secrets._reset()
+    st.cache_resource.clear()
+    _login._wanted.clear()
+    yield tmp_path / ".streamlit" / "secrets.toml"
+    _login._wanted.clear()
+    st.cache_resource.clear()
+    st.secrets._reset()
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture
+def app(small_copy: Explorer, secrets: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The whole app with login, on the corpus ``small``; nobody is logged in."""
+    monkeypatch.setattr("pages._shared.engine", lambda: small_copy)
+    secrets.write_text(AUTH + PEOPLE)
+    page = AppTest.from_file(str(ROUTER), default_timeout=60)
+    page.user = {"is_logged_in": False}
+    return page
+
+
+def be(app: AppTest, who: str, **claims: Any) -> AppTest:
+    address = f"{who}@example.org"
+    said = {"provider": "default", "email": address, "email_verified": True, "name": "Eve"}
+    app.user = {"is_logged_in": True, **said, **claims}
+    return run(app)
+
+
+def run(app: AppTest) -> AppTest:
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def shown(app: AppTest) -> str:
+    return "\n".join(e.value for e in app.get("html"))
+
+
+def test_before_login_there_is_a_button_and_nothing_of_any_page(app: AppTest) -> None:
+    run(app)
+    assert "<h1>SeedLens</h1>" in shown(app)
+    assert [button.label for button in app.button] == ["Log in"]
+    for page in PAGES:
+        app.switch_page(str(ROOT / "pages" / f"{page}.py"))
+        run(app)
+        assert [button.label for button in app.button] == ["Log in"], page
+        assert not app.get("bidi_component")
+        assert not app.selectbox
+
+
+def test_named_providers_have_a_button_each(app: AppTest, secrets: Path) -> None:
+    secrets.write_text(AUTH.replace("client_id", "[auth.campus]\nclient_id") + PEOPLE)
+    assert [button.label for button in run(app).button] == ["Log in with Campus"]
+
+
+def test_who_is_not_on_the_list_reads_their_address_and_can_log_out(app: AppTest) -> None:
+    be(app, "<b>mallory")
+    assert "&lt;b&gt;mallory@example.org" in shown(app)
+    assert "not on the list" in shown(app)
+    assert "ada" not in shown(app).lower()
+    app.button(key="login_out").click()
+    run(app)
+    assert [button.label for button in run(app).button] == ["Log in"]
+
+
+@pytest.mark.parametrize("text", [AUTH, AUTH + "= =", AUTH + '[people]\n"a@b.org" = 1'])
+def test_a_login_that_is_set_up_badly_closes_the_app_and_is_logged(
+    app: AppTest, secrets: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    secrets.write_text(text)
+    for _ in range(3):
+        be(app, "grace")
+    assert "SeedLens is closed" in shown(app)
+    assert "a@b.org" not in shown(app)
+    assert not app.button
+    logged = [r.getMessage() for r in caplog.records if "Nobody can open" in r.getMessage()]
+    assert len(logged) == 1
+    assert "keep-this-quiet" not in caplog.text
+
+
+def test_without_the_libraries_the_app_is_closed(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("engine.people.is_login_installed", lambda: False)
+    assert "SeedLens is closed" in shown(be(app, "grace"))
+    assert "pip install 'streamlit[auth]'" in caplog.text
+
+
+def test_login_cannot_be_lost_while_the_app_runs(app: AppTest, secrets: Path) -> None:
+    assert "Log out" in [button.label for button in be(app, "grace").button]
+    for lost in ("", PEOPLE, 'OPENAI_API_KEY = "k"'):
+        secrets.write_text(lost)
+        assert "SeedLens is closed" in shown(run(app))
+    secrets.unlink()
+    assert "SeedLens is closed" in shown(run(app))
+    secrets.write_text(AUTH + PEOPLE)
+    assert "SeedLens is closed" not in shown(run(app))
+
+
+def test_who_is_taken_off_the_list_is_out_on_the_next_run(app: AppTest, secrets: Path) -> None:
+    be(app, "ada")
+    assert app.selectbox
+    secrets.write_text(AUTH + PEOPLE.replace("ada@", "ida@"))
+    run(app)
+    assert "not on the list" in shown(app)
+    assert not app.selectbox
+
+
+@pytest.mark.parametrize("page", ["evaluate", "build", "library"])
+def test_pages_for_leads_are_closed_to_annotators(app: AppTest, page: str) -> None:
+    be(app, "ada")
+    app.switch_page(str(ROOT / "pages" / f"{page}.py"))
+    run(app)
+    assert f"{page.title()} is for leads." in shown(app)
+    assert [button.label for button in app.button] == ["Log out"]
+    be(app, "grace")
+    assert "is for leads" not in shown(app)
+
+
+def make_project(explorer: Explorer, **settings: Any) -> Project:
+    annotation = explorer.annotation
+    project = annotation.save(Project("small", "p", **settings), "Grace")
+    seed = explorer.starting_point("small")[0]
+    annotation.add_queries(project, [Query("small", seed=seed, aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("bm25",), 3))
+    return project
+
+
+def annotate(app: AppTest, who: str, **params: str) -> AppTest:
+    for name, value in {"corpus": "small", "project": "p", **params}.items():
+        app.query_params[name] = value
+    app.switch_page(str(ROOT / "pages" / "annotate.py"))
+    return be(app, who)
+
+
+def parts_of(app: AppTest) -> list[str]:
+    return [part for control in app.segmented_control for part in control.options]
+
+
+@pytest.mark.parametrize("part", [*FOR_LEADS, NEW])
+def test_annotators_judge_and_nothing_else(app: AppTest, small_copy: Explorer, part: str) -> None:
+    make_project(small_copy)
+    annotate(app, "ada", part=part)
+    assert "leads" in shown(app)
+    assert parts_of(app) == []
+    assert not app.get("file_uploader")
+    assert not [b for b in app.button if b.key in ("annotate_new", "annotate_fill")]
+    assert app.get("bidi_component"), "the desk is there instead"
+
+
+def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
+    app: AppTest, small_copy: Explorer
+) -> None:
+    make_project(small_copy)
+    assert "Files" in parts_of(annotate(app, "grace", part="files"))
+    make_project(small_copy, leads=("Ruth",))
+    assert "They are Ruth." in shown(run(app))
+    assert parts_of(app) == []
+
+
+def test_a_projects_own_list_of_annotators_holds(app: AppTest, small_copy: Explorer) -> None:
+    make_project(small_copy, annotators=("Ruth",))
+    assert "&#x27;Ada&#x27; is not among the annotators" in shown(annotate(app, "ada"))
+
+
+def test_the_name_comes_from_the_list_and_from_nowhere_else(
+    app: AppTest, small_copy: Explorer
+) -> None:
+    make_project(small_copy)
+    app.session_state["annotate_who"] = "Eve"
+    annotate(app, "ada", annotator="Eve", annotate_who="Eve")
+    assert not app.text_input
+    sittings = app.session_state["annotate_sittings"].values()
+    assert [sitting.who for sitting in sittings] == ["Ada"]
+
+
+def test_without_auth_everything_is_open_and_names_are_given(app: AppTest, secrets: Path) -> None:
+    secrets.unlink()
+    app.user = {}
+    run(app)
+    assert app.selectbox
+    app.switch_page(str(ROOT / "pages" / "annotate.py"))
+    assert run(app).text_input(key="annotate_name")
+    assert "Log out" not in [button.label for button in app.button]
+
+
+@pytest.mark.parametrize(
+    ("cookie", "address"),
+    [
+        ("L2Fubm90YXRlP2NvcnB1cz1kZW1v", "/annotate?corpus=demo"),
+        ("", ""),
+        ("Ly9ldmlsLmV4YW1wbGUub3Jn", ""),  # //evil.example.org
+        ("L1xldmlsLmV4YW1wbGUub3Jn", ""),  # /\evil.example.org
+        ("aHR0cHM6Ly9ldmlsLmV4YW1wbGUub3Jn", ""),  # https://evil.example.org
+        ("L2ENClNldC1Db29raWU6IGE9Yg", ""),  # /a, a new line, another header
+        ("%%%", ""),
+    ],
+)
+def test_after_login_people_come_back_to_this_server_only(cookie: str, address: str) -> None:
+    headers = [(b"cookie", f"{COOKIE}={cookie}".encode())]
+    assert returning_to({"type": "http", "headers": headers}) == address
+
+
+def test_compare_counts_ones_own_grades_and_nobody_elses(
+    app: AppTest, small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = small_copy.starting_point("small")[0]
+    query = Query("small", seed=seed, aspect="method")
+    doc_id = next(r.doc_id for r in small_copy.search(query).results if r.doc_id != seed)
+    for who in ("me", "Eve"):
+        small_copy.notebook.judge(query, doc_id, 3, annotator=who)
+    compare, found = small_copy.comparing.compare, []
+
+    def watched(*asked: Any, **named: Any) -> Any:
+        found.append(compare(*asked, **named))
+        return found[-1]
+
+    monkeypatch.setattr(small_copy.comparing, "compare", watched)
+    for name, value in {"corpus": "small", "seed": seed, "aspect": "method"}.items():
+        app.query_params[name] = value
+    app.switch_page(str(ROOT / "pages" / "compare.py"))
+    be(app, "ada")
+    assert [comparison.judged for comparison in found] == [False]
+    assert compare("small", seed, None, "method", [found[0].variants[0].variant]).judged
