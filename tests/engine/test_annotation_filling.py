@@ -15,7 +15,7 @@ REQUEST = PoolRequest(("bm25", "dense"), 5)
 
 
 def ended(explorer: Explorer, project: Project) -> PoolJob:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         job = explorer.annotation.filling.latest(project)
         if job is not None and job.state != "running":

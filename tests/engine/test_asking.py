@@ -56,7 +56,7 @@ def answering(server: ModelServer, said: str) -> None:
 def waited(
     explorer: Explorer, job_id: str, enough: Callable[[AskJob], bool] | None = None
 ) -> AskJob:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         job = explorer.reader.state(job_id)
         if enough(job) if enough else job.state != "running":

@@ -36,7 +36,7 @@ def lab(lab_home: Path) -> Explorer:
 
 
 def waited(lab: Explorer) -> EvaluationJob:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         job = lab.laboratory.job()
         if job is not None and job.state != "running":

@@ -56,7 +56,7 @@ def connected(home: Path, server: ModelServer, **settings: Any) -> Explorer:
 
 def wait(explorer: Explorer, job_id: str, enough: Any = lambda job: False) -> ScenarioJob:
     """The job when it has ended, or when ``enough`` says so."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         job = explorer.scenarios.state(job_id)
         if job.state != "running" or enough(job):

@@ -167,7 +167,7 @@ def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
     comparing = explorer.comparing
     job_id = comparing.start_sensitivity("demo", ["aspect"], SETS)
     comparing.stop_sensitivity(job_id)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not (job := comparing.sensitivity_state(job_id)).error:
         assert time.monotonic() < deadline
         time.sleep(0.05)

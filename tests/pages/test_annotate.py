@@ -114,7 +114,7 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     page.number_input(key="annotate_depth").set_value(4)
     page.button(key="annotate_fill").click()
     run(page)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while home_page.annotation.filling.running(project) and time.monotonic() < deadline:
         time.sleep(0.05)
     run(page)

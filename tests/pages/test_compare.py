@@ -365,7 +365,7 @@ def two_pairs(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def table_of(explorer: Explorer, systems: tuple[str, ...]) -> Sensitivity:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         job = explorer.comparing.find_sensitivity("demo", systems, ("base", "generic"))
         assert job is not None

@@ -63,7 +63,7 @@ def shown(page: AppTest) -> str:
 
 
 def finished(page: AppTest, lab: Explorer) -> AppTest:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         job = lab.laboratory.job()
         if job is not None and job.state != "running":

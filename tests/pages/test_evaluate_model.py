@@ -61,7 +61,7 @@ def lab(lab_home: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def finished(page: AppTest, look: Callable[[], Any]) -> AppTest:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while (job := look()) is None or job.state == "running":
         assert time.monotonic() < deadline, "it never ended"
         time.sleep(0.05)
