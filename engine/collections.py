@@ -23,6 +23,7 @@ from engine.lab.trec import (
     without_seeds,
 )
 from engine.metrics import Qrels
+from engine.types import Query
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
 Signature = tuple[tuple[str, int, int], ...]
@@ -45,6 +46,10 @@ class Topic:
     pool: tuple[str, ...] | None = None
     answer: str | None = None
     instruction: str | None = None
+
+    def query(self, corpus: str) -> Query:
+        """What it asks of a corpus."""
+        return Query(corpus, self.seed, self.text, self.aspect, self.instruction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +133,15 @@ def signature_of(path: Path) -> Signature:
 def held(collection: Collection) -> HeldCollection:
     """The collection, without grades of a seed for itself, with its digest."""
     collection = _without_seeds(collection)
-    what = [
-        [_asked(topic) for topic in collection.topics],
-        collection.qrels,
-        collection.annotators,
-        collection.complete,
-    ]
+    asked = [_asked(topic) for topic in collection.topics]
+    what = [asked, collection.qrels, collection.annotators, collection.complete]
     digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
     return HeldCollection(collection, digest)
 
 
 def _asked(topic: Topic) -> dict[str, Any]:
     """What is ranked by: without the answer, which leaves evaluations as they are."""
-    left_out = {"answer"} if topic.instruction else {"answer", "instruction"}
+    left_out = ("answer", *(() if topic.instruction else ("instruction",)))
     return {name: value for name, value in asdict(topic).items() if name not in left_out}
 
 

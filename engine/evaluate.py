@@ -191,14 +191,7 @@ class Ranker:
 
 def topic_query(topic: Topic, searcher: Searcher, system: str, steer: float | None) -> Query:
     """The search that a topic asks for."""
-    query = Query(
-        searcher.corpus.name,
-        seed=topic.seed,
-        text=topic.text,
-        aspect=topic.aspect,
-        instruction=topic.instruction,
-        system=system,
-    )
+    query = replace(topic.query(searcher.corpus.name), system=system)
     return query if steer is None else replace(query, steer=steer)
 
 

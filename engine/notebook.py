@@ -39,6 +39,8 @@ class Notebook:
         """Store a grade from 0 to 3, or None to take one back. Nothing is overwritten."""
         if relevance is not None and relevance not in (0, 1, 2, 3):
             raise BadInputError(f"The grade is {relevance}.", "Grades are 0, 1, 2 and 3.")
+        if doc_id == query.seed:
+            raise BadInputError("The seed itself cannot be judged.", "Judge another document.")
         self._library.open(query.corpus).document(doc_id)
         row = JudgmentRow(
             corpus=query.corpus,

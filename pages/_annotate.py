@@ -35,6 +35,7 @@ from pages._annotate_view import (
     write_view,
 )
 from pages._shared import attempt, note, show_error
+from pages._who import name_field
 
 EXPLORING = "what is judged on Explore"
 """What a corpus's own project, which has no name, is called."""
@@ -87,29 +88,27 @@ def controls(
         if may_lead():
             st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
         if not names_come_from_login():
-            _name_field(who)
-        view = _parts(view, project, who)
+            name_field("Who judges", who, "annotate_name", _change_name)
+        view, refused = _parts(view, project, who)
+    if refused:
+        note(*refused)
     return view, project
 
 
-def _name_field(who: str) -> None:
-    st.session_state["annotate_name"] = who
-    st.text_input(
-        "Who judges", key="annotate_name", on_change=attempt, args=(_change_name,), width=150,
-        help="A name, not a secret. It goes with every judgment, and this browser keeps it.",
-    )  # fmt: skip
-
-
-def _parts(view: AnnotateView, project: Project, who: str) -> AnnotateView:
-    """The parts that this annotator may see; another one that was asked for is replaced."""
+def _parts(
+    view: AnnotateView, project: Project, who: str
+) -> tuple[AnnotateView, tuple[str, str] | None]:
+    """The parts that this annotator may see; another one that was asked for is replaced, and
+    why is said."""
+    refused = None
     leads = is_lead(project, who)
     parts = [part for part in PARTS if leads or part not in FOR_LEADS]
     if view.part not in (*parts, *((NEW,) if may_lead() else ())):
         if view.part == NEW:
-            note("Projects are made by leads.", "Ask one of them.")
+            refused = ("Projects are made by leads.", "Ask one of them.")
         else:
             named = f"They are {', '.join(project.leads)}." if project.leads else "Ask one of them."
-            note(f"'{PARTS[view.part]}' is for the leads of this project.", named)
+            refused = (f"'{PARTS[view.part]}' is for the leads of this project.", named)
         view = replace(view, part="judge")
     if len(parts) > 1:
         st.session_state["annotate_part"] = view.part if view.part in parts else None
@@ -117,7 +116,7 @@ def _parts(view: AnnotateView, project: Project, who: str) -> AnnotateView:
             "Part", parts, format_func=PARTS.__getitem__, key="annotate_part", width="content",
             on_change=_change_part, label_visibility="collapsed",
         )  # fmt: skip
-    return view
+    return view, refused
 
 
 def _change_corpus() -> None:
@@ -131,14 +130,14 @@ def _change_project() -> None:
         part = "judge" if now.part == NEW else now.part
         if not name and part not in FOR_EXPLORING and may_lead():
             part = FOR_EXPLORING[0]
-        return replace(now, project=name, part=part, query="", doc="")
+        return replace(now, project=name, part=part, query="", doc="", sample="")
 
     change_view(change)
 
 
 def _change_name() -> None:
     set_annotator(st.session_state["annotate_name"])
-    change_view(lambda now: replace(now, query="", doc=""))
+    change_view(lambda now: replace(now, query="", doc="", sample=""))
 
 
 def _change_part() -> None:

@@ -9,13 +9,22 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types import Agreement, AgreementMeasure, Project, Scale
+from engine.types import Agreement, AgreementMeasure, Interval, Project, Scale, SystemScores
+from pages._evaluate_tables import table
 
 WORDS = (
     "1 is full agreement; 0 is what chance alone gives (of raw agreement: none). Krippendorff's "
     "alpha takes items that only some graded, and counts a wide difference more than a narrow "
     "one. Intervals are bootstrapped over items, 95 %."
 )
+
+
+HUMAN = (
+    "Each annotator's own grades as a ranking of what others graded too, held against what was "
+    "decided or agreed on without them. It is as far as a system can be asked to get: beyond it, "
+    "people themselves differ. With one aspect for each seed, p-MRR is undefined."
+)
+_ROWS = "annotate_human_rows"
 
 
 def agreement(explorer: Explorer, project: Project) -> None:
@@ -29,12 +38,13 @@ def agreement(explorer: Explorer, project: Project) -> None:
             '<div class="sl-empty">No item was graded by two people yet, so there is no agreement '
             "to speak of.</div>"
         )
-        return
-    left, right = st.columns(2, gap="large")
-    with left:
-        _overall(found, names)
-    with right:
-        _pairs(found, project.scale, names)
+    else:
+        left, right = st.columns(2, gap="large")
+        with left:
+            _overall(found, names)
+        with right:
+            _pairs(found, project.scale, names)
+    _human(explorer, project)
 
 
 def measure_rows(
@@ -46,17 +56,17 @@ def measure_rows(
             **more,
             "Measure": names.get(measure.name, measure.name),
             "Value": measure.value,
-            "95 % interval": _interval(measure),
+            "95 % interval": _interval(measure.interval),
             "Items": measure.items,
         }
         for measure in measures
     ]
 
 
-def _interval(measure: AgreementMeasure) -> str:
-    if measure.interval is None:
+def _interval(bounds: Interval, digits: int = 2) -> str:
+    if bounds is None:
         return "–"
-    low, high = (f"{bound:.2f}".replace("-", "−") for bound in measure.interval)
+    low, high = (f"{bound:.{digits}f}".replace("-", "−") for bound in bounds)
     return f"{low} to {high}"
 
 
@@ -89,10 +99,46 @@ def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
     st.html(confusion_html(pair, found.grades, found.confusion[pair], scale))
 
 
+def _human(explorer: Explorer, project: Project) -> None:
+    rows = _human_rows(explorer, project)
+    if not rows:
+        return
+    st.header("One against the rest", anchor=False, help=HUMAN)
+    frame = pd.DataFrame(
+        {
+            "Annotator": who,
+            "nDCG@20": scores.metrics["nDCG@20"],
+            "95 % interval": _interval(scores.confidence.get("nDCG@20"), 3),
+            "p-MRR": scores.metrics["p-MRR"],
+            "p-MRR interval": _interval(scores.confidence.get("p-MRR"), 3),
+            "Queries": len(scores.per_query),
+        }
+        for who, scores in rows.items()
+    ).astype({"nDCG@20": "float64", "p-MRR": "float64"})
+    alt = "How well each annotator's grades rank what was decided without them"
+    config = {
+        "95 % interval": st.column_config.TextColumn(help="Of nDCG@20, over queries."),
+        "p-MRR interval": st.column_config.TextColumn(help="Of p-MRR, over queries."),
+    }
+    table(frame, "annotate_human", alt, config)
+
+
+def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]:
+    """Computed once for what stands: every query of the project is ranked for it."""
+    judgments = explorer.annotation.judgments(project)
+    identity = explorer.library.open(project.corpus).identity
+    key = (project, identity, [judgment.event for judgment in judgments])
+    if st.session_state.get(_ROWS, (None,))[0] != key:
+        with st.spinner("Ranking by each annotator's grades", show_time=True):
+            st.session_state[_ROWS] = (key, explorer.annotation.human_rows(project))
+    found: dict[str, SystemScores] = st.session_state[_ROWS][1]
+    return found
+
+
 def agreement_table(rows: list[dict[str, object]], key: str, alt: str) -> None:
     """Rows of :func:`measure_rows` as a table."""
     st.dataframe(
-        pd.DataFrame(rows), key=key, hide_index=True, alt=alt,
+        pd.DataFrame(rows), key=key, hide_index=True, alt=alt, placeholder="–",
         column_config={"Value": st.column_config.NumberColumn(format="%.2f")},
     )  # fmt: skip
 

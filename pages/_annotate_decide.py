@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types import Disagreement, Document, Judgment, Lens, Project, Scale
-from pages._annotate_items import Papers, seed_data, seeds_of
+from pages._annotate_items import Papers, is_plain, seed_data, seeds_of
+from pages._annotate_view import is_lead
 from pages._components import dark
 from pages._documents import letter, meta, shortened
 from pages._shared import attempt
@@ -54,7 +57,9 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
         seed = seeds_of(explorer, papers, {item.query_id: query})[item.query_id]
         asked = seed_data(item.query_id, query, seed, lens)
         on = {number for number, row in enumerate(asked["sentences"]) if row["on"]}
-        words = f"Seed · {asked['aspect'] or 'as a whole'}"
+        words = f"{asked['kicker']} · {asked['aspect'] or 'as a whole'}"
+        if is_plain(query):
+            words = asked["kicker"]
         left.html(card_html(words, seed, lens, on))
     marked = marks_of(item.said, document)
     right.html(card_html("Candidate", document, lens, set(marked), marked))
@@ -63,14 +68,16 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
 
 
 def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement) -> None:
-    if project.leads and who not in project.leads:
-        st.html(f'<div class="sl-facts">{html.escape(", ".join(project.leads))} decide.</div>')
+    if not is_lead(project, who):
+        leads = ", ".join(project.leads) or "Leads"
+        st.html(f'<div class="sl-facts">{html.escape(leads)} decide.</div>')
         return
     before = item.decided
     place = f"{item.query_id}\x1f{item.doc_id}"
     grades = {grade.value: f"{grade.value} · {grade.name}" for grade in project.scale.grades}
     with st.form(f"annotate_decide_{place}", border=False):
-        left, right = st.columns([5, 7], gap="medium")
+        with st.container(key="annotate_decision"):
+            left, right = st.columns([5, 7], gap="medium")
         left.segmented_control(
             "Decision", list(grades), format_func=grades.__getitem__,
             key=f"annotate_grade_{place}", default=None if before is None else before.relevance,
@@ -81,17 +88,29 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         )  # fmt: skip
 
         def decide() -> None:
-            state = st.session_state
+            grade = st.session_state[f"annotate_grade_{place}"]
+            if grade is None:
+                raise BadInputError("No grade is chosen.", "Choose the one that shall count.")
+            reason = st.session_state[f"annotate_reason_{place}"]
             explorer.annotation.adjudicate(
-                project, item.query_id, item.doc_id, state[f"annotate_grade_{place}"],
-                state[f"annotate_reason_{place}"], who,
+                project, item.query_id, item.doc_id, grade, reason, who
             )  # fmt: skip
 
-        st.form_submit_button(
-            "Decide" if before is None else "Change the decision", type="primary",
-            key=f"annotate_decide_button_{place}", on_click=attempt, args=(decide,),
-            help="Everybody's own grade stays as it is.",
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.form_submit_button(
+                "Decide" if before is None else "Change the decision", type="primary",
+                key=f"annotate_decide_button_{place}", on_click=attempt, args=(decide,),
+            )  # fmt: skip
+            st.html('<div class="sl-facts">Everybody\'s own grade stays as it is.</div>')
+    if before is not None:
+        st.button(
+            "Take the decision back", key=f"annotate_decide_back_{place}", on_click=attempt,
+            args=(partial(_take_back, explorer, project, item, who),), type="tertiary",
         )  # fmt: skip
+
+
+def _take_back(explorer: Explorer, project: Project, item: Disagreement, who: str) -> None:
+    explorer.annotation.adjudicate(project, item.query_id, item.doc_id, None, "", who)
 
 
 def marks_of(said: Sequence[Judgment], document: Document) -> dict[int, list[str]]:

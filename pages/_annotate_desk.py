@@ -28,7 +28,6 @@ from pages._annotate_items import (
     spans_of,
     to_key,
 )
-from pages._annotate_view import was_named
 from pages._components import dark
 from pages._shared import ASSETS, error_boundary
 
@@ -193,13 +192,14 @@ def take_in(explorer: Explorer, place: Sitting, sent: Mapping[str, Any]) -> Answ
     if "at" in sent:
         place.at = from_key(sent["at"])
     place.held = frozenset(filter(None, map(from_key, sent.get("held") or ())))
-    for event in sent.get("events") or ():
+    events = list(sent.get("events") or ())
+    for number, event in enumerate(events):
         name = str(event.get("event"))
         try:
             if name in place.done:
                 pass  # an answer that got lost: it comes again
             elif event["kind"] == "undo":
-                undone.append((name, _undo(explorer, place)))
+                undone.append((name, _undo(explorer, place, name, events[number + 1 :])))
             else:
                 _judge(explorer, place, name, event)
         except StorageError as error:
@@ -215,8 +215,15 @@ def take_in(explorer: Explorer, place: Sitting, sent: Mapping[str, Any]) -> Answ
     return Answer(place.id, turn, tuple(settled), tuple(refused), tuple(undone), message, retry)
 
 
-def _undo(explorer: Explorer, place: Sitting) -> str:
-    taken = explorer.annotation.undo(place.project, place.who, place.only)
+def _undo(
+    explorer: Explorer, place: Sitting, name: str, behind: Iterable[Mapping[str, Any]]
+) -> str:
+    annotation = explorer.annotation
+    later = {str(event.get("event")) for event in behind}
+    known = annotation.known({name, *later})
+    if name not in known and known:
+        return ""  # what came after it is stored: it was here before, and found nothing
+    taken = annotation.undo(place.project, place.who, place.only, name)
     if taken is None:
         return ""
     place.at = (taken.query_id, taken.doc_id)
@@ -263,7 +270,6 @@ def desk_data(explorer: Explorer, place: Sitting) -> dict[str, Any]:
     return {
         "id": place.id,
         "annotator": who,
-        "remember": was_named(),
         "scale": [
             {"value": g.value, "name": g.name, "meaning": g.meaning} for g in project.scale.grades
         ],

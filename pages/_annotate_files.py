@@ -126,7 +126,9 @@ def _report() -> None:
     found: ImportedJudgments | None = st.session_state.pop(_SAID, None)
     if found is None:
         return
-    note(f"{found.added:,} judgments are new; {found.known:,} were there already.")
+    new = "1 judgment is" if found.added == 1 else f"{found.added:,} judgments are"
+    were = "was" if found.known == 1 else "were"
+    note(f"{new} new; {found.known:,} {were} there already.")
     for title, lines in (("Conflicts", found.conflicts), ("Left out", found.warnings)):
         if lines:
             with st.expander(f"{title} ({len(lines)})", expanded=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types import Document, Judgment, Lens, Query, Source
+from engine.types import Aspect, Document, Judgment, Lens, Query, Source
 from pages import _documents
 
 MOST_HELD = 2_000
@@ -104,13 +104,16 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
     """A seed with what is asked of it; the sentences that serve the aspect are told apart."""
     aspects = {aspect.key: (index, aspect) for index, aspect in enumerate(lens.aspects)}
     index, aspect = aspects.get(query.aspect or "", (None, None))
+    plain = is_plain(query)
     rows = _documents.sentences(seed, lens)
     for number, row in enumerate(rows):
         own = number in query.focus if query.focus else index is not None and row["role"] == index
         row["on"] = own
+        if plain:
+            row.update(role=None, letter="")
     return {
         "query_id": query_id,
-        "pasted": query.text is not None,
+        "kicker": "Query" if plain else "Seed" if query.text is None else "Seed · pasted text",
         "title": seed.title,
         "meta": _documents.meta(seed),
         "sentences": rows,
@@ -118,8 +121,17 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
         "aspect": "" if aspect is None else aspect.name,
         "letter": "" if aspect is None else aspect.letter,
         "role": index,
-        "asked": query.instruction or (lens.generic if aspect is None else aspect.instruction),
+        "asked": "" if plain else _asked(query, lens, aspect),
     }
+
+
+def is_plain(query: Query) -> bool:
+    """Whether a query is its own words: a text, and nothing said about it."""
+    return query.text is not None and not (query.aspect or query.instruction or query.focus)
+
+
+def _asked(query: Query, lens: Lens, aspect: Aspect | None) -> str:
+    return query.instruction or (lens.generic if aspect is None else aspect.instruction)
 
 
 def seeds_of(

@@ -24,6 +24,7 @@ from pages._annotate_model_lines import (
     outcome_line,
     progress_line,
     share,
+    unconnected_line,
 )
 from pages._model import apply_model_style, endpoint, endpoint_panel, is_panel_busy, settings
 from pages._shared import attempt, engine, error_boundary, escape_label, note
@@ -41,17 +42,20 @@ _POLL_SECONDS = 1.0
 
 def model(explorer: Explorer, project: Project, who: str) -> None:
     """The part of the page; while somebody checks a sample, the desk with it."""
-    items = sample_of(project, who)
+    items = sample_of(explorer, project, who)
     if items:
         _checking(explorer, project, who, items)
         return
     apply_model_style()
-    left, right = st.columns(2, gap="large")
+    with st.container(key="annotate_model"):
+        left, right = st.columns(2, gap="large")
     found = None
     with left, error_boundary():
         _grading(explorer, project)
     with right, error_boundary():
-        found = check(explorer, project, who)
+        job = find_job(explorer, project)
+        busy = job is not None and job.state == "running"
+        found = check(explorer, project, who, busy=busy)
     if found is not None and found.items:
         with error_boundary():
             differences(explorer, project, found)
@@ -83,6 +87,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
     request = _choices(explorer, project, busy=busy)
     info = endpoint(explorer)
     estimate = _estimate(explorer, project, request, info)
+    line = estimate_line(estimate) if info.set_up else unconnected_line(estimate)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
             _label(estimate, busy=busy),
@@ -92,7 +97,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
             on_click=attempt,
             args=(lambda: _start(explorer, project, request),),
         )
-        st.html(f'<div class="md-dim">{html.escape(estimate_line(estimate))}</div>')
+        st.html(f'<div class="md-dim">{html.escape(line)}</div>')
     if job is not None:
         _job_card(project, job)
     label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
@@ -233,6 +238,7 @@ def _ended(project: Project, job: GradingJob) -> None:
             st.button(
                 "Try again" if job.state == "failed" else "Resume", key="annotate_model_resume",
                 on_click=attempt, args=(lambda: _start(engine(), project, job.request),),
+                disabled=not endpoint(engine()).set_up,
                 help="Goes on with the candidates that it has not graded yet.",
             )  # fmt: skip
         st.button(

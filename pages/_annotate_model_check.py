@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import re
+from dataclasses import replace
 
 import streamlit as st
 
@@ -10,6 +12,7 @@ from engine.explorer import Explorer
 from engine.types import ModelCheck, Project, Query
 from pages._annotate_agreement import WORDS, agreement_table, confusion_html, measure_rows
 from pages._annotate_model_lines import difference_html
+from pages._annotate_view import change_view
 from pages._model_lines import counted
 from pages._shared import attempt
 
@@ -17,27 +20,53 @@ USUAL = 20
 """Items of a sample."""
 PER_PAGE = 10
 _SAMPLE = "annotate_sample"
+_ASKED = re.compile(r"(\d{1,6})-(\d{1,9})")
 Item = tuple[str, str]
 """(query_id, doc_id)"""
 
 
-def sample_of(project: Project, who: str) -> frozenset[Item]:
-    """The items that somebody is checking on this visit; none when they are not."""
+def sample_of(explorer: Explorer, project: Project, who: str) -> frozenset[Item]:
+    """The items that somebody is checking; none when they are not.
+
+    After a reload, those of the address that are left: the order of drawing stays the same.
+    """
+    key = (project.corpus, project.name, who)
     place, items = st.session_state.get(_SAMPLE, (None, frozenset()))
-    return items if place == (project.corpus, project.name, who) else frozenset()
+    asked = _ASKED.fullmatch(st.query_params.get("sample", ""))
+    if place == key or asked is None:
+        return items if place == key else frozenset()
+    size, before = map(int, asked.groups())
+    left = size - (_judged(explorer, project, who) - before)
+    drawn = explorer.annotation.grading.sample(project, left, annotator=who) if left > 0 else ()
+    st.session_state[_SAMPLE] = (key, frozenset(drawn))
+    return frozenset(drawn)
+
+
+def _judged(explorer: Explorer, project: Project, who: str) -> int:
+    return len(explorer.annotation.judgments(project, annotator=who))
 
 
 def end_sample() -> None:
     """Leave the sample; what was judged is stored."""
     st.session_state.pop(_SAMPLE, None)
+    change_view(lambda now: replace(now, sample=""))
 
 
-def check(explorer: Explorer, project: Project, who: str) -> ModelCheck | None:
-    """The comparison with one model, and a button that draws a sample; None without any model."""
+def check(
+    explorer: Explorer, project: Project, who: str, *, busy: bool = False
+) -> ModelCheck | None:
+    """The comparison with one model, and a button that draws a sample; None without any model.
+
+    Args:
+        busy: a model is grading.
+    """
     st.header("People against the model", anchor=False, help=WORDS)
     models = explorer.annotation.grading.models(project)
-    if not models:
-        st.html('<div class="sl-empty">No model has graded anything in this project yet.</div>')
+    if not models or busy:
+        words = "It follows when the run has ended."
+        if not busy:
+            words = "No model has graded anything in this project yet."
+        st.html(f'<div class="sl-empty">{words}</div>')
         return None
     chosen = models[-1]
     if len(models) > 1:
@@ -64,7 +93,7 @@ def check(explorer: Explorer, project: Project, who: str) -> ModelCheck | None:
 def _standing(found: ModelCheck) -> None:
     graded = counted(found.graded, "item")
     people = "none of them" if not found.items else f"{found.items:,} of them"
-    words = [f"{found.annotator} graded {graded}; people graded {people}, too.", *found.notes]
+    words = [f"{found.annotator} graded {graded}; people graded {people}.", *found.notes]
     st.html(f'<div class="sl-facts">{html.escape(" ".join(words))}</div>')
 
 
@@ -85,6 +114,8 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
         items = frozenset(explorer.annotation.grading.sample(project, count, annotator=who))
         explorer.annotation.queue(project, who, items)  # refuses a name that cannot judge
         st.session_state[_SAMPLE] = ((project.corpus, project.name, who), items)
+        asked = f"{len(items)}-{_judged(explorer, project, who)}"
+        change_view(lambda now: replace(now, sample=asked))
 
     button.button(
         f"Check a sample of {count:,}", key="annotate_sample_begin", on_click=attempt,

@@ -41,9 +41,13 @@ def estimate_line(estimate: GradingEstimate) -> str:
     else:
         sentences.append("Nothing is left to grade.")
     if estimate.done:
-        sentences.append(f"{estimate.done:,} have its grade already.")
+        have = "has" if estimate.done == 1 else "have"
+        sentences.append(f"{estimate.done:,} {have} its grade already.")
     if estimate.judged:
-        sentences.append(f"{estimate.judged:,} are left to the people who graded them.")
+        are = "is left to the people who graded it" if estimate.judged == 1 else (
+            "are left to the people who graded them"
+        )  # fmt: skip
+        sentences.append(f"{estimate.judged:,} {are}.")
     if estimate.without_anchors and estimate.request.anchors:
         which = "1 query has" if estimate.without_anchors == 1 else (
             f"{estimate.without_anchors:,} queries have"
@@ -52,6 +56,16 @@ def estimate_line(estimate: GradingEstimate) -> str:
             f"{which} no document known to be relevant: there it goes by query and guidelines."
         )
     return " ".join(sentences)
+
+
+def unconnected_line(estimate: GradingEstimate) -> str:
+    """What could be graded, while nobody knows by which model."""
+    queries = counted(estimate.queries, "query", "queries")
+    have = "has" if estimate.candidates == 1 else "have"
+    return (
+        f"{counted(estimate.candidates, 'candidate')} of {queries} {have} no grade by people. "
+        "Connect a language model first."
+    )
 
 
 def share(job: GradingJob) -> float:

@@ -10,8 +10,11 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types import PoolRequest, Project, Query
+from pages._annotate_items import is_plain
 from pages._annotate_queries import SAID, add_queries
+from pages._documents import shortened
 from pages._library import time_left
+from pages._model_lines import counted
 from pages._shared import error_boundary, note
 
 WORDINGS = {
@@ -21,6 +24,8 @@ WORDINGS = {
 }
 """Sets of wordings that can bring up more, by what they are."""
 SYSTEMS = PoolRequest().systems
+MOST_ROWS = 10
+"""Rows of a table that is shown whole."""
 HOLES, SEEN = "annotate_holes", "annotate_fill_seen"
 
 
@@ -90,9 +95,10 @@ def _under_way(explorer: Explorer, project: Project) -> bool:
     if job.report is None:
         note(job.error, job.remedy, kind="error")
         return False
-    left = f" {job.report.left:,} queries were not reached." if job.report.left else ""
+    left, added = job.report.left, job.report.added
+    unreached = f" {counted(left, 'query was', 'queries were')} not reached." if left else ""
     note(
-        f"{job.report.added:,} documents are new in the pool.{left}",
+        f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}",
         "What was in it, and what was judged, stays.",
     )
     return False
@@ -105,7 +111,7 @@ def _progress(explorer: Explorer, project: Project) -> None:
     done, total = job.progress.done, max(1, job.progress.total)
     with st.container(horizontal=True, vertical_alignment="center"):
         left = time_left(job.progress.seconds * (total / done - 1)) if done else ""
-        words = f"{done:,} of {total:,} queries" + (f", {left}" if left else "")
+        words = f"{done:,} of {counted(total, 'query', 'queries')}" + (f", {left}" if left else "")
         st.progress(done / total, words)
         st.button(
             "Cancel", key="annotate_fill_cancel", on_click=explorer.annotation.filling.cancel,
@@ -121,13 +127,14 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
         counts[item.query_id] = counts.get(item.query_id, 0) + 1
     judged: dict[str, set[str]] = {}
     for judgment in explorer.annotation.judgments(project):
-        if judgment.origin != "model":
+        if judgment.origin != "model" and judgment.query_id in queries:
             judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
+    titles = _titles(explorer, project, queries)
     rows = [
         {
             "Query": query_id,
-            "Seed": query.seed or "pasted text",
-            "Aspect": query.aspect or "as a whole",
+            "Seed": titles.get(query.seed or "", query.seed) or shortened(query.text or ""),
+            "Aspect": query.aspect or ("" if is_plain(query) else "as a whole"),
             "In the pool": counts[query_id],
             "Judged by somebody": len(judged.get(query_id, ())),
         }
@@ -135,13 +142,23 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
     ]
     total = sum(counts.values())
     st.html(
-        f'<div class="sl-facts">{len(queries):,} queries, {total:,} items to judge, '
+        f'<div class="sl-facts">{counted(len(queries), "query", "queries")}, '
+        f"{counted(total, 'item')} to judge, "
         f"{sum(map(len, judged.values())):,} of them judged by somebody.</div>"
     )
     st.dataframe(
         pd.DataFrame(rows), key="annotate_queries_table", hide_index=True,
-        height=min(38 + 35 * len(rows), 320), alt="Queries of the project, and their pools",
+        height="content" if len(rows) < MOST_ROWS else 320,
+        alt="Queries of the project, and their pools",
     )  # fmt: skip
+
+
+def _titles(explorer: Explorer, project: Project, queries: dict[str, Query]) -> dict[str, str]:
+    """Seed -> its title, of those that the corpus holds and that have one."""
+    opened = explorer.library.open(project.corpus)
+    seeds = {query.seed for query in queries.values() if query.seed is not None}
+    held = {seed: opened.row_of[seed] for seed in seeds if seed in opened.row_of}
+    return {seed: opened.titles[row] for seed, row in held.items() if opened.titles[row]}
 
 
 def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:

@@ -77,7 +77,8 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
         def save() -> None:
             state = st.session_state
             given = {field: state[key] for field, key in values.items()}
-            saved = explorer.annotation.save(_read(project, given, lens), who)
+            before = None if is_new else project
+            saved = explorer.annotation.save(_read(project, given, lens), who, before)
             done = "pool" if is_new else "project"
             change_view(lambda now: replace(now, project=saved.name, part=done, query="", doc=""))
             state["annotate_saved"] = saved.name

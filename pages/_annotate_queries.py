@@ -45,11 +45,13 @@ def add_queries(explorer: Explorer, project: Project) -> None:
     with st.container(gap="xsmall"):
         for info in _collections(explorer, project):
             words = "query" if info.queries == 1 else "queries"
-            st.button(
-                escape_label(f"Add the {info.queries:,} {words} of {info.name}"),
-                key=f"annotate_take_{info.key}", on_click=attempt,
-                args=(lambda info=info: _take_over(explorer, project, info),),
-            )  # fmt: skip
+            with st.popover(escape_label(f"Add the {info.queries:,} {words} of {info.name}")):
+                st.caption("They stay in the project: what was asked once is kept.")
+                st.button(
+                    "Add them" if info.queries > 1 else "Add it",
+                    key=f"annotate_take_{info.key}", on_click=attempt, type="primary",
+                    args=(lambda info=info: _take_over(explorer, project, info),),
+                )  # fmt: skip
 
 
 def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
@@ -84,37 +86,27 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
 
 
 def _collections(explorer: Explorer, project: Project) -> list[CollectionInfo]:
-    """Test collections over the corpus, other projects among them, whose queries have seeds."""
+    """Test collections over the corpus, other projects among them."""
     own = f"{project.corpus}:{project.name}"
     return [
         info
         for info in explorer.laboratory.collections()
-        if info.corpus == project.corpus and info.aspects and info.queries
+        if info.corpus == project.corpus and info.queries
         and not info.problem and info.key != own
     ]  # fmt: skip
 
 
 def _take_over(explorer: Explorer, project: Project, info: CollectionInfo) -> None:
-    seeds = explorer.library.open(project.corpus).row_of
-    aspects = {
-        aspect.key.lower(): aspect.key for aspect in explorer.library.lens(info.corpus).aspects
-    }
-    names = {}
-    for query_id in explorer.laboratory.query_titles(info.key):
-        seed, _, aspect = query_id.rpartition("_")
-        if seed in seeds and aspect in (*aspects, "any"):
-            names[Query(project.corpus, seed=seed, aspect=aspects.get(aspect))] = query_id
-    _add(explorer, project, list(names), names)
+    """The collection's queries under their own ids; those whose seed is gone are left out."""
+    opened = explorer.library.open(project.corpus)
+    asked = explorer.laboratory.queries(info.key)
+    held = {i: q for i, q in asked.items() if q.seed is None or q.seed in opened.row_of}
+    _add(explorer, project, held)
 
 
-def _add(
-    explorer: Explorer,
-    project: Project,
-    queries: Sequence[Query],
-    names: dict[Query, str] | None = None,
-) -> None:
+def _add(explorer: Explorer, project: Project, queries: Sequence[Query] | dict[str, Query]) -> None:
     before = len(explorer.annotation.queries(project))
-    explorer.annotation.add_queries(project, queries, names)
+    explorer.annotation.add_queries(project, queries)
     added = len(explorer.annotation.queries(project)) - before
     words = "1 query is" if added == 1 else f"{added:,} queries are"
     st.session_state[SAID] = f"{words} new." + (" Fill the pool for them next." if added else "")

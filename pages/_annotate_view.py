@@ -38,6 +38,7 @@ class AnnotateView:
 
     Attributes:
         query, doc: the item on the desk; the desk itself keeps them up to date in the URL.
+        sample: ``<items>-<judged before>`` while a sample of a model's grades is checked.
     """
 
     corpus: str = ""
@@ -45,6 +46,7 @@ class AnnotateView:
     part: str = "judge"
     query: str = ""
     doc: str = ""
+    sample: str = ""
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out."""
@@ -54,6 +56,7 @@ class AnnotateView:
             "part": "" if self.part == "judge" else self.part,
             "query": self.query if self.part == "judge" else "",
             "doc": self.doc if self.part == "judge" else "",
+            "sample": self.sample if self.part == "model" else "",
         }
         return {k: v for k, v in found.items() if v}
 
@@ -80,6 +83,7 @@ def read_view() -> AnnotateView:
         part=part,
         query=params.get("query", ""),
         doc=params.get("doc", ""),
+        sample=params.get("sample", ""),
     )
 
 

@@ -12,13 +12,14 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.builds import BuildState, StepJob
 from pages._annotate_view import annotator, names_come_from_login, set_annotator
+from pages._build_card import card, find, under_way
 from pages._build_clusters import clusters_step
 from pages._build_labels import labels_step
 from pages._build_lens import lens_step
 from pages._build_lines import steps_data
 from pages._build_queries import queries_step
 from pages._build_result import result_step
-from pages._build_run import find, run_bar, under_way
+from pages._build_run import run_bar
 from pages._build_view import (
     RUNS,
     SHOWN_BY,
@@ -30,6 +31,7 @@ from pages._build_view import (
 )
 from pages._components import component, dark, listen
 from pages._shared import attempt, error_boundary, show_error
+from pages._who import name_field
 
 _STEPS = component("build_steps")
 _NEW = "a new build"
@@ -91,11 +93,7 @@ def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
         )  # fmt: skip
         if names_come_from_login():
             return
-        st.session_state["build_who"] = annotator(explorer)
-        st.text_input(
-            "Who works on it", key="build_who", on_change=attempt, args=(_change_who,), width=170,
-            help="A name, not a secret. It goes with every change.",
-        )  # fmt: skip
+        name_field("Who works on it", annotator(explorer), "build_who", _change_who)
 
 
 def _change_corpus() -> None:
@@ -111,15 +109,18 @@ def _change_who() -> None:
     set_annotator(st.session_state["build_who"])
 
 
-def stepper(view: BuildView, state: BuildState | None, job: StepJob | None) -> None:
+def stepper(
+    explorer: Explorer, view: BuildView, state: BuildState | None, job: StepJob | None
+) -> None:
     """The five steps, each a click away."""
+    clusters = len(explorer.builds.clusters(view.corpus, view.build)) if state else None
 
     def opened(event: Mapping[str, Any]) -> None:
         go(str(event["step"]))
 
     _STEPS(
         key="build_steps",
-        data={"steps": steps_data(state, view.step, under_way(job)), "dark": dark()},
+        data={"steps": steps_data(state, view.step, under_way(job), clusters), "dark": dark()},
         on_open_change=listen("build_steps", "open", opened),
     )
 
@@ -127,8 +128,9 @@ def stepper(view: BuildView, state: BuildState | None, job: StepJob | None) -> N
 def show_step(explorer: Explorer, view: BuildView, state: BuildState | None) -> None:
     """The stepper, and the step that the view asks for."""
     job = find(explorer, (view.corpus, view.build)) if state is not None else None
-    stepper(view, state, job)
+    stepper(explorer, view, state, job)
     if state is None or view.step == "lens":
+        card((view.corpus, view.build), None, job)
         lens_step(explorer, view, None if state is None else state.lens)
         return
     if not any(found.done for found in state.steps if found.step == RUNS[view.step]):

@@ -10,12 +10,13 @@ from typing import Any
 
 import streamlit as st
 
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildState, Cluster, Label
 from pages._annotate_view import annotator
 from pages._build_lines import cluster_facts, fate, many
-from pages._build_reading import Listed, listing, read, titles
-from pages._shared import attempt
+from pages._build_problem import attempt_at, problem_at
+from pages._build_reading import Listed, listing, opened_html, read, titles
 
 LONGEST = 200
 """Characters of a cluster's name."""
@@ -35,7 +36,7 @@ def clusters_step(explorer: Explorer, state: BuildState) -> None:
     shown = _filtered(found, labels, lens)
     by_key = {cluster.key: cluster for cluster in found}
     with st.container(key="build_pair_clusters"):
-        left, right = st.columns(2, gap="medium")
+        left, right = st.columns([7, 5], gap="medium")
         with left:
             listed = _table(shown, labels, lens)
         with right, st.container(key="build_pane_clusters"):
@@ -93,13 +94,13 @@ def _table(clusters: Sequence[Cluster], labels: Mapping[str, Label], lens: Build
     return listing(
         rows, [cluster.key for cluster in clusters], "build_clusters",
         alt="Clusters of labels, the largest first", columns={
-            "Cluster": st.column_config.TextColumn(width=215),
-            "Documents": st.column_config.NumberColumn(width=80, format="localized"),
+            "Cluster": st.column_config.TextColumn(width=200),
+            "Documents": st.column_config.NumberColumn(width=85, format="localized"),
             "Becomes": st.column_config.TextColumn(
                 width=80, help="Clusters of the lens's sizes that nobody dropped become "
                 "queries."),
-            "Labels": st.column_config.TextColumn(width=160),
-            "By": st.column_config.TextColumn(width=60),
+            "Labels": st.column_config.TextColumn(width=180),
+            "By": st.column_config.TextColumn(width=65),
         },
     )  # fmt: skip
 
@@ -126,8 +127,10 @@ def _merge(explorer: Explorer, lens: BuildLens, chosen: Sequence[Cluster]) -> No
             st.session_state[_AT] = keys[0]  # the largest one grows; the others are gone
 
         st.form_submit_button(
-            "Merge them", type="primary", key="build_merge_button", on_click=attempt, args=(merge,)
-        )
+            "Merge them", type="primary", key="build_merge_button", on_click=attempt_at,
+            args=("merge", merge),
+        )  # fmt: skip
+        problem_at("merge")
 
 
 def _open(
@@ -163,16 +166,6 @@ def _name(explorer: Explorer, lens: BuildLens, cluster: Cluster) -> None:
         explorer.builds.drop(lens.corpus, lens.name, cluster.key, not cluster.dropped, who)
 
     becomes = fate(cluster, lens)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_input(
-            "Name", key=at, max_chars=LONGEST, on_change=attempt, args=(rename,),
-            help="Enter saves it.",
-        )  # fmt: skip
-        if becomes in ("a query", "dropped"):
-            st.button(
-                "Take it back" if cluster.dropped else "Drop it", key="build_drop",
-                on_click=attempt, args=(drop,), help="A dropped cluster becomes no query.",
-            )  # fmt: skip
     size = many(len(cluster.doc_ids), "document")
     words = {
         "a query": f"{size}: it becomes a query.",
@@ -180,7 +173,19 @@ def _name(explorer: Explorer, lens: BuildLens, cluster: Cluster) -> None:
         "too small": f"{size}: too small for a query; the lens wants {lens.smallest:,}.",
         "too large": f"{size}: too large for a query; the lens allows {lens.largest:,}. Split it.",
     }
-    st.html(f'<div class="md-dim">{html.escape(words[becomes])}</div>')
+    st.html(opened_html("Cluster of", words[becomes]))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.text_input(
+            "Name", key=at, max_chars=LONGEST, on_change=attempt_at, args=("cluster", rename),
+            help="Enter saves it.",
+        )  # fmt: skip
+        if becomes in ("a query", "dropped"):
+            st.button(
+                "Take it back" if cluster.dropped else "Drop it", key="build_drop",
+                on_click=attempt_at, args=("cluster", drop),
+                help="A dropped cluster becomes no query.",
+            )  # fmt: skip
+    problem_at("cluster")
 
 
 def _documents(
@@ -197,12 +202,13 @@ def _documents(
             cluster.doc_ids, titles(explorer, lens.corpus, cluster.doc_ids), strict=True
         )
     ]
+    above = st.container()
     listed = listing(
-        rows, cluster.doc_ids, "build_members", alt="Documents of the cluster", most=300,
+        rows, cluster.doc_ids, "build_members", alt="Documents of the cluster", most=8,
         columns={"Label": st.column_config.TextColumn(width="medium")},
     )  # fmt: skip
-    if listed.chosen:
-        _move(explorer, lens, cluster, clusters, listed.chosen)
+    with above:
+        _move(explorer, lens, cluster, clusters, labels, listed.chosen)
     if listed.open:
         label = labels.get(listed.open)
         read(explorer, lens.corpus, listed.open, quote=label.quote if label else "")
@@ -213,33 +219,57 @@ def _move(
     lens: BuildLens,
     cluster: Cluster,
     clusters: Mapping[str, Cluster],
+    labels: Mapping[str, Label],
     chosen: Sequence[str],
 ) -> None:
     """Documents that are ticked go into a cluster of their own, or into another one."""
     others = [key for key in clusters if key != cluster.key]
-    with st.container(border=True, key="build_move"):
-        left, right = st.columns(2)
-        into = left.selectbox(
-            f"Move {many(len(chosen), 'document')} to", [NEW, *others], key="build_move_to",
-            format_func=lambda key: clusters[key].name if key else "a cluster of their own",
-        )  # fmt: skip
-        if not into:
-            right.text_input("Its name", key="build_move_name", max_chars=LONGEST)
+    _suggest(common_label(chosen, labels))
 
-        def move() -> None:
-            who, target = annotator(explorer), st.session_state["build_move_to"]
-            if not target:
-                name = st.session_state["build_move_name"].strip()
-                explorer.builds.split(lens.corpus, lens.name, cluster.key, chosen, name, who)
-                st.session_state["build_move_name"] = ""
-                return
+    def move() -> None:
+        who, target = annotator(explorer), st.session_state["build_move_to"]
+        if not target:
+            name = st.session_state["build_move_name"].strip()
+            if not name:
+                raise BadInputError("The new cluster has no name.", "Give it one.")
+            explorer.builds.split(lens.corpus, lens.name, cluster.key, chosen, name, who)
+            st.session_state["build_move_name"] = ""
+        else:
             gone = set(chosen)
             left_over = tuple(d for d in cluster.doc_ids if d not in gone)
             there = clusters[target]
             taken = replace(there, doc_ids=(*there.doc_ids, *chosen), maker="person")
             _write(explorer, lens, [replace(cluster, doc_ids=left_over, maker="person"), taken])
 
-        st.button("Move them", key="build_move_button", on_click=attempt, args=(move,))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="build_move"):
+        into = st.selectbox(
+            "Move ticked documents to", [NEW, *others], key="build_move_to",
+            format_func=lambda key: clusters[key].name if key else "a cluster of their own",
+        )  # fmt: skip
+        if not into:
+            st.text_input("Its name", key="build_move_name", max_chars=LONGEST)
+        st.button(
+            f"Move {len(chosen):,}" if chosen else "Move", key="build_move_button",
+            disabled=not chosen, on_click=attempt_at, args=("move", move),
+            help=None if chosen else "Tick documents below first.",
+        )  # fmt: skip
+    problem_at("move")
+
+
+def common_label(chosen: Sequence[str], labels: Mapping[str, Label]) -> str:
+    """The most frequent label of some documents; "" for none."""
+    counts = Counter(labels[d].text for d in chosen if d in labels and labels[d].text)
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def _suggest(name: str) -> None:
+    """Offer a name for a new cluster, unless another one was typed."""
+    state = st.session_state
+    before = state.get("build_move_offered", "")
+    typed = state.get("build_move_name")
+    if typed is None or (name != before and typed in ("", before)):
+        state["build_move_name"] = name
+    state["build_move_offered"] = name
 
 
 def _write(explorer: Explorer, lens: BuildLens, changed: Sequence[Cluster]) -> None:

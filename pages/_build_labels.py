@@ -12,9 +12,9 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildState, Label
 from pages._annotate_view import annotator
 from pages._build_lines import many
-from pages._build_reading import Listed, listing, read, titles
+from pages._build_problem import attempt_at, problem_at
+from pages._build_reading import Listed, listing, opened_html, read, titles
 from pages._model_lines import counted
-from pages._shared import attempt
 
 WHICH = {
     "all": "All",
@@ -42,7 +42,8 @@ def labels_step(explorer: Explorer, state: BuildState) -> None:
             listed = _table(shown, title_of)
         with right, st.container(key="build_pane_labels"):
             _chosen(explorer, lens, listed)
-            _open(explorer, lens, {label.doc_id: label for label in found}, listed.open)
+            label_of = {label.doc_id: label for label in found}
+            _open(explorer, lens, label_of, title_of, listed.open)
 
 
 def everything(explorer: Explorer, lens: BuildLens) -> list[Label]:
@@ -118,22 +119,26 @@ def _table(labels: Sequence[Label], title_of: Mapping[str, str]) -> Listed:
     if not labels:
         st.html('<div class="sl-empty">No document is like that. Choose others above.</div>')
         return Listed("", ())
+    some_outdated = any(label.outdated for label in labels)
     rows: list[dict[str, Any]] = [
         {
             "Document": title_of[label.doc_id],
             "Label": label.text or None,
             "Quote": label.quote or None,
-            "By": (label.author or "not read yet") + (" · outdated" if label.outdated else ""),
+            "By": label.author or "not read yet",
+            **({"Outdated": "yes" if label.outdated else ""} if some_outdated else {}),
         }
         for label in labels
     ]
     return listing(
         rows, [label.doc_id for label in labels], "build_labels",
         alt="Documents and their labels", columns={
-            "Document": st.column_config.TextColumn(width=215),
-            "Label": st.column_config.TextColumn(width=190),
-            "Quote": st.column_config.TextColumn(width=170),
-            "By": st.column_config.TextColumn(width=120),
+            "Document": st.column_config.TextColumn(width=195),
+            "Label": st.column_config.TextColumn(width=175),
+            "Quote": st.column_config.TextColumn(width=120),
+            "By": st.column_config.TextColumn(width=85),
+            "Outdated": st.column_config.TextColumn(
+                width=75, help="The document or the lens has changed since."),
         },
     )  # fmt: skip
 
@@ -156,11 +161,19 @@ def _chosen(explorer: Explorer, lens: BuildLens, listed: Listed) -> None:
             st.session_state["build_label_chosen"] = ""
 
         st.form_submit_button(
-            "Give it to them", key="build_save_chosen", on_click=attempt, args=(save,)
-        )
+            "Give it to them", key="build_save_chosen", on_click=attempt_at,
+            args=("labels_chosen", save),
+        )  # fmt: skip
+        problem_at("labels_chosen")
 
 
-def _open(explorer: Explorer, lens: BuildLens, labels: Mapping[str, Label], doc_id: str) -> None:
+def _open(
+    explorer: Explorer,
+    lens: BuildLens,
+    labels: Mapping[str, Label],
+    title_of: Mapping[str, str],
+    doc_id: str,
+) -> None:
     if not doc_id:
         st.html(
             '<div class="bd-hint">Click a row to read the document and mend its label; the arrow '
@@ -177,16 +190,28 @@ def _open(explorer: Explorer, lens: BuildLens, labels: Mapping[str, Label], doc_
     def nothing() -> None:
         _set(explorer, lens, {doc_id: ""})
 
+    def same() -> None:
+        _set(explorer, lens, {doc_id: label.text})
+
+    st.html(opened_html("Document", title_of[doc_id]))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
-            "Label", key=key, max_chars=LONGEST, on_change=attempt, args=(save,),
+            "Label", key=key, max_chars=LONGEST, on_change=attempt_at, args=("label", save),
             placeholder="does not show it", help="Enter saves it.",
         )  # fmt: skip
         st.button(
-            "Does not show it", key="build_label_none", on_click=attempt, args=(nothing,),
-            disabled=bool(label.author and not label.text),
+            "Does not show it", key="build_label_none", on_click=attempt_at,
+            args=("label", nothing), disabled=bool(label.author and not label.text),
         )  # fmt: skip
-    st.html(f'<div class="md-dim">{html.escape(said_by(label))}</div>')
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f'<div class="md-dim">{html.escape(said_by(label))}</div>')
+        if label.outdated:
+            st.button(
+                "It still holds", key="build_label_same", on_click=attempt_at,
+                args=("label", same),
+                help="Keeps it, as what you say of the document and the lens as they are now.",
+            )  # fmt: skip
+    problem_at("label")
     read(explorer, lens.corpus, doc_id, quote=label.quote)
 
 

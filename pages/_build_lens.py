@@ -12,8 +12,9 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildLens
 from pages._annotate_view import annotator
 from pages._build_lines import where_it_stands
-from pages._build_view import BuildView, change_view
-from pages._shared import attempt, error_boundary, escape_label
+from pages._build_problem import attempt_at, problem_at
+from pages._build_view import BuildView, change_view, go
+from pages._shared import error_boundary, escape_label
 
 ABOUT = (
     "A test collection of your own, for what documents show without saying so: a stance, a "
@@ -22,6 +23,7 @@ ABOUT = (
     "what search systems bring up for it is graded. You read and mend each step before the next."
 )
 _SAVED = "build_saved"
+_PLACE = "lens"
 LISTED = 20
 """Builds of a corpus that are listed, the newest ones."""
 
@@ -85,17 +87,32 @@ def _form(explorer: Explorer, lens: BuildLens, *, is_new: bool) -> None:
             saved = explorer.builds.save(read, annotator(explorer))
             step = "labels" if is_new else "lens"
             change_view(lambda now: replace(now, build=saved.name, step=step))
-            state[_SAVED] = saved.name
+            if not is_new:
+                state[_SAVED] = (saved.name, saved != lens)
 
+        problem_at(_PLACE)  # above the button, which may stand at the lower edge
         st.form_submit_button(
             "Save and go on to the labels" if is_new else "Save the lens", type="primary",
-            key=f"build_save_{place}", on_click=attempt, args=(save,),
+            key=f"build_save_{place}", on_click=attempt_at, args=(_PLACE, save),
         )  # fmt: skip
-    if not is_new and st.session_state.pop(_SAVED, None) == lens.name:
-        st.html(
-            '<div class="sl-facts" role="status">Saved. Steps that rest on what you changed say '
-            "so above; what people changed in them stays.</div>"
-        )
+    if not is_new:
+        _saved(lens)
+
+
+def _saved(lens: BuildLens) -> None:
+    """That it was saved, once, and the way on."""
+    name, changed = st.session_state.pop(_SAVED, ("", False))
+    if name != lens.name:
+        return
+    words = (
+        "Saved. Steps that rest on what you changed say so above; what people changed in them "
+        "stays."
+        if changed
+        else "Nothing was changed, so nothing has to be run again."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f'<div class="sl-facts" role="status">{words}</div>', width="content")
+        st.button("Go on to the labels", key="build_on", on_click=go, args=("labels",))
 
 
 def _about(lens: BuildLens, key: Any, *, is_new: bool) -> None:

@@ -48,6 +48,8 @@ MADE: Mapping[BuildStep, str] = {
     "expand": "grade",
 }
 """What comes of it."""
+PREPARING: Mapping[BuildStep, str] = {"expand": "preparing the pools"}
+"""What a step does before it is known how much there is to do."""
 _ENDS = {
     "cancelled": "Cancelled",
     "budget": "Stopped by the budget",
@@ -60,6 +62,15 @@ def many(number: int, unit: str) -> str:
     return counted(number, unit, "queries" if unit == "query" else "")
 
 
+def percent(part: float) -> str:
+    """A share, as the page writes it everywhere.
+
+    >>> percent(0.333), percent(1)
+    ('33 %', '100 %')
+    """
+    return f"{100 * part:.0f} %"
+
+
 def joined(lines: Iterable[str]) -> str:
     """What fits into one line of HTML, escaped."""
     return "".join(f"<span>{html.escape(line)}</span>" for line in lines if line)
@@ -68,11 +79,39 @@ def joined(lines: Iterable[str]) -> str:
 # -- where a build stands ------------------------------------------------------------------
 
 
-def standing(step: StepState, *, is_next: bool) -> tuple[str, str]:
+def step_number(step: BuildStep) -> int:
+    """Its number on the page, where the lens is the first step."""
+    return list(STEPS).index(SHOWN_BY[step]) + 1
+
+
+def earlier(state: BuildState, step: BuildStep) -> StepState | None:
+    """The first step before this one that is not complete; None when all are."""
+    for found in state.steps:
+        if found.step == step:
+            break
+        if not found.is_complete:
+            return found
+    return None
+
+
+def comes_first(step: StepState) -> str:
+    """``Step 4, Queries, comes first: the clusters changed since.``"""
+    _, why = standing(step, is_next=False)
+    name = STEPS[SHOWN_BY[step.step]]
+    return f"Step {step_number(step.step)}, {name}, comes first" + (f": {why}." if why else ".")
+
+
+def standing(
+    step: StepState, *, is_next: bool, clusters: int | None = None, first: StepState | None = None
+) -> tuple[str, str]:
     """How a step stands: a kind for its colour and sign, and the words for it.
 
+    Args:
+        clusters: that there are, if known.
+        first: the step before this one that has to be run before it is up to date.
+
     Returns:
-        (done | stale | partial | next | later, words).
+        (done | stale | partial | waits | next | later, words).
     """
     unit = UNITS[step.step]
     if step.at is None and not step.done:
@@ -81,17 +120,27 @@ def standing(step: StepState, *, is_next: bool) -> tuple[str, str]:
         return "stale", CHANGED[step.step]
     if step.done < step.total:
         return "partial", f"{step.done:,} of {many(step.total, unit)}"
+    if step.unfinished:
+        return "partial", "stopped before the end"
+    if first is not None:
+        return "waits", f"step {step_number(first.step)} comes first"
     edits = f", {counted(step.edits, 'change')} by people" if step.edits else ""
+    if step.step == "collapse" and clusters is not None:
+        return "done", f"{many(clusters, 'cluster')}{edits}"
+    unit = MADE[step.step] if step.step in ("verbalise", "expand") else unit
     return "done", f"{many(step.total, unit)}{edits}"
 
 
-def steps_data(state: BuildState | None, current: str, running: str) -> list[dict[str, Any]]:
+def steps_data(
+    state: BuildState | None, current: str, running: str, clusters: int | None = None
+) -> list[dict[str, Any]]:
     """The five steps as the component shows them.
 
     Args:
         state: None for a build that is not there yet.
         current: the step that is shown.
         running: the one that is under way, "" for none.
+        clusters: that there are, if known.
     """
     by_run = {step.step: step for step in state.steps} if state else {}
     rows = []
@@ -102,7 +151,10 @@ def steps_data(state: BuildState | None, current: str, running: str) -> list[dic
         elif found is None:
             kind, words = "done", "described"
         else:
-            kind, words = standing(found, is_next=state.next == found.step)
+            kind, words = standing(
+                found, is_next=state.next == found.step, clusters=clusters,
+                first=earlier(state, found.step),
+            )  # fmt: skip
         if key == running:
             kind, words = "running", "under way"
         rows.append(
@@ -162,7 +214,9 @@ def progress_line(progress: StepProgress, seconds: float, *, stopping: bool) -> 
     """
     doing = DOING[progress.step]
     if not progress.total:
-        return joined([doing, "preparing", duration(seconds)])
+        preparing = PREPARING.get(progress.step, "preparing")
+        wait = "stopping after the batch at hand" if stopping else ""
+        return joined([doing, preparing, duration(seconds), wait])
     parts = [f"{doing}: {progress.done:,} of {progress.total:,}"]
     if progress.calls:
         parts += [counted(progress.calls, "call"), tokens(progress.tokens)]
@@ -198,6 +252,15 @@ def _spent(report: StepReport) -> list[str]:
     return parts
 
 
+def notes_of(job: StepJob) -> list[str]:
+    """What is odd about the result of a run, a sentence each."""
+    if job.report is None:
+        return []
+    # How many clusters become no query, and why, stands above the clusters.
+    is_told = job.report.step == "collapse"
+    return [text for text in job.report.notes if not (is_told and " no query: " in text)]
+
+
 def is_whole(job: StepJob) -> bool:
     """Whether a run did all that it was asked for."""
     report = job.report
@@ -221,9 +284,13 @@ def cluster_facts(clusters: Iterable[Cluster], lens: BuildLens) -> str:
     """``24 clusters: 18 become queries, 4 too small (under 2), 2 dropped``."""
     found = list(clusters)
     fates = [fate(cluster, lens) for cluster in found]
+    queries = fates.count("a query")
+    if queries == len(found):
+        all_of_them = "and it becomes a query" if queries == 1 else "and all become queries"
+        return f"{counted(len(found), 'cluster')}, {all_of_them}."
     said = {
-        "a query": "become queries",
-        "too small": f"too small (fewer than {lens.smallest:,} documents)",
+        "a query": "becomes a query" if queries == 1 else "become queries",
+        "too small": f"too small (fewer than {many(lens.smallest, 'document')})",
         "too large": f"too large (more than {lens.largest:,})",
         "dropped": "dropped by people",
     }

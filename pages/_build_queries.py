@@ -11,9 +11,10 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildQuery, BuildState, Cluster, Overlap
 from pages._annotate_view import annotator
-from pages._build_reading import Listed, listing, marked_words, read, titles
+from pages._build_lines import percent
+from pages._build_problem import attempt_at, problem_at
+from pages._build_reading import Listed, listing, marked_words, opened_html, read, titles
 from pages._model_lines import counted
-from pages._shared import attempt
 
 LONGEST = 1000
 """Characters of a query."""
@@ -58,7 +59,7 @@ def is_above(overlap: Overlap, lens: BuildLens) -> bool:
 
 
 def facts(all_queries: Sequence[BuildQuery], lens: BuildLens) -> str:
-    """``22 queries, 2 dropped. They share 12 % of their words with ...; 3 are above 30 %.``"""
+    """``22 queries, 2 dropped. On average 12 % of a query's words ...; 3 are above 30 %.``"""
     queries = [query for query in all_queries if query.text]
     still = len(all_queries) - len(queries)
     kept = [query for query in queries if not query.dropped]
@@ -70,10 +71,13 @@ def facts(all_queries: Sequence[BuildQuery], lens: BuildLens) -> str:
         return f"{line}."
     mean = sum(query.overlap.share for query in kept) / len(kept)
     above = sum(is_above(query.overlap, lens) for query in kept)
-    who = {0: "none is", 1: "one is"}.get(above, f"{above:,} are")
+    whose, who = "On average {} of a query's", {0: "none is", 1: "one is"}.get(above)
+    if len(kept) == 1:
+        whose = "{} of its" if len(queries) == 1 else "{} of the kept one's"
+        who = "it is" if above else "it is not"
     return (
-        f"{line}. On average {mean:.0%} of a query's words stand in its documents and are not "
-        f"common in the corpus; {who} above the limit of {lens.overlap:.0%}."
+        f"{line}. {whose.format(percent(mean))} words stand in its documents and are not common "
+        f"in the corpus; {who or f'{above:,} are'} above the limit of {percent(lens.overlap)}."
     )
 
 
@@ -128,13 +132,13 @@ def _table(
     return listing(
         rows, [query.key for query in queries], "build_queries", choose=False,
         alt="Queries, one of each cluster", columns={
-            "Query": st.column_config.TextColumn(width=300),
+            "Query": st.column_config.TextColumn(width=275),
             "Overlap": st.column_config.NumberColumn(
-                width=75, format="%d %%", help="Share of its different words that stand in its "
+                width=70, format="%d %%", help="Share of its different words that stand in its "
                 "documents and are not common in the corpus."),
-            "Remark": st.column_config.TextColumn(width=110),
-            "Documents": st.column_config.NumberColumn(width=80, format="localized"),
-            "Cluster": st.column_config.TextColumn(width=150),
+            "Remark": st.column_config.TextColumn(width=105),
+            "Documents": st.column_config.NumberColumn(width=85, format="localized"),
+            "Cluster": st.column_config.TextColumn(width=120),
         },
     )  # fmt: skip
 
@@ -167,7 +171,7 @@ def _open(
     rows = [{"Document": title} for title in titles(explorer, lens.corpus, query.doc_ids)]
     listed = listing(
         rows, query.doc_ids, "build_query_documents", alt="Documents of the query", choose=False,
-        most=220,
+        most=6,
     )  # fmt: skip
     if listed.open:
         labels = explorer.builds.labels(lens.corpus, lens.name)
@@ -177,6 +181,7 @@ def _open(
 
 def _wording(explorer: Explorer, lens: BuildLens, query: BuildQuery, cluster: str) -> None:
     at = f"build_text_{lens.corpus}_{lens.name}_{query.key}"
+    st.html(opened_html("Cluster", cluster))
     # A wording that the engine refused stays here, to be mended.
     if st.session_state.get(f"{at}_of") != query.text:
         st.session_state[at] = st.session_state[f"{at}_of"] = query.text
@@ -201,7 +206,8 @@ def _wording(explorer: Explorer, lens: BuildLens, query: BuildQuery, cluster: st
         st.html(overlap_html(text, overlap, lens, is_new=is_new))
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         # Never disabled: what was typed is only told when the box is left, by a click on these.
-        st.button("Save", key="build_query_save", type="primary", on_click=attempt, args=(save,))
+        st.button("Save", key="build_query_save", type="primary", on_click=attempt_at,
+                  args=("query", save))  # fmt: skip
         st.button(
             "Check", key="build_query_check",
             help="What this wording gives away; Ctrl+Enter does the same.",
@@ -209,34 +215,35 @@ def _wording(explorer: Explorer, lens: BuildLens, query: BuildQuery, cluster: st
         if query.text:
             st.button(
                 "Take it back" if query.dropped else "Drop it", key="build_query_drop",
-                on_click=attempt, args=(drop,), help="A dropped query is not in the collection.",
+                on_click=attempt_at, args=("query", drop),
+                help="A dropped query is not in the collection.",
             )  # fmt: skip
-    st.html(f'<div class="md-dim">{html.escape(made_by(query, cluster))}</div>')
+    problem_at("query")
+    st.html(f'<div class="md-dim">{html.escape(made_by(query))}</div>')
 
 
-def made_by(query: BuildQuery, cluster: str) -> str:
-    """Whose wording it is, and of which cluster."""
+def made_by(query: BuildQuery) -> str:
+    """Whose wording it is."""
     if not query.text:
-        by = "write it yourself, or run the step"
-    elif query.maker == "person":
-        by = "worded by people"
-    else:
-        by = f"worded by a model in {counted(query.tries, 'try', 'tries')}"
-    return f"Cluster “{cluster}”: {by}."
+        return "Write it yourself, or run the step."
+    if query.maker == "person":
+        return "Worded by people."
+    return f"Worded by a model in {counted(query.tries, 'try', 'tries')}."
 
 
 def overlap_html(text: str, overlap: Overlap, lens: BuildLens, *, is_new: bool) -> str:
     """How far a query gives its documents away, and by which words; escaped."""
     above = is_above(overlap, lens)
-    limit = f"the limit is {lens.overlap:.0%}"
+    limit = f"the limit is {percent(lens.overlap)}"
     kind = " bd-above" if above else ""
     lead = "Above the limit: " if above else ""
     saved = " Not saved yet." if is_new else ""
     if not overlap.words:
         words = "No word of it gives its documents away"
         return f'<div class="bd-overlap">{words}; {limit}.{saved}</div>'
+    share = percent(overlap.share)
     return (
-        f'<div class="bd-overlap{kind}" role="status"><strong>{lead}{overlap.share:.0%} of its '
+        f'<div class="bd-overlap{kind}" role="status"><strong>{lead}{share} of its '
         f"words give its documents away</strong>; {limit}.{saved}"
         f'<div class="bd-words">{marked_words(text, overlap.words)}</div></div>'
     )

@@ -17,9 +17,11 @@ from engine.explorer import Explorer
 from engine.types import Document
 from pages._documents import meta, shortened
 
-HEIGHT = 560
-"""Pixels of a long table."""
+ROWS = 16
+"""That a long table shows; the rest is scrolled to."""
 _ROW = 33
+_FRAME = 3
+"""Pixels of a table's head and borders beyond those of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def listing(
     alt: str,
     columns: Mapping[str, Any] | None = None,
     choose: bool = True,
-    most: int = HEIGHT,
+    most: int = ROWS,
 ) -> Listed:
     """A table whose rows open at a click or with the arrow keys, and are chosen by their ticks.
 
@@ -54,7 +56,7 @@ def listing(
         keys: of the rows.
         place: the beginning of the widget's key, and where it is kept what is open.
         choose: whether rows can be ticked.
-        most: pixels of height.
+        most: rows that are seen at once.
     """
     at = f"{place}_open"
     drawn = hashlib.sha256("\x1f".join(keys).encode()).hexdigest()[:12]
@@ -65,18 +67,34 @@ def listing(
         if cells and cells[0][0] < len(keys):
             st.session_state[at] = keys[cells[0][0]]
 
-    height: Any = "content" if _ROW * (len(keys) + 1) < most else most
+    now = st.session_state.get(at, "")
+    # A table that is drawn anew, as on return to the page, shows what is open of it.
+    shown: Any = None
+    if now in set(keys):
+        cell = keys.index(now), next(iter(rows[0]))
+        shown = {"selection": {"rows": [], "columns": [], "cells": [cell]}}
     with st.container(key=place):
         event = st.dataframe(
             pd.DataFrame(rows), key=widget, hide_index=True, width="stretch",
-            height=height, column_config=columns or {},
+            height=table_height(len(keys), most), column_config=columns or {},
+            selection_default=shown,
             on_select=opened, alt=alt, lazy=False, placeholder="–",
             selection_mode=["multi-row", "single-cell"] if choose else "single-cell",
         )  # fmt: skip
     ticked = event["selection"]["rows"] if choose else []
     chosen = tuple(keys[row] for row in sorted(ticked) if row < len(keys))
-    now = st.session_state.get(at, "")
     return Listed(now if now in set(keys) else "", chosen)
+
+
+def table_height(rows: int, most: int) -> Any:
+    """Of a table that shows whole rows, ``most`` of them at once."""
+    return "content" if rows <= most else _ROW * (most + 1) + _FRAME
+
+
+def opened_html(kicker: str, name: str) -> str:
+    """What is open in a pane, in one line of escaped HTML."""
+    kicker, name = html.escape(kicker), html.escape(name)
+    return f'<div class="bd-at"><span>{kicker}</span> <strong>{name}</strong></div>'
 
 
 def titles(explorer: Explorer, corpus: str, doc_ids: Sequence[str]) -> list[str]:

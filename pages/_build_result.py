@@ -15,7 +15,8 @@ from engine.explorer import Explorer
 from engine.types import Project, Query
 from engine.types.builds import BuildLens, BuildState, BuildStep, Provenance, StepState
 from pages._annotate_files import packed
-from pages._build_lines import many
+from pages._build_lines import many, percent
+from pages._build_reading import table_height
 from pages._model_lines import counted
 from pages._shared import note
 
@@ -42,6 +43,7 @@ def result_step(explorer: Explorer, state: BuildState) -> None:
         "Check a sample before you rely on them: how far people agree with the model is shown "
         "there, and the provenance says how many were checked.",
     )
+    _say_what_changed(state)
     _ways_on(explorer, lens, project)
     with st.container(key="build_pair_result"):
         left, right = st.columns([7, 5], gap="large")
@@ -53,13 +55,32 @@ def result_step(explorer: Explorer, state: BuildState) -> None:
             st.html(provenance_html(found, state.steps))
 
 
+def _say_what_changed(state: BuildState) -> None:
+    """A collection that steps before it have overtaken is told from one that is up to date."""
+    first = next((s for s in state.steps if not s.is_complete), None)
+    if first is None:
+        return
+    if first.step == "expand":
+        note(
+            "Not up to date.",
+            "Until this step has run to its end, the download has the grades that there are.",
+        )
+        return
+    note(
+        "Not up to date: a step before this one comes first.",
+        "The queries, the grades and the download are as they were; the provenance tells the "
+        "lens, the labels and the clusters as they are now.",
+    )
+
+
 def facts(found: Provenance) -> str:
     """``22 queries, 312 positives from clusters, 140 found by pooling; 12 checked by people``."""
     positives, more = sum(found.positives.values()), sum(found.found.values())
     return (
         f"{many(found.queries, 'query')} · {counted(positives, 'positive')} from the clusters · "
         f"{more:,} more found by pooling · "
-        f"{counted(found.checked, 'grade')} of a model checked by people"
+        f"{counted(found.checked, 'grade') if found.checked else 'no grade'} of a model checked by "
+        "people"
     )
 
 
@@ -109,10 +130,10 @@ def _queries(found: Provenance, queries: Mapping[str, Query]) -> None:
         return
     st.dataframe(
         pd.DataFrame(rows), key="build_result_queries", hide_index=True,
-        height="content" if len(rows) < 14 else 460,
+        height=table_height(len(rows), 14),
         alt="Queries of the collection, and their positives",
         column_config={
-            "Query": st.column_config.TextColumn(width=330),
+            "Query": st.column_config.TextColumn(width=300),
             "From its cluster": st.column_config.NumberColumn(format="localized", width=105),
             "Found by pooling": st.column_config.NumberColumn(
                 format="localized", width=115,
@@ -125,15 +146,18 @@ def provenance_html(found: Provenance, steps: Sequence[StepState]) -> str:
     """Where a collection comes from, as a table; escaped."""
     lens = found.lens
     sizes = f"{lens.smallest:,} to {lens.largest:,} documents"
+    out = "none left out"
+    if found.dropped:
+        out = f"{found.dropped:,} left out (not {sizes}, or dropped)"
     rows = [
         ("Attribute", lens.attribute),
         ("What counts", lens.guidance or "–"),
         ("Examples", "; ".join(lens.examples) or "–"),
         ("Described by", f"{found.author}, {found.time.astimezone():%Y-%m-%d %H:%M}"),
         ("Corpus", f"{lens.corpus}, {many(found.labelled + found.without, 'document')} read"),
-        ("Show it", f"{found.labelled:,}; {found.without:,} do not"),
-        ("Clusters", f"{found.clusters:,}, {found.dropped:,} left out (not {sizes}, or dropped)"),
-        ("Overlap", f"{found.overlap:.0%} on average; the limit is {lens.overlap:.0%}"),
+        ("Show it", _showing(found)),
+        ("Clusters", f"{found.clusters:,}, {out}"),
+        ("Overlap", f"{percent(found.overlap)} on average; the limit is {percent(lens.overlap)}"),
         ("Pooled", f"{', '.join(lens.systems)}, to a depth of {lens.depth:,}"),
         *((_BY[step.step], _by(found, step)) for step in steps),
     ]
@@ -142,6 +166,12 @@ def provenance_html(found: Provenance, steps: Sequence[StepState]) -> str:
         for name, value in rows
     )
     return f'<table class="bd-provenance"><tbody>{body}</tbody></table>'
+
+
+def _showing(found: Provenance) -> str:
+    does = "does" if found.labelled == 1 else "do"
+    does_not = "does" if found.without == 1 else "do"
+    return f"{many(found.labelled, 'document')} {does}, {found.without:,} {does_not} not"
 
 
 def _by(found: Provenance, step: StepState) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages import _build
+from pages._build_problem import problem_elsewhere
 from pages._first_visit import wait_for_demo
 from pages._model import apply_model_style
 from pages._shared import ASSETS, engine, error_boundary, show_problem
@@ -18,5 +19,8 @@ with error_boundary():
     show_problem()
     view, state = _build.open_view(explorer, names)
     _build.controls(explorer, view, names)
+    elsewhere = st.container()
     with error_boundary():
         _build.show_step(explorer, view, state)
+    with elsewhere:
+        problem_elsewhere()

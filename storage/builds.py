@@ -6,7 +6,7 @@ Append-only: a change is a new row, and a person's label stands whatever a model
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -122,26 +122,32 @@ class Builds:
 
     def add_labels(self, rows: Iterable[LabelRow]) -> None:
         """Append labels, all of them or, on an error, none."""
-        columns = list(zip(*map(_values, rows), strict=True))
-        if not columns:
-            return
-        kinds = ["TIMESTAMP" if f.name == "time" else "VARCHAR" for f in fields(LabelRow)]
-        given = ", ".join(f"unnest(?::{kind}[])" for kind in kinds)
-        sql = f"INSERT INTO build_labels ({_LABELS}) SELECT {given}"
+        rows = list(rows)
+        if rows:
+            with self._file.access() as connection:
+                _insert_labels(connection, rows)
+
+    def change_labels(
+        self,
+        corpus: str,
+        build: str,
+        change: Callable[[Mapping[str, LabelRow]], Sequence[LabelRow]],
+    ) -> None:
+        """Append labels in view of what stands, alone among all threads and processes.
+
+        Args:
+            change: what stands by doc_id, as :meth:`labels` -> what is to be appended. Must not
+                use the ledger; what it raises leaves everything as it was.
+        """
         with self._file.access() as connection:
-            connection.execute(sql, [list(column) for column in columns])
+            standing = {row.doc_id: row for row in _labels(connection, corpus, build)}
+            _insert_labels(connection, change(standing))
 
     def labels(self, corpus: str, build: str) -> list[LabelRow]:
         """What stands: a person's last label of a document, else the last one at all."""
-        sql = f"""
-            SELECT {_LABELS} FROM build_labels WHERE corpus = ? AND build = ?
-            QUALIFY row_number() OVER (
-                PARTITION BY doc_id ORDER BY maker = 'person' DESC, id DESC) = 1
-            ORDER BY id"""  # noqa: S608
         return list(
             self._file.remembered(
-                ("build_labels", corpus, build),
-                lambda c: [LabelRow(*_read(r)) for r in c.execute(sql, [corpus, build]).fetchall()],
+                ("build_labels", corpus, build), lambda c: _labels(c, corpus, build)
             )
         )
 
@@ -186,6 +192,25 @@ class Builds:
                 ],
             )
         )
+
+
+def _labels(connection: duckdb.DuckDBPyConnection, corpus: str, build: str) -> list[LabelRow]:
+    sql = f"""
+        SELECT {_LABELS} FROM build_labels WHERE corpus = ? AND build = ?
+        QUALIFY row_number() OVER (
+            PARTITION BY doc_id ORDER BY maker = 'person' DESC, id DESC) = 1
+        ORDER BY id"""  # noqa: S608
+    return [LabelRow(*_read(row)) for row in connection.execute(sql, [corpus, build]).fetchall()]
+
+
+def _insert_labels(connection: duckdb.DuckDBPyConnection, rows: Sequence[LabelRow]) -> None:
+    if not rows:
+        return
+    columns = list(zip(*map(_values, rows), strict=True))
+    kinds = ["TIMESTAMP" if f.name == "time" else "VARCHAR" for f in fields(LabelRow)]
+    given = ", ".join(f"unnest(?::{kind}[])" for kind in kinds)
+    sql = f"INSERT INTO build_labels ({_LABELS}) SELECT {given}"
+    connection.execute(sql, [list(column) for column in columns])
 
 
 def _last(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -88,11 +88,39 @@ _LATEST = f"""
     )
     WHERE verdict <> 'withdrawn'
     ORDER BY id"""  # noqa: S608
+_TO_UNDO = f"""
+    SELECT {_COLUMNS} FROM judgment_events
+    WHERE corpus = $corpus AND project = $project AND annotator = $annotator
+        AND verdict <> 'undo' AND ($event = '' OR event = $event)
+        AND (origin <> 'adjudication' OR event = $event)
+        AND ($all OR (query_id, doc_id) IN (
+            SELECT (unnest($queries::VARCHAR[]), unnest($docs::VARCHAR[]))))
+        AND event NOT IN (SELECT undoes FROM judgment_events WHERE verdict = 'undo')
+    ORDER BY id DESC LIMIT 1"""  # noqa: S608
+_UNDONE = f"""
+    SELECT {_COLUMNS} FROM judgment_events
+    WHERE corpus = $corpus AND project = $project AND annotator = $annotator AND event IN (
+        SELECT undoes FROM judgment_events WHERE event = $undo_event AND verdict = 'undo')"""  # noqa: S608
 _HISTORY = f"""
     SELECT {_COLUMNS} FROM judgment_events
     WHERE corpus = $corpus AND ($project::VARCHAR IS NULL OR project = $project)
         AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
     ORDER BY id"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What one project holds while nobody else can write.
+
+    Attributes:
+        history: every event there ever was, in order of arrival.
+        latest: what of it stands.
+        elsewhere: of the events that were asked about, those of other projects.
+    """
+
+    history: Sequence[JudgmentRow]
+    latest: Sequence[JudgmentRow]
+    elsewhere: Set[str]
 
 
 class Judging:
@@ -107,36 +135,71 @@ class Judging:
         Returns:
             how many were new: an event that is stored already is not stored again.
         """
-        first: dict[str, JudgmentRow] = {}
-        for row in rows:
-            first.setdefault(row.event, row)
-        if not first:
+        rows = list(rows)
+        if not rows:
             return 0
         with self._file.access() as connection:
-            return _insert(connection, list(first.values()))
+            return _insert(connection, rows)
+
+    def change(
+        self,
+        corpus: str,
+        project: str,
+        events: Collection[str],
+        change: Callable[[Held], Iterable[JudgmentRow]],
+    ) -> int:
+        """Append what follows from what a project holds, alone among all threads and processes.
+
+        Args:
+            events: ids that are looked up in other projects.
+            change: what there is -> events to append. Must not use the ledger; what it raises
+                leaves everything as it was.
+
+        Returns:
+            how many were new, as :meth:`add`.
+        """
+        place = {"corpus": corpus, "project": project, "query_id": None}
+        with self._file.access() as connection:
+            history = _rows(connection.execute(_HISTORY, place))
+            latest = _rows(connection.execute(_LATEST, {**place, "annotator": None}))
+            known = _known(connection, events)
+            here = {row.event for row in history}
+            return _insert(connection, change(Held(history, latest, known - here)))
 
     def undo(
-        self, corpus: str, project: str, annotator: str, event: str = ""
+        self,
+        corpus: str,
+        project: str,
+        annotator: str,
+        event: str = "",
+        *,
+        only: Collection[tuple[str, str]] | None = None,
+        undo_event: str = "",
     ) -> JudgmentRow | None:
         """Take back an annotator's last judgment that still stands (or the one named by
         ``event``, when it is theirs); what they had said before counts again. An adjudication
         is taken back only by its name.
 
+        Args:
+            only: the last one of these (query_id, doc_id); None for the last one of all.
+            undo_event: the undo's own id, so that one that is sent twice takes back one
+                judgment; "" for a new one.
+
         Returns:
-            the judgment that was taken back; None when there is none.
+            the judgment that was taken back, now or by this undo before; None when there is none.
         """
+        asked = {"corpus": corpus, "project": project, "annotator": annotator}
+        chosen = {"event": event, "all": only is None, "queries": [], "docs": []}
+        if only:
+            chosen["queries"], chosen["docs"] = map(list, zip(*only, strict=True))
         with self._file.access() as connection:
-            cursor = connection.execute(
-                f"""SELECT {_COLUMNS} FROM judgment_events
-                    WHERE corpus = $corpus AND project = $project AND annotator = $annotator
-                        AND verdict <> 'undo' AND ($event = '' OR event = $event)
-                        AND (origin <> 'adjudication' OR event = $event)
-                        AND event NOT IN (
-                            SELECT undoes FROM judgment_events WHERE verdict = 'undo')
-                    ORDER BY id DESC LIMIT 1""",  # noqa: S608
-                {"corpus": corpus, "project": project, "annotator": annotator, "event": event},
-            )
-            last = next(iter(_rows(cursor)), None)
+            known = connection.execute(
+                "SELECT count(*) FROM judgment_events WHERE event = ?", [undo_event]
+            ).fetchone()
+            if known and known[0]:
+                cursor = connection.execute(_UNDONE, {**asked, "undo_event": undo_event})
+                return next(iter(_rows(cursor)), None)
+            last = next(iter(_rows(connection.execute(_TO_UNDO, {**asked, **chosen}))), None)
             if last is None:
                 return None
             now = datetime.now(UTC)
@@ -144,6 +207,7 @@ class Judging:
                 *(corpus, last.query_id, last.doc_id, None, annotator, "", "", None, "", now),
                 verdict="undo",
                 project=project,
+                event=undo_event or new_event(),
                 undoes=last.event,
             )
             _insert(connection, [undo])
@@ -177,15 +241,24 @@ class Judging:
 
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
-        sql = "SELECT event FROM judgment_events WHERE event IN (SELECT unnest(?::VARCHAR[]))"
         with self._file.access() as connection:
-            return {row[0] for row in connection.execute(sql, [list(events)]).fetchall()}
+            return _known(connection, events)
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, rows: Sequence[JudgmentRow]) -> int:
+def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[str]:
+    sql = "SELECT event FROM judgment_events WHERE event IN (SELECT unnest(?::VARCHAR[]))"
+    return {row[0] for row in connection.execute(sql, [list(events)]).fetchall()}
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[JudgmentRow]) -> int:
     """One statement for all: row by row, a thousand would hold the ledger for seconds."""
-    for row in rows:
+    first: dict[str, JudgmentRow] = {}
+    for row in given:
         _check(row)
+        first.setdefault(row.event, row)
+    if not first:
+        return 0
+    rows = list(first.values())
     columns = [[_write(getattr(row, name)) for row in rows] for name in _NAMES]
     found = connection.execute(_INSERT, columns).fetchone()
     return int(found[0]) if found else 0

@@ -179,6 +179,18 @@ def m0005_builds(connection: DuckDBPyConnection) -> None:
         )""")
 
 
+def m0006_queries_asked_no_more(connection: DuckDBPyConnection) -> None:
+    """Which queries of projects are asked, as events: the latest counts, and without one a query
+    is asked."""
+    connection.execute("CREATE SEQUENCE query_state_ids")
+    connection.execute("""
+        CREATE TABLE query_states (
+            id BIGINT NOT NULL DEFAULT nextval('query_state_ids'),
+            corpus VARCHAR NOT NULL, project VARCHAR NOT NULL, query_id VARCHAR NOT NULL,
+            asked BOOLEAN NOT NULL, author VARCHAR NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+
+
 Migration = Callable[["DuckDBPyConnection"], None]
 
 MIGRATIONS: list[Migration] = [
@@ -187,6 +199,7 @@ MIGRATIONS: list[Migration] = [
     m0003_answers,
     m0004_annotation,
     m0005_builds,
+    m0006_queries_asked_no_more,
 ]
 """In order: the first takes an empty file to schema version 1, the next to 2, and so on."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,21 +50,42 @@ class PoolRow:
     time: datetime
 
 
+_RETIRED = """
+    SELECT query_id FROM query_states WHERE corpus = $corpus AND project = $project
+    QUALIFY row_number() OVER (PARTITION BY query_id ORDER BY id DESC) = 1 AND NOT asked"""
+"""Queries of a project that are asked no more."""
+
+
 class Projects:
     """The tables of projects of one ledger; errors as in :class:`storage.ledger.Ledger`."""
 
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
 
-    def put(self, row: ProjectRow) -> None:
-        """Add a project, or a new version of its settings; the versions before stay."""
+    def put(self, row: ProjectRow, *, after: str | None = None) -> bool:
+        """Add a project, or a new version of its settings; the versions before stay.
+
+        Args:
+            after: the settings that must be the latest still ("": there are none yet); None
+                whatever they are.
+
+        Returns:
+            whether it was added.
+        """
         values = [row.corpus, row.project, row.settings, row.author, _stored(row.time)]
+        latest = """
+            SELECT settings FROM project_versions WHERE corpus = ? AND project = ?
+            ORDER BY id DESC LIMIT 1"""
         with self._file.access() as connection:
+            found = connection.execute(latest, [row.corpus, row.project]).fetchone()
+            if after not in (None, "" if found is None else found[0]):
+                return False
             connection.execute(
                 """INSERT INTO project_versions (corpus, project, settings, author, time)
                    VALUES (?, ?, ?, ?, ?)""",
                 values,
             )
+        return True
 
     def all(self) -> list[ProjectRow]:
         """The latest version of every project, by corpus and name."""
@@ -83,48 +104,85 @@ class Projects:
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries; one that the project has already stays as it is. Returns how many
         were new."""
-        values = [(r.corpus, r.project, r.query_id, r.query, _stored(r.time)) for r in rows]
-        sql = """
-            INSERT INTO project_queries (corpus, project, query_id, query, time)
-            VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
-        with self._file.access() as connection:
-            return sum(_changed(connection.execute(sql, v).fetchone()) for v in values)
+        first: dict[tuple[str, ...], ProjectQueryRow] = {}
+        for row in rows:
+            first.setdefault((row.corpus, row.project, row.query_id), row)
+        return self._add(_ADD_QUERIES, list(first.values()))
 
-    def queries(self, corpus: str, project: str) -> list[ProjectQueryRow]:
-        """The queries of a project in the order in which they were added."""
-        sql = """
+    def queries(self, corpus: str, project: str, *, retired: bool = False) -> list[ProjectQueryRow]:
+        """The queries of a project in the order in which they were added.
+
+        Args:
+            retired: also those that are asked no more.
+        """
+        sql = f"""
             SELECT corpus, project, query_id, query, time FROM project_queries
-            WHERE corpus = ? AND project = ? ORDER BY id"""
+            WHERE corpus = $corpus AND project = $project
+                AND ($retired OR query_id NOT IN ({_RETIRED}))
+            ORDER BY id"""  # noqa: S608
+        values = {"corpus": corpus, "project": project, "retired": retired}
         return list(
             self._file.remembered(
-                ("project_queries", corpus, project),
+                ("project_queries", *values.values()),
                 lambda c: [
-                    ProjectQueryRow(*_read(row))
-                    for row in c.execute(sql, [corpus, project]).fetchall()
+                    ProjectQueryRow(*_read(row)) for row in c.execute(sql, values).fetchall()
                 ],
             )
+        )
+
+    def set_asked(
+        self,
+        corpus: str,
+        project: str,
+        query_ids: Iterable[str],
+        *,
+        asked: bool,
+        author: str,
+        time: datetime,
+    ) -> int:
+        """Ask queries no more, or again; their pools, and what was judged, stay. Returns how
+        many changed: what is so already, and what the project does not have, is left alone."""
+        values = {
+            "corpus": corpus, "project": project, "query_ids": list(query_ids), "asked": asked,
+            "author": author, "time": _stored(time),
+        }  # fmt: skip
+        sql = f"""
+            INSERT INTO query_states (corpus, project, query_id, asked, author, time)
+            SELECT corpus, project, query_id, $asked, $author, $time FROM project_queries
+            WHERE corpus = $corpus AND project = $project
+                AND query_id IN (SELECT unnest($query_ids::VARCHAR[]))
+                AND (query_id IN ({_RETIRED})) = $asked
+            ORDER BY id"""  # noqa: S608
+        with self._file.access() as connection:
+            found = connection.execute(sql, values).fetchone()
+        return int(found[0]) if found else 0
+
+    def retired(self, corpus: str, project: str) -> frozenset[str]:
+        """The queries of a project that are asked no more."""
+        values = {"corpus": corpus, "project": project}
+        return self._file.remembered(
+            ("retired_queries", corpus, project),
+            lambda c: frozenset(row[0] for row in c.execute(_RETIRED, values).fetchall()),
         )
 
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
         """Add documents to pools; what a source brought before stays. Returns how many
         (query, document, source) were new."""
-        values = [
-            (r.corpus, r.project, r.query_id, r.doc_id, r.source, r.rank, _stored(r.time))
-            for r in rows
-        ]
-        sql = """
-            INSERT INTO pool_items (corpus, project, query_id, doc_id, source, rank, time)
-            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
-        with self._file.access() as connection:
-            return sum(_changed(connection.execute(sql, v).fetchone()) for v in values)
+        first: dict[tuple[str, ...], PoolRow] = {}
+        for row in rows:
+            key = (row.corpus, row.project, row.query_id, row.doc_id, row.source)
+            first.setdefault(key, row)
+        return self._add(_ADD_TO_POOL, list(first.values()))
 
     def pool(self, corpus: str, project: str, query_id: str | None = None) -> list[PoolRow]:
-        """The pools of a project, or of one of its queries, in order of arrival."""
-        sql = """
+        """The pools of a project, or of one of its queries, in order of arrival; what was
+        pooled for queries that are asked no more waits until they are asked again."""
+        sql = f"""
             SELECT corpus, project, query_id, doc_id, source, rank, time FROM pool_items
             WHERE corpus = $corpus AND project = $project
                 AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
-            ORDER BY id"""
+                AND query_id NOT IN ({_RETIRED})
+            ORDER BY id"""  # noqa: S608
         values = {"corpus": corpus, "project": project, "query_id": query_id}
         return list(
             self._file.remembered(
@@ -133,13 +191,33 @@ class Projects:
             )
         )
 
+    def _add(self, sql: str, rows: Sequence[ProjectQueryRow] | Sequence[PoolRow]) -> int:
+        """Add rows that are new; returns how many were.
 
-def _changed(row: tuple[int] | None) -> int:
-    return int(row[0]) if row else 0
+        One statement for all: row by row, ten thousand would hold the ledger for many seconds.
+        """
+        if not rows:
+            return 0
+        names = [f.name for f in fields(rows[0])]
+        columns = [[_stored(getattr(row, name)) for row in rows] for name in names]
+        with self._file.access() as connection:
+            found = connection.execute(sql, columns).fetchone()
+        return int(found[0]) if found else 0
 
 
-def _stored(moment: datetime) -> datetime:
-    return moment.astimezone(UTC).replace(tzinfo=None)
+def _insert(table: str, row: type[ProjectQueryRow] | type[PoolRow]) -> str:
+    names = [f.name for f in fields(row)]
+    kinds = {"rank": "BIGINT", "time": "TIMESTAMP"}
+    given = ", ".join(f"unnest(?::{kinds.get(name, 'VARCHAR')}[])" for name in names)
+    return f"INSERT INTO {table} ({', '.join(names)}) SELECT {given} ON CONFLICT DO NOTHING"
+
+
+_ADD_QUERIES = _insert("project_queries", ProjectQueryRow)
+_ADD_TO_POOL = _insert("pool_items", PoolRow)
+
+
+def _stored(value: Any) -> Any:
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
 def _read(row: tuple[Any, ...]) -> tuple[Any, ...]:

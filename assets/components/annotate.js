@@ -45,11 +45,11 @@ const headed = (cls, kicker, document_) => {
 }
 
 const seedNode = (seed) => {
-  const card = headed("seed", seed.pasted ? "Seed · pasted text" : "Seed", seed)
+  const card = headed("seed", seed.kicker, seed)
   const asked = make("div", `asked ${roleClass(seed.role)}`)
   if (seed.aspect) asked.append(make("span", "badge", `${seed.letter} · ${seed.aspect}`))
-  asked.append(make("span", "text", seed.asked))
-  card.append(asked)
+  if (seed.asked) asked.append(make("span", "text", seed.asked))
+  if (seed.asked || seed.aspect) card.append(asked)
   const list = make("div", "sentences")
   list.append(...sentenceRows(seed.sentences, (s) => s.on))
   card.append(list)
@@ -277,10 +277,6 @@ export default function (component) {
   const { data, parentElement, setStateValue } = component
   const root = parentElement.querySelector(".root")
   root.classList.toggle("dark", Boolean(data.dark))
-  if (data.remember) {
-    const year = 365 * 24 * 3600
-    document.cookie = `seedlens_annotator=${encodeURIComponent(data.annotator)}; path=/; max-age=${year}; SameSite=Strict`
-  }
   if (!desks.has(data.id)) desks.set(data.id, new Desk())
   const desk = desks.get(data.id)
   const redraw = () => {

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.annotate.judging import make_judgment
 from engine.errors import BadInputError
-from engine.types import Disagreement, Judgment, Project
+from engine.types import Disagreement, Judgment, Project, Scale
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
 Item = tuple[str, str]
@@ -73,7 +73,12 @@ class DecidedQrels:
 
 
 def decide(
-    judgments: Iterable[Judgment], *, median: bool = False, model_grades: bool = False
+    judgments: Iterable[Judgment],
+    *,
+    median: bool = False,
+    model_grades: bool = False,
+    retired: Container[str] = (),
+    scale: Scale | None = None,
 ) -> DecidedQrels:
     """The grade of every item: the adjudicated one, else the one that all who graded it gave.
 
@@ -82,8 +87,12 @@ def decide(
 
     Args:
         model_grades: what only models graded counts, too; otherwise it is never among the qrels.
+        retired: queries that are asked no more; their grades are left out.
+        scale: what it does not have is left out, too; None for grades of any scale.
     """
-    judgments = list(judgments)
+    everything = list(judgments)
+    asked = [j for j in everything if j.query_id not in retired]
+    judgments = [j for j in asked if scale is None or j.relevance in (None, *scale.values)]
     decisions = []
     for (query_id, doc_id), said in _by_item(judgments).items():
         decided = _adjudication(said)
@@ -101,7 +110,24 @@ def decide(
         else:
             continue
         decisions.append(decision)
-    return DecidedQrels(tuple(decisions), _notes(decisions, judgments))
+    left = {j.query_id for j in everything if j.query_id in retired}
+    notes = (*_notes(decisions, judgments), *_retired(left), *_foreign(len(asked), judgments))
+    return DecidedQrels(tuple(decisions), notes)
+
+
+def _foreign(asked: int, judgments: Sequence[Judgment]) -> tuple[str, ...]:
+    number = asked - len(judgments)
+    if not number:
+        return ()
+    which = f"{number:,} grades are" if number > 1 else "1 grade is"
+    return (f"{which} not in the project's scale, and left out.",)
+
+
+def _retired(query_ids: Collection[str]) -> tuple[str, ...]:
+    if not query_ids:
+        return ()
+    which = f"{len(query_ids):,} queries are" if len(query_ids) > 1 else "1 query is"
+    return (f"{which} asked no more: grades for that are kept, and left out.",)
 
 
 def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: bool) -> Decision:
@@ -120,7 +146,7 @@ def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tupl
     counts = Counter(decision.basis for decision in decisions)
     if number := counts["undecided"]:
         which = f"{number:,} items are" if number > 1 else "1 item is"
-        notes.append(f"{which} undecided, because grades differ, and left out.")
+        notes.append(f"{which} left out: grades differ, and nobody decided.")
     if number := counts["median"]:
         which = f"{number:,} items have" if number > 1 else "1 item has"
         notes.append(f"{which} the (lower) median of grades that differ; nobody decided.")

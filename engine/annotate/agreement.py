@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from engine.annotate.coefficients import FEWEST, Table, group_measures, pair_measures
-from engine.types import Agreement, AgreementMeasure, Judgment, Scale
+from engine.types import Agreement, Judgment, Scale
 
 Item = tuple[str, str]
 Grades = Mapping[Item, Mapping[str, int]]
@@ -129,8 +129,3 @@ def _undefined(counts: Table, people: int) -> list[str]:
 def _models(models: Iterable[str]) -> list[str]:
     names = ", ".join(sorted(models))
     return [f"{names} (a model) is compared in pairs only."] if names else []
-
-
-def measure_of(measures: Iterable[AgreementMeasure], name: str) -> AgreementMeasure:
-    """One of several measures by its name."""
-    return next(measure for measure in measures if measure.name == name)

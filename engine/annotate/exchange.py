@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.annotate import exporting, readers
-from engine.annotate.adjudication import decide
+from engine.annotate.adjudication import DecidedQrels, decide
 from engine.annotate.intake import Incoming, Intake
-from engine.annotate.judging import from_row
+from engine.annotate.judging import from_row, standing
 from engine.annotate.merging import Merged, merge, named_here
+from engine.annotate.project_queries import ProjectQueries
 from engine.annotate.projects import (
     ProjectShelf,
     check_annotator,
@@ -21,15 +21,11 @@ from engine.annotate.projects import (
 from engine.collections import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.library import Library
-from engine.queries import query_from_json, query_to_json
 from engine.types import ImportedJudgments, Origin, Project, Query
-from storage.judging import JudgmentRow
+from storage.judging import Held, JudgmentRow
 from storage.ledger import Ledger
-from storage.projects import ProjectQueryRow
 
 IMPORTED = ("auto", "csfcube", *exporting.FORMATS)
-CHUNK = 100_000
-"""Events written at once: others may judge while a large file comes in."""
 Reading = Callable[[Path, Intake], None]
 
 
@@ -39,6 +35,7 @@ class Exchange:
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
         self._shelf = ProjectShelf(ledger)
+        self._queries = ProjectQueries(ledger, library)
 
     # -- out -------------------------------------------------------------------------------
 
@@ -67,16 +64,17 @@ class Exchange:
             raise UnknownNameError(
                 f"There is no format '{kind}'.", f"Use {', '.join(exporting.FORMATS)}."
             )
-        queries, corpus = self._queries(project), self._library.open(project.corpus)
+        queries = self._queries.all(project, retired=True)
+        corpus = self._library.open(project.corpus)
         name = project.name or project.corpus
         if kind == "hand-over":
             return self._hand_over(project, annotator, queries)
-        standing = self._standing(project, annotator)
-        judgments = [from_row(row) for row in standing]
         if per_annotator or annotator:
-            found = exporting.own_files(kind, name, standing, judgments, queries, corpus)
+            rows = self._standing(project, annotator)
+            judgments = [from_row(row) for row in rows]
+            found = exporting.own_files(kind, name, rows, judgments, queries, corpus)
         else:
-            decided = decide(judgments, median=median, model_grades=project.model_grades)
+            decided = self.decided(project, median=median)
             found = exporting.decided_files(kind, name, decided, queries, corpus)
         if not found.judgments:
             raise BadInputError(
@@ -84,6 +82,16 @@ class Exchange:
                 " ".join(found.notes) or "Judge first.",
             )
         return found
+
+    def decided(self, project: Project, *, median: bool = False) -> DecidedQrels:
+        """The adjudicated grades of what is asked, in the project's scale; see :func:`decide`."""
+        return decide(
+            standing(self._ledger.judging, project),
+            median=median,
+            model_grades=project.model_grades,
+            retired=self._ledger.projects.retired(project.corpus, project.name),
+            scale=project.scale,
+        )
 
     def _hand_over(
         self, project: Project, annotator: str, queries: Mapping[str, Query]
@@ -122,9 +130,10 @@ class Exchange:
     ) -> ImportedJudgments:
         """Take in judgments, all of them or, when a line is broken, none.
 
-        Events that are stored already are skipped; a grade that came without an event is named
-        by what it says, so that the same file twice changes nothing. What somebody said here
-        and the file says otherwise stays as it is, unless ``overwrite``, and is reported.
+        Events that are stored already are skipped, and so is a judgment without an event that
+        says what stands: the same file twice changes nothing. What somebody said here and the
+        file says otherwise stays as it is, unless ``overwrite``, and is reported. A hand-over's
+        events are taken as they were, whatever scale and people the project has today.
 
         Args:
             source: a file, or a CSFCube or BEIR folder; None for what the corpus came from.
@@ -142,34 +151,36 @@ class Exchange:
         path, kind = self._source(corpus, source, kind)
         target, is_new = self._target(corpus, path, project, kind)
         stored = {row.event: row for row in self._ledger.judging.history(corpus, target.name)}
-        intake = Intake(
-            path.name, target, self._library.open(corpus), self._queries(target), stored
-        )
+        queries = self._queries.all(target, retired=True)
+        intake = Intake(path.name, target, self._library.open(corpus), queries, stored)
         _read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
             self._shelf.save(target, incoming[0].row.annotator)
-        merged = self._merged(incoming, target, stored, overwrite=overwrite)
-        self._add_queries(target, intake.new_queries, {row.query_id for row in merged.rows})
-        added = sum(
-            self._ledger.judging.add(merged.rows[start : start + CHUNK])
-            for start in range(0, len(merged.rows), CHUNK)
-        )
+        if intake.new_queries:
+            self._queries.add(target, intake.new_queries)
+        added, merged = self._merged(incoming, target, overwrite=overwrite)
         return ImportedJudgments(added, merged.known, merged.conflicts, tuple(intake.warnings))
 
     def _merged(
-        self,
-        incoming: Sequence[Incoming],
-        target: Project,
-        stored: Mapping[str, JudgmentRow],
-        *,
-        overwrite: bool,
-    ) -> Merged:
-        """What of a file is new here, and what it says otherwise."""
-        judging = self._ledger.judging
-        elsewhere = judging.known([i.row.event for i in incoming]) - stored.keys()
-        latest = judging.latest(target.corpus, target.name)
-        return merge(named_here(incoming, target, elsewhere), stored, latest, overwrite=overwrite)
+        self, incoming: Sequence[Incoming], target: Project, *, overwrite: bool
+    ) -> tuple[int, Merged]:
+        """Add what of a file is new here; how many that were, and what it says otherwise.
+
+        Others wait meanwhile, some 3 s for 100,000 judgments.
+        """
+        found = Merged((), 0)
+
+        def merged(held: Held) -> Sequence[JudgmentRow]:
+            nonlocal found
+            stored = {row.event: row for row in held.history}
+            named = named_here(incoming, target, held.elsewhere)
+            found = merge(named, stored, held.latest, overwrite=overwrite)
+            return found.rows
+
+        events = [i.row.event for i in incoming]
+        added = self._ledger.judging.change(target.corpus, target.name, events, merged)
+        return added, found
 
     def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
         """The file or folder to be read, and its format; raises as :meth:`import_`."""
@@ -204,24 +215,6 @@ class Exchange:
         if settings.name in names:
             return self._shelf.get(corpus, settings.name), False
         return settings, True
-
-    # -- both ------------------------------------------------------------------------------
-
-    def _queries(self, project: Project) -> dict[str, Query]:
-        rows = self._ledger.projects.queries(project.corpus, project.name)
-        return {row.query_id: query_from_json(row.query) for row in rows}
-
-    def _add_queries(
-        self, project: Project, queries: Mapping[str, Query], needed: set[str]
-    ) -> None:
-        now = datetime.now(UTC)
-        rows = [
-            ProjectQueryRow(project.corpus, project.name, i, query_to_json(query), now)
-            for i, query in queries.items()
-            if i in needed
-        ]
-        if rows:
-            self._ledger.projects.add_queries(rows)
 
 
 def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated: bool) -> None:

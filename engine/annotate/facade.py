@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from engine.annotate.adjudication import DecidedQrels, adjudication, decide, find_disagreements
+from engine.annotate.adjudication import DecidedQrels, adjudication, find_disagreements
 from engine.annotate.agreement import find_agreement
 from engine.annotate.coefficients import MEASURES
 from engine.annotate.exchange import Exchange
 from engine.annotate.exporting import Exported, write_files
 from engine.annotate.filling import Filling
 from engine.annotate.human import human_rows
-from engine.annotate.judging import from_row, make_judgment, standing, to_row
+from engine.annotate.judging import check_not_seed, from_row, make_judgment, standing, to_row
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
@@ -96,33 +96,39 @@ class Annotation:
         self._library.corpus(corpus)
         return self._shelf.get(corpus, name)
 
-    def save(self, project: Project, author: str) -> Project:
-        """Keep a new version of a project, checked; BadInputError, UnknownNameError."""
+    def save(self, project: Project, author: str, before: Project | None = None) -> Project:
+        """Keep a new version of a project, checked; see :meth:`ProjectShelf.save`."""
         lens = self._library.lens(project.corpus)
         for aspect in project.guidelines:
             if aspect:
                 find_aspect(lens, aspect)
-        return self._shelf.save(project, check_annotator(author))
+        return self._shelf.save(project, check_annotator(author), before)
 
     # -- queries and pools -----------------------------------------------------------------
 
-    def queries(self, project: Project) -> dict[str, Query]:
-        """query_id -> query, in the order in which they were added."""
-        return self._queries.all(project)
+    def queries(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
+        """query_id -> query, in order; with ``retired`` also those that are asked no more."""
+        return self._queries.all(project, retired=retired)
 
     def add_queries(
-        self, project: Project, queries: Iterable[Query], names: Mapping[Query, str] | None = None
+        self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
     ) -> list[str]:
-        """Add queries to a project and return their ids; known ones stay as they are.
+        """Add queries to a project and return their ids; known ones stay as they are, and are
+        asked again where they were not.
 
         Args:
-            names: ids that a collection gave its queries; others are named after seed and
+            queries: by id where a collection gave them one; others are named after seed and
                 aspect, see :func:`engine.queries.query_id`.
 
         Raises:
             BadInputError, UnknownNameError: a query that cannot be asked of the corpus.
         """
-        return self._queries.add(project, queries, names)
+        return self._queries.add(project, queries)
+
+    def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
+        """Ask queries no more: they leave queues, pools and adjudicated grades, until they are
+        added again. What was judged stays. Returns how many were asked before."""
+        return self._queries.retire(project, query_ids, check_annotator(author))
 
     def pool(self, project: Project, query_id: str | None = None) -> list[PoolItem]:
         """What is to be judged, with who brought it up."""
@@ -137,6 +143,12 @@ class Annotation:
     ) -> int:
         """Pool the project's queries (or some of them); what is there and judged stays.
 
+        Stored query by query: a kill costs the one at hand. Documents of runs that the
+        corpus does not hold are left out.
+
+        Args:
+            query_ids: None for all of them.
+
         Returns:
             how many (query, document, source) were new.
 
@@ -144,9 +156,13 @@ class Annotation:
             BadInputError, UnknownNameError: no such system or query; no depth.
         """
         check_pool(request)
-        chosen = {i: self._queries.get(project, i) for i in query_ids or self.queries(project)}
-        rows = brought_up(self._searcher(project.corpus), chosen, request, on_query)
-        return fill(self._ledger.projects, project.name, rows)
+        ids = self.queries(project) if query_ids is None else query_ids
+        chosen = {i: self._queries.get(project, i) for i in ids}
+        new = 0
+        for rows in brought_up(self._searcher(project.corpus), chosen, request):
+            new += fill(self._ledger.projects, project.name, rows)
+            on_query()
+        return new
 
     def holes(self, project: Project, systems: Sequence[str], k: int = DEPTH) -> tuple[Holes, ...]:
         """What is unjudged in the top ``k`` of each system, over the project's queries."""
@@ -191,39 +207,34 @@ class Annotation:
         query = self._queries.get(project, query_id)
         self._library.open(project.corpus).document(doc_id)
         judgment = make_judgment(
-            project,
-            query_id,
-            doc_id,
-            annotator,
-            relevance,
-            verdict=verdict,
-            note=note,
-            marks=marks,
-            origin=origin,
-            instruction=query.instruction or "",
-            seconds=seconds,
+            project, query_id, doc_id, annotator, relevance, verdict=verdict, note=note,
+            marks=marks, origin=origin, instruction=query.instruction or "", seconds=seconds,
             event=event,
-        )
+        )  # fmt: skip
+        check_not_seed(judgment, query)
         self._ledger.judging.add([to_row(judgment)])
         return judgment
 
     def undo(
-        self, project: Project, annotator: str, only: Collection[Item] | None = None
+        self,
+        project: Project,
+        annotator: str,
+        only: Collection[Item] | None = None,
+        event: str = "",
     ) -> Judgment | None:
         """Take back an annotator's last judgment; None when there is none to take back.
 
         Args:
             only: the last one of these items; None for the last one of all.
+            event: the undo's own id: sent twice, it takes back one judgment; "" for a new one.
         """
-        who, event = check_annotator(annotator), ""
-        if only is not None:
-            own = self.judgments(project, annotator=who)
-            asked = [j for j in own if (j.query_id, j.doc_id) in only]
-            event = next((j.event for j in reversed(asked) if j.origin != "adjudication"), "")
-            if not event:
-                return None
-        row = self._ledger.judging.undo(project.corpus, project.name, who, event)
+        place = (project.corpus, project.name, check_annotator(annotator))
+        row = self._ledger.judging.undo(*place, only=only, undo_event=event)
         return None if row is None else from_row(row)
+
+    def known(self, events: Iterable[str]) -> set[str]:
+        """Which of these events are stored."""
+        return self._ledger.judging.known(events)
 
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
@@ -246,14 +257,6 @@ class Annotation:
         if only is not None:
             pool = [item for item in pool if (item.query_id, item.doc_id) in only]
         return Queue.of(project, annotator, pool, self.judgments(project))
-
-    def next_item(
-        self, project: Project, annotator: str, after: Item | None = None
-    ) -> QueueItem | None:
-        """The next item that is due; None when nothing is left for this annotator."""
-        queue = self.queue(project, annotator)
-        item = queue.next(after)
-        return None if item is None else self.item(project, queue, (item.query_id, item.doc_id))
 
     def item(self, project: Project, queue: Queue, item: Item) -> QueueItem:
         """One item of a queue, judged or not; UnknownNameError when it is not there."""
@@ -295,12 +298,14 @@ class Annotation:
 
     def agreement(self, project: Project) -> Agreement:
         """How far its annotators agree, over all, by aspect and in pairs."""
-        aspects = {key: query.aspect or "" for key, query in self.queries(project).items()}
+        queries = self.queries(project, retired=True)
+        aspects = {key: query.aspect or "" for key, query in queries.items()}
         return find_agreement(self.judgments(project), project.scale, aspects)
 
     def disagreements(self, project: Project) -> list[Disagreement]:
         """What there is to adjudicate, the widest spread first; decided items come last."""
-        return find_disagreements(self.judgments(project))
+        retired = self._ledger.projects.retired(project.corpus, project.name)
+        return find_disagreements(j for j in self.judgments(project) if j.query_id not in retired)
 
     def adjudicate(
         self,
@@ -314,16 +319,16 @@ class Annotation:
     ) -> Judgment:
         """Decide an item, or with None take back one's own decision; everybody's own grades
         stay. BadInputError as in :func:`engine.annotate.adjudication.adjudication`."""
-        self._queries.get(project, query_id)
+        query = self._queries.get(project, query_id)
         self._library.open(project.corpus).document(doc_id)
         judgment = adjudication(project, query_id, doc_id, relevance, reason, by, event)
+        check_not_seed(judgment, query)
         self._ledger.judging.add([to_row(judgment)])
         return judgment
 
     def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
         """The adjudicated grades, and what each rests on; see :func:`decide`."""
-        judgments = self.judgments(project)
-        return decide(judgments, median=median, model_grades=project.model_grades)
+        return self._exchange.decided(project, median=median)
 
     def human_rows(self, project: Project) -> dict[str, SystemScores]:
         """annotator -> how well their own grades rank what was decided without them."""

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from engine.background import Background
+from engine.background import Background, Jobs, Work
 from engine.callbacks import Ask
 from engine.errors import BadInputError, UnknownNameError
 from engine.types import PoolFilled, PoolJob, PoolProgress, PoolRequest, Project
-from engine.verify.jobs import Jobs
 
 Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
 """Pools some queries of a project; returns how many (query, document, source) were new."""
 
 
 @dataclass(slots=True)
-class _Work:
+class _Work(Work[PoolProgress, PoolFilled]):
     project: Project
-    progress: PoolProgress
-    run: Background[PoolFilled] = field(init=False)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Corpus and project."""
+        return self.project.corpus, self.project.name
 
     def job(self, job_id: str) -> PoolJob:
+        """What a page shows of it; never raises."""
         now = self.run.standing()
         return PoolJob(job_id, now.state, self.progress, now.report, now.error, now.remedy)
 
@@ -44,15 +47,20 @@ class Filling:
         Raises:
             BadInputError: the project's pool is being filled already.
         """
-        if self.running(project) is not None:
+        place = (project.corpus, project.name)
+
+        def begin() -> _Work:
+            work = _Work(PoolProgress(0, len(query_ids)), project)
+            work.run = Background(lambda stop: self._perform(work, request, query_ids, stop))
+            return work
+
+        job_id, is_new = self._jobs.start_unless_running(_Work, lambda w: w.place == place, begin)
+        if not is_new:
             raise BadInputError(
                 f"The pool of '{project.name}' is being filled already.",
                 "Wait until that is done, or cancel it.",
             )
-        work = _Work(project, PoolProgress(0, len(query_ids)))
-        work.run = Background(lambda cancelled: self._perform(work, request, query_ids, cancelled))
-        job_id = self._jobs.add(work)
-        self._latest[project.corpus, project.name] = job_id
+        self._latest[place] = job_id
         return job_id
 
     def latest(self, project: Project) -> PoolJob | None:
@@ -70,7 +78,7 @@ class Filling:
     def running(self, project: Project) -> str | None:
         """The id of the job that fills this project's pool now."""
         place = (project.corpus, project.name)
-        return self._jobs.running(_Work, lambda w: (w.project.corpus, w.project.name) == place)
+        return self._jobs.running(_Work, lambda w: w.place == place)
 
     def cancel(self, job_id: str) -> None:
         """End it after the query at hand; what is in the pool stays."""
@@ -87,7 +95,7 @@ class Filling:
             self._fill(work.project, request, [query_id])
             done += 1
             seconds = time.perf_counter() - started
-            work.progress = replace(work.progress, done=done, seconds=seconds)
+            work.note(replace(work.progress, done=done, seconds=seconds))
         return PoolFilled(
             done,
             len(query_ids) - done,

@@ -54,14 +54,21 @@ def human_rows(
 
     Each is held against what there is without them: decisions, else the grade that the others
     agree on (a model's, where the project lets it count). Only what both of them graded is
-    ranked; who shares nothing with others has no row.
+    ranked; who shares nothing with others has no row. What the corpus does not hold any more
+    is left out.
     """
+    held = searcher.corpus.row_of
+    queries = {key: q for key, q in queries.items() if q.seed is None or q.seed in held}
+    known = (None, *project.scale.values)
+    judgments = [
+        j for j in judgments if j.query_id in queries and j.doc_id in held and j.relevance in known
+    ]
     topics = topics_of(queries)
     found = {}
     ties: dict[str, list[str]] = {}
     for annotator, own in own_grades(judgments).items():
         others = [j for j in judgments if j.annotator != annotator or j.origin == "adjudication"]
-        decided = decide(others, model_grades=project.model_grades)
+        decided = decide(others, model_grades=project.model_grades, scale=project.scale)
         shared, rest = _shared(own, decided.grades)
         asked = [topic for topic in topics if topic.query_id in shared]
         if not asked:

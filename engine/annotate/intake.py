@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.annotate.judging import make_judgment, to_row
-from engine.annotate.projects import is_model
+from engine.annotate.projects import HIGHEST, is_model
 from engine.annotate.query_ids import is_free, read_query_id
 from engine.annotate.rows import Given
 from engine.corpus import OpenCorpus
 from engine.errors import BadInputError
 from engine.queries import check_query
-from engine.types import Project, Query
+from engine.types import GradeMeaning, JudgmentVerdict, Project, Query, Scale
 from storage.judging import JudgmentRow
 
+ANY_SCALE = Scale("any", tuple(GradeMeaning(v, str(v)) for v in range(HIGHEST + 1)))
+"""Of projects that nobody knows any more."""
 MOST_LISTED = 20
 """Broken lines that are listed one by one."""
 Key = tuple[str, str, str, bool]
@@ -24,10 +26,15 @@ Key = tuple[str, str, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A checked event, and the line that it stands in."""
+    """A checked event, and the line that it stands in.
+
+    Attributes:
+        is_named: the file says which event it is; otherwise it is known by what it says.
+    """
 
     line: int
     row: JudgmentRow
+    is_named: bool = True
 
 
 @dataclass
@@ -39,6 +46,8 @@ class Intake:
         offered: queries that the file describes itself, by id.
         new_queries: those that its judgments need and the project does not have yet.
         stored: event -> the project's judgments, all there ever were.
+        as_it_was: events were said in this project before, when it may have had another scale
+            and other people, and are taken as they were.
     """
 
     file: str
@@ -51,25 +60,31 @@ class Intake:
     rows: list[Incoming] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    _seen: dict[Key, tuple[int, int | None]] = field(default_factory=dict)
+    as_it_was: bool = False
+    _seen: dict[Key, tuple[int, JudgmentVerdict, int | None]] = field(default_factory=dict)
     _repeats: list[int] = field(default_factory=list)
+    _seeds: list[int] = field(default_factory=list)
 
     def add(self, given: Given) -> None:
         """Take in one judgment, or note what is wrong with it.
 
-        What stands by a model's name is that model's, also in files that say only names.
+        What stands by a model's name is that model's, also in files that say only names. A
+        query's own seed is no answer to it, and left out.
         """
         if given.origin == "import" and is_model(given.annotator):
             given = replace(given, origin="model")
         try:
             self._check_names(given)
             row = self._row(given)
+            if self._is_seed(given):
+                self._seeds.append(given.line)
+                return
             if not given.event and self._is_repeated(given, row):
                 return
         except BadInputError as error:
             self.broken(given.line, error)
         else:
-            self.rows.append(Incoming(given.line, row))
+            self.rows.append(Incoming(given.line, row, is_named=bool(given.event)))
 
     def broken(self, line: int, error: BadInputError | str) -> None:
         """Note that a line cannot be used."""
@@ -93,14 +108,25 @@ class Intake:
             )
         if not self.rows:
             raise BadInputError(f"{self.file} has no judgments.", "Choose another file.")
-        if self._repeats:
-            which = (
-                f"{len(self._repeats):,} lines repeat" if self._repeats[1:] else "1 line repeats"
-            )
-            self.warnings.append(
-                f"{which} a judgment with the same grade (first: line {self._repeats[0]:,})."
-            )
+        self._warn()
         return self.rows
+
+    def _warn(self) -> None:
+        if lines := self._repeats:
+            which = f"{len(lines):,} lines repeat" if lines[1:] else "1 line repeats"
+            self.warnings.append(f"{which} a judgment (first: line {lines[0]:,}).")
+        if lines := self._seeds:
+            which = f"{len(lines):,} judgments are" if lines[1:] else "1 judgment is"
+            where = f" (first: line {lines[0]:,})" if lines[0] else ""
+            self.warnings.append(f"{which} of the query's own seed, and left out{where}.")
+        values = self.project.scale.values
+        foreign = sum(item.row.relevance not in (None, *values) for item in self.rows)
+        if foreign:
+            which = f"{foreign:,} grades are" if foreign > 1 else "1 grade is"
+            self.warnings.append(
+                f"{which} not in the project's scale ({', '.join(map(str, values))}): kept as "
+                "they were, and in no qrels."
+            )
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -134,11 +160,18 @@ class Intake:
         named = read_query_id(query_id, self.corpus.row_of, self.corpus.aspects)
         return named and Query(self.corpus.name, seed=named.seed, aspect=named.aspect)
 
+    def _is_seed(self, given: Given) -> bool:
+        query = self.queries.get(given.query_id) or self.new_queries.get(given.query_id)
+        return query is not None and query.seed == given.doc_id
+
     def _row(self, given: Given) -> JudgmentRow:
         if given.verdict == "undo":
             return self._undo(given)
+        project = self.project
+        if self.as_it_was and given.event:
+            project = replace(project, scale=ANY_SCALE, annotators=(), leads=())
         judgment = make_judgment(
-            self.project,
+            project,
             given.query_id,
             given.doc_id,
             given.annotator,
@@ -153,7 +186,7 @@ class Intake:
             time=given.time,
         )
         if given.origin == "adjudication":
-            self._check_lead(judgment.annotator)
+            _check_lead(project, judgment.annotator)
         # What was shown is what the file says, however the project is judged today.
         row = replace(to_row(judgment), rank=given.rank, system=given.system, blind=given.blind)
         return row if given.event else replace(row, event=event_of(row))
@@ -176,20 +209,23 @@ class Intake:
             if item.row.undoes and (target is None or key_of(target)[:3] != key_of(item.row)[:3]):
                 self.broken(item.line, "It takes back a judgment that is not this annotator's own.")
 
-    def _check_lead(self, annotator: str) -> None:
-        if self.project.leads and annotator not in self.project.leads:
-            raise BadInputError(f"'{annotator}' is no lead of project '{self.project.name}'.")
-
     def _is_repeated(self, given: Given, row: JudgmentRow) -> bool:
-        line, grade = self._seen.setdefault(key_of(row), (given.line, row.relevance))
+        said = (row.verdict, row.relevance)
+        line, *before = self._seen.setdefault(key_of(row), (given.line, *said))
         if line == given.line:
             return False
-        if grade != row.relevance:
+        if tuple(before) != said:
             raise BadInputError(
-                f"Document '{row.doc_id}' has another grade for '{row.query_id}' in line {line:,}."
+                f"What it says of '{row.doc_id}' for '{row.query_id}' differs from what is said in "
+                f"line {line:,}."
             )
         self._repeats.append(given.line)
         return True
+
+
+def _check_lead(project: Project, annotator: str) -> None:
+    if project.leads and annotator not in project.leads:
+        raise BadInputError(f"'{annotator}' is no lead of project '{project.name}'.")
 
 
 def key_of(row: JudgmentRow) -> Key:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from engine.annotate.projects import check_annotator, printable
 from engine.errors import BadInputError
-from engine.types import Judgment, JudgmentVerdict, Origin, Project, Span
+from engine.types import Judgment, JudgmentVerdict, Origin, Project, Query, Span
 from storage.judging import Judging, JudgmentRow, new_event
 
 LONGEST_NOTE = 10_000
@@ -49,15 +49,9 @@ def make_judgment(
     _check_verdict(project, verdict, relevance)
     check_member(project, annotator, origin)
     blind = project.blind and bool(project.name)
+    item, said = (project.corpus, project.name, query_id, doc_id), (annotator, verdict, relevance)
     return Judgment(
-        corpus=project.corpus,
-        project=project.name,
-        query_id=query_id,
-        doc_id=doc_id,
-        annotator=annotator,
-        verdict=verdict,
-        relevance=relevance,
-        time=time or datetime.now(UTC),
+        *(*item, *said, time or datetime.now(UTC)),
         note=_checked_note(note),
         marks=tuple(marks),
         origin=origin,
@@ -93,6 +87,18 @@ def check_grade(project: Project, relevance: int | None) -> None:
     if relevance not in values or isinstance(relevance, bool):
         raise BadInputError(
             f"The grade is {relevance}.", f"Grades are {', '.join(map(str, values))}."
+        )
+
+
+def check_not_seed(judgment: Judgment, query: Query) -> None:
+    """Raise BadInputError when the seed of a query is judged for it: no ranking holds it.
+
+    What was said of one before can be withdrawn.
+    """
+    if judgment.doc_id == query.seed and judgment.verdict != "withdrawn":
+        raise BadInputError(
+            f"Document '{judgment.doc_id}' is the seed of '{judgment.query_id}'.",
+            "Judge what is to be like it.",
         )
 
 

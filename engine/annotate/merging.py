@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from engine.annotate.intake import MOST_LISTED, Incoming, Key, digest, key_of
 from engine.types import Project
 from storage.judging import JudgmentRow
+
+NO_MARKS = "[]"
+_MAKER = re.compile(r"[a-z]+-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,43 +40,118 @@ def merge(
 
     Where an annotator's standing judgment differs from what the file says last, and the file
     does not know of it, what stands here stays (``overwrite``: the file's counts from now on).
-    Both are reported.
+    Both are reported. A judgment that came without an event says what stands, or differs.
 
     Args:
-        stored: event -> row, all that the project ever had.
+        stored: event -> row, all that the project ever had, in order of arrival.
         standing: what of it counts.
     """
-    here = {key_of(row): row for row in standing}
+    merging = _Merging(
+        stored,
+        {key_of(row): row for row in standing},
+        {key_of(row): row for row in stored.values()},
+        overwrite,
+    )
     of_item: dict[Key, list[Incoming]] = {}
     for item in incoming:
-        of_item.setdefault(key_of(item.row), []).append(item)
-    conflicts, refused, known = [], set[Key](), 0
-    for key, items in of_item.items():
-        new = [i for i in items if i.row.event not in stored]
-        known += len(items) - len(new)
-        conflicts += [c for i in items if (c := _changed(i, stored.get(i.row.event)))]
-        stands, last = here.get(key), _last(items)
+        if item.is_named:
+            of_item.setdefault(key_of(item.row), []).append(item)
+    refused = {key for key, items in of_item.items() if not merging.takes(items)}
+    rows = []
+    for item in incoming:
+        if not item.is_named:
+            rows += merging.unnamed(item)
+        elif item.row.event not in stored and key_of(item.row) not in refused:
+            rows.append(item.row)
+    return Merged(tuple(rows), merging.known, _listed(merging.conflicts))
+
+
+@dataclass(slots=True)
+class _Merging:
+    """What is here, and what is found out about a file.
+
+    Attributes:
+        here: what stands of each item.
+        last: the last event of each, also where it was taken back.
+    """
+
+    stored: Mapping[str, JudgmentRow]
+    here: Mapping[Key, JudgmentRow]
+    last: Mapping[Key, JudgmentRow]
+    overwrite: bool
+    known: int = 0
+    conflicts: list[str] = field(default_factory=list)
+
+    def takes(self, items: Sequence[Incoming]) -> bool:
+        """Whether the events of one item are to be added, those that are new."""
+        new = [i for i in items if i.row.event not in self.stored]
+        self.known += len(items) - len(new)
+        self.conflicts += [c for i in items if (c := _changed(i, self.stored.get(i.row.event)))]
+        stands, last = self.here.get(key_of(items[0].row)), _last(items)
         if not new or stands is None or stands.event in {i.row.event for i in items}:
-            continue
-        if last is None or _said(stands) != _said(last.row):
-            conflicts.append(_difference(stands, last or items[-1], overwrite=overwrite))
-            refused |= set() if overwrite else {key}
-    rows = [i.row for i in incoming if i.row.event not in stored and key_of(i.row) not in refused]
-    return Merged(tuple(rows), known, _listed(conflicts))
+            return True
+        if last is not None and _said(stands) == _said(last.row):
+            return True
+        self._differs(stands, stands, last or items[-1])
+        return self.overwrite
+
+    def unnamed(self, item: Incoming) -> list[JudgmentRow]:
+        """The event that a judgment without one is to be; none where it says what stands."""
+        key = key_of(item.row)
+        last, stands = self.last.get(key), self.here.get(key)
+        if last is None:
+            return [item.row]
+        if stands is None and item.row.verdict == "withdrawn":
+            self.known += 1
+            return []
+        if stands is not None and _repeats(item.row, stands):
+            self.known += 1
+            return []
+        self._differs(stands, last, item)
+        # The same grade may be given, changed and given again: each time it is another event.
+        event = digest(item.row.event, last.event)
+        return [replace(item.row, event=event)] if self.overwrite else []
+
+    def _differs(self, stands: JudgmentRow | None, last: JudgmentRow, item: Incoming) -> None:
+        outcome = "the file's counts now" if self.overwrite else "what is here stays"
+        here = "took back what was said" if stands is None else f"said {_shown(stands)}"
+        said = _shown(item.row)
+        if stands is not None and _said(stands) == _said(item.row):
+            said = "the same with another note or other marks"
+        self.conflicts.append(
+            f"{_where(item)}: {last.annotator} {here} of '{last.doc_id}' for "
+            f"'{last.query_id}' here, and {said} in the file; {outcome}."
+        )
 
 
 def named_here(
     incoming: Sequence[Incoming], project: Project, elsewhere: Container[str]
 ) -> list[Incoming]:
-    """The same events; those that another project has as well get ids of their own."""
+    """The same events; those that another project has as well get ids of their own.
+
+    The word that an id begins with stays: it says what made the event, see
+    :data:`engine.annotate.model_plan.EVENT`.
+    """
 
     def own(event: str) -> str:
-        return digest(project.corpus, project.name, event) if event in elsewhere else event
+        if event not in elsewhere:
+            return event
+        maker = _MAKER.match(event)
+        return (maker[0] if maker else "") + digest(project.corpus, project.name, event)
 
     return [
         replace(i, row=replace(i.row, event=own(i.row.event), undoes=own(i.row.undoes)))
         for i in incoming
     ]
+
+
+def _repeats(row: JudgmentRow, stands: JudgmentRow) -> bool:
+    """Whether a file says what stands; where it has no note or no marks it says nothing of them."""
+    return (
+        _said(row) == _said(stands)
+        and row.note in ("", stands.note)
+        and row.marks in (NO_MARKS, stands.marks)
+    )
 
 
 def _last(items: Sequence[Incoming]) -> Incoming | None:
@@ -96,14 +175,6 @@ def _changed(item: Incoming, stored: JudgmentRow | None) -> str:
     return (
         f"{_where(item)}: this event is stored as {_shown(stored)}, and events never change; "
         "clear its 'event' to import it as another judgment."
-    )
-
-
-def _difference(stands: JudgmentRow, item: Incoming, *, overwrite: bool) -> str:
-    outcome = "the file's counts now" if overwrite else "what is here stays"
-    return (
-        f"{_where(item)}: {stands.annotator} said {_shown(stands)} of '{stands.doc_id}' for "
-        f"'{stands.query_id}' here, and {_shown(item.row)} in the file; {outcome}."
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable
-from threading import Lock
 
 from engine.annotate.judging import standing
 from engine.annotate.model_check import check_model, draw_sample, models_of
@@ -19,6 +18,7 @@ from engine.annotate.model_work import BATCH, Grader, GradingWork, Material, Tel
 from engine.annotate.pool import pool_items
 from engine.annotate.project_queries import ProjectQueries
 from engine.annotate.projects import LONGEST_ANNOTATOR, printable
+from engine.background import Jobs
 from engine.callbacks import Ask, never, tell_nobody
 from engine.config import Settings
 from engine.library import Library
@@ -38,7 +38,6 @@ from engine.types import (
     Project,
 )
 from engine.verify.endpoints import Values, connect, describe
-from engine.verify.jobs import Jobs
 from storage.ledger import Ledger
 
 SAMPLE = 100
@@ -68,7 +67,7 @@ class ModelGrading:
         self._ledger, self._library = ledger, library
         self._searcher, self._settings = searcher, settings
         self._queries = ProjectQueries(ledger, library)
-        self._jobs, self._starting = Jobs(), Lock()
+        self._jobs = Jobs()
         self.batch = BATCH
 
     def annotator(self, model: str) -> str:
@@ -137,14 +136,15 @@ class ModelGrading:
             UnknownNameError, BadInputError: as :meth:`estimate`.
         """
         connection = connect(self._settings, session, secrets, most_calls)
-        name = self.annotator(connection.endpoint.model)
-        with self._starting:
-            if (under_way := self.running(project)) is not None:
-                return under_way
+        name, place = self.annotator(connection.endpoint.model), (project.corpus, project.name)
+
+        def begin() -> GradingWork:
             self._plan(project, name, request)
-            work = GradingWork((project.corpus, project.name), request, name, GradingProgress(0, 0))
+            work = GradingWork(place, request, name, GradingProgress(0, 0))
             work.run = self._run(connection, project, request, work.note)
-            return self._jobs.add(work)
+            return work
+
+        return self._jobs.start_unless_running(GradingWork, lambda w: w.project == place, begin)[0]
 
     def run(
         self,
@@ -236,7 +236,8 @@ class ModelGrading:
         judgments = standing(self._ledger.judging, project)
         models = models_of(judgments)
         name = annotator or (models[-1] if models else "")
-        aspects = {key: query.aspect or "" for key, query in self._queries.all(project).items()}
+        queries = self._queries.all(project, retired=True)
+        aspects = {key: query.aspect or "" for key, query in queries.items()}
         return check_model(name, judgments, project.scale, aspects)
 
     # -- inside ----------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from engine.types import GradingRequest, Judgment, PoolItem, Project, Query
 Item = tuple[str, str]
 """(query_id, doc_id)"""
 EVENT = "grading-"
-"""Begins the events that grading makes: such grades are never anchors themselves."""
+"""Begins the events that grading makes: such grades are never anchors themselves, not in another
+project either that they are copied into."""
 MOST_ANCHORS = 10
 
 
@@ -140,10 +141,11 @@ def known_positives(
     judgments = [j for j in judgments if j.origin != "model" or not j.event.startswith(EVENT)]
     tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
     lowest = min(project.scale.values)
+    decided = decide(judgments, model_grades=True, scale=project.scale)
     rows = [
         (tiers[d.basis], -d.relevance, number, d)
-        for number, d in enumerate(decide(judgments, model_grades=True).decisions)
-        if d.relevance is not None and d.relevance > lowest and d.relevance in project.scale.values
+        for number, d in enumerate(decided.decisions)
+        if d.relevance is not None and d.relevance > lowest
     ]
     found: dict[str, list[Anchor]] = {}
     for *_, decision in sorted(rows, key=lambda row: row[:3]):

@@ -194,7 +194,7 @@ def _notes(plan: GradingPlan) -> list[str]:
 
 @dataclass(slots=True)
 class GradingWork:
-    """A run under way, and how far it is, for :class:`engine.verify.jobs.Jobs`.
+    """A run under way, and how far it is, for :class:`engine.background.Jobs`.
 
     Attributes:
         project: (corpus, name).

@@ -6,7 +6,7 @@ remembered, and expanding a pool keeps what is in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ from engine.errors import BadInputError
 from engine.metrics import judged_at, mean
 from engine.retrieve import find_system
 from engine.searching import Searcher
-from engine.types import Holes, Judgment, PoolItem, PoolRequest, Project, Query, Source
+from engine.types import Holes, Judgment, PoolItem, PoolRequest, Project, Query, Ranking, Source
 from storage.projects import PoolRow, Projects
 
 DEPTH = PoolRequest().depth
@@ -38,11 +38,10 @@ def brought_up(
     searcher: Searcher,
     queries: Queries,
     request: PoolRequest,
-    on_query: Callable[[], None] = lambda: None,
-) -> list[PoolRow]:
-    """The top of every source for every query, as rows of the ledger without a project.
+) -> Iterator[list[PoolRow]]:
+    """The top of every source, query by query, as rows of the ledger without a project.
 
-    Documents of runs that the corpus does not hold are left out.
+    Documents of runs that the corpus does not hold are left out; see :func:`not_held`.
     """
     now = datetime.now(UTC)
     known = searcher.corpus.row_of
@@ -50,23 +49,48 @@ def brought_up(
         name: {ranking.query_id: ranking.doc_ids for ranking in rankings}
         for name, rankings in request.runs.items()
     }
-    rows = []
     for query_id, query in queries.items():
         tops = {
             **_by_systems(searcher, query, request),
             **{f"run:{name}": run.get(query_id, ()) for name, run in runs.items()},
         }
-        rows += [
+        yield [
             PoolRow(query.corpus, "", query_id, doc_id, source, rank, now)
             for source, doc_ids in tops.items()
             for rank, doc_id in enumerate(doc_ids[: request.depth], start=1)
             if doc_id in known and doc_id != query.seed
         ]
-        on_query()
-    return rows
+
+
+def not_held(
+    known: Container[str],
+    query_ids: Collection[str],
+    runs: Mapping[str, Sequence[Ranking]],
+    depth: int,
+) -> dict[str, int]:
+    """How many documents of the top of each run, over these queries, the corpus does not hold.
+
+    Args:
+        known: the documents of the corpus.
+
+    Returns:
+        run -> number, of runs that have such documents.
+    """
+    counts = {
+        name: sum(
+            doc_id not in known
+            for ranking in rankings
+            if ranking.query_id in query_ids
+            for doc_id in ranking.doc_ids[:depth]
+        )
+        for name, rankings in runs.items()
+    }
+    return {name: count for name, count in counts.items() if count}
 
 
 def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[str, Sequence[str]]:
+    if not request.systems:
+        return {}  # a text would be encoded for nothing
     seed = searcher.seed(query)
     tops: dict[str, Sequence[str]] = {}
     for system in request.systems:
@@ -116,7 +140,7 @@ def graded(project: Project, judgments: Iterable[Judgment]) -> dict[str, set[str
     found: dict[str, set[str]] = {}
     for judgment in judgments:
         counts = judgment.origin != "model" or project.model_grades
-        if judgment.relevance is not None and counts:
+        if judgment.relevance in project.scale.values and counts:
             found.setdefault(judgment.query_id, set()).add(judgment.doc_id)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -39,8 +40,8 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
         origin: of what is said by this name; a model's may be the name of one.
 
     Raises:
-        BadInputError: empty, too long, with control characters, or taken: by adjudication, or
-            by models.
+        BadInputError: empty, too long, with characters that are no text, or taken: by
+            adjudication, or by models.
     """
     name = name.strip()
     if not name:
@@ -50,8 +51,10 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
             f"The annotator's name has {len(name)} characters.",
             f"Use at most {LONGEST_ANNOTATOR}.",
         )
-    if any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in name):
-        raise BadInputError("The annotator's name holds control characters.", "Leave them out.")
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in name):
+        raise BadInputError(
+            "The annotator's name holds control characters or broken ones.", "Leave them out."
+        )
     if name.casefold() == ADJUDICATED:
         raise BadInputError(
             f"'{name}' stands for adjudicated grades.", "Judge under a name of your own."
@@ -103,9 +106,14 @@ def check_scale(scale: Scale) -> Scale:
     """The scale, grades ascending.
 
     Raises:
-        BadInputError: fewer than two grades, one twice, or one beyond a single digit.
+        BadInputError: fewer than two grades, one twice, or one that is no single digit.
     """
     values = [grade.value for grade in scale.grades]
+    if any(type(value) is not int for value in values):
+        raise BadInputError(
+            f"The scale '{scale.name}' has grades that are no whole numbers.",
+            f"Grades are single digits, 0 to {HIGHEST}.",
+        )
     if len(set(values)) < 2 or len(set(values)) != len(values):
         raise BadInputError(
             f"The scale '{scale.name}' has the grades {', '.join(map(str, values)) or 'none'}.",
@@ -130,7 +138,7 @@ class ProjectShelf:
     """The projects of one ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self._rows = ledger.projects
+        self._rows, self._judging = ledger.projects, ledger.judging
 
     def all(self, corpus: str | None = None) -> list[Project]:
         """Projects that were saved, by corpus and name; a corpus's own only once it was."""
@@ -152,29 +160,60 @@ class ProjectShelf:
             )
         return Project(corpus)
 
-    def save(self, project: Project, author: str) -> Project:
+    def save(self, project: Project, author: str, before: Project | None = None) -> Project:
         """Keep a new version; the versions before it stay in the ledger.
 
+        Args:
+            before: the version that was changed; None for whatever there is.
+
         Raises:
-            BadInputError: see :func:`check_project`; or the project has leads, and ``author``
-                is none of them.
+            BadInputError: see :func:`check_project`; the project has leads, and ``author`` is
+                none of them; the scale leaves out grades that stand; or somebody changed the
+                project since it was ``before``.
         """
         checked = check_project(project)
-        before = next((p for p in self.all(project.corpus) if p.name == project.name), None)
-        if before is not None and before.leads and author not in before.leads:
+        place = (checked.corpus, checked.name)
+        row = next((r for r in self._rows.all() if (r.corpus, r.project) == place), None)
+        stands = Project(*place) if row is None else _read(row)
+        if stands.leads and author not in stands.leads:
             raise BadInputError(
                 f"'{author}' cannot change project '{project.name}'.",
-                f"Its leads are {', '.join(sorted(before.leads))}.",
+                f"Its leads are {', '.join(sorted(stands.leads))}.",
             )
-        text = json.dumps(asdict(checked), ensure_ascii=False)
-        now = datetime.now(UTC)
-        self._rows.put(ProjectRow(checked.corpus, checked.name, text, author, now))
+        self._check_grades(stands, checked.scale)
+        new = ProjectRow(*place, _settings(checked), author, datetime.now(UTC))
+        is_changed = before not in (None, stands)
+        if is_changed or not self._rows.put(new, after="" if row is None else row.settings):
+            raise BadInputError(
+                f"Project '{project.name}' was changed by somebody else in the meantime.",
+                "Look at it again, and then change it.",
+            )
         return checked
+
+    def _check_grades(self, stands: Project, scale: Scale) -> None:
+        """A grade that stands keeps its meaning: another scale must have it, too."""
+        gone = set(stands.scale.values) - set(scale.values)
+        if not gone:
+            return
+        rows = self._judging.latest(stands.corpus, stands.name)
+        lacking = Counter(row.relevance for row in rows if row.relevance in gone)
+        if lacking:
+            number = lacking.total()
+            which = f"{number:,} grades stand" if number > 1 else "1 grade stands"
+            grades = ", ".join(f"{grade} ({count:,})" for grade, count in sorted(lacking.items()))
+            raise BadInputError(
+                f"{which} that the scale '{scale.name}' does not have: {grades}.",
+                "Keep these grades in the scale, or judge by another one in a new project.",
+            )
 
 
 def _projects_there_are(names: Iterable[str]) -> str:
     known = [name for name in names if name]
     return f"It has {', '.join(known)}." if known else "Make it first."
+
+
+def _settings(project: Project) -> str:
+    return json.dumps(asdict(project), ensure_ascii=False)
 
 
 def _read(row: ProjectRow) -> Project:

@@ -29,9 +29,16 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
     by_query: dict[str, list[PoolItem]] = {}
     for item in items:
         by_query.setdefault(item.query_id, []).append(item)
+    sources = {
+        query_id: len({source.name for item in found for source in item.sources})
+        for query_id, found in by_query.items()
+    }
     keys: dict[str, Callable[[PoolItem], tuple[float, str]]] = {
         "shuffled": lambda item: (0, _hash(annotator, item.query_id, item.doc_id)),
-        "disagreement": lambda item: (-disagreement(item), item.doc_id),
+        "disagreement": lambda item: (
+            -disagreement(item, sources[item.query_id]),
+            item.doc_id,
+        ),
         "rank": lambda item: (min((s.rank for s in item.sources), default=0), item.doc_id),
     }
     return [
@@ -41,14 +48,23 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
     ]
 
 
-def disagreement(item: PoolItem) -> float:
-    """How far the sources of an item disagree: the spread of 1 / rank among them, 0 to 1.
+def disagreement(item: PoolItem, sources: int) -> float:
+    """How far a query's sources disagree on an item: the spread of 1 / rank, 0 to 1.
+
+    One that did not bring it up counts as 0.
+
+    Args:
+        sources: how many brought up anything for the query.
 
     >>> from engine.types import Source
-    >>> disagreement(PoolItem("q", "d", (Source("a", 1), Source("b", 2))))
+    >>> disagreement(PoolItem("q", "d", (Source("a", 1), Source("b", 2))), sources=2)
     0.5
+    >>> disagreement(PoolItem("q", "d", (Source("a", 1),)), sources=2)
+    1.0
     """
     shares = [1.0 / source.rank for source in item.sources]
+    if len(shares) < sources:
+        shares.append(0.0)
     return max(shares) - min(shares) if len(shares) > 1 else 0.0
 
 

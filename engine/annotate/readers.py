@@ -6,22 +6,30 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from engine.annotate.intake import Intake
-from engine.annotate.rows import Given, from_fields
+from engine.annotate.rows import Given, from_fields, parsed
 from engine.collections import Collection
 from engine.errors import BadInputError
 from engine.lab.trec import check_grade, decoded
-from engine.queries import query_from_json
+from engine.queries import query_from_json, query_to_json
 from engine.types import Origin, Query
 
 HAND_OVER = "seedlens-judgments"
 """What the first line of a hand-over has as its ``format``."""
 CSFCUBE_FILES = "test-pid2anns-csfcube-*.json"
 _NEEDED = ("query_id", "doc_id")
+
+
+class _Table(Protocol):
+    """What the readers of :mod:`csv` have in common."""
+
+    @property
+    def line_num(self) -> int: ...
 
 
 def detect(path: Path) -> str:
@@ -46,7 +54,7 @@ def text_of(path: Path) -> str:
 def header(text: str) -> Mapping[str, Any] | None:
     """The first line of a hand-over; None when the text is none."""
     try:
-        found = json.loads(text.split("\n", 1)[0])
+        found = parsed(text.split("\n", 1)[0])
     except ValueError:
         return None
     is_one = isinstance(found, dict) and found.get("format") == HAND_OVER
@@ -79,21 +87,23 @@ def read_beir(path: Path, intake: Intake, annotator: str, origin: Origin) -> Non
     if queries.is_file():
         intake.offered.update(_beir_queries(text_of(queries), intake.corpus.name))
     rows = csv.reader(io.StringIO(text_of(file)), delimiter="\t")
-    for fields in rows:
-        if not fields or (rows.line_num == 1 and fields[0] == "query-id"):
-            continue
-        if len(fields) != 3:
-            intake.broken(
-                rows.line_num, f"{len(fields)} columns, not the 3 of 'query-id corpus-id score'."
-            )
-            continue
-        with_grade(intake, rows.line_num, fields, annotator, origin)
+    with _mended(intake, rows):
+        for fields in rows:
+            line = rows.line_num
+            if not fields or (line == 1 and fields[0] == "query-id"):
+                continue
+            if len(fields) == 3:
+                with_grade(intake, line, fields, annotator, origin)
+            else:
+                intake.broken(
+                    line, f"{len(fields)} columns, not the 3 of 'query-id corpus-id score'."
+                )
 
 
 def read_csv(text: str, intake: Intake, annotator: str, origin: Origin | None) -> None:
     """Columns like those of our own export; query_id, doc_id and relevance must be there."""
     rows = csv.DictReader(io.StringIO(text, newline=""))
-    try:
+    with _mended(intake, rows):
         missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
         if missing:
             raise BadInputError(
@@ -107,10 +117,6 @@ def read_csv(text: str, intake: Intake, annotator: str, origin: Origin | None) -
             else:
                 _row(intake, fields, line, annotator, origin)
             line = rows.line_num + 1
-    except csv.Error as error:
-        raise BadInputError(
-            f"{intake.file}, line {rows.line_num}: {error}.", "Mend that line."
-        ) from error
 
 
 def read_jsonl(text: str, intake: Intake, annotator: str, origin: Origin | None) -> None:
@@ -124,6 +130,7 @@ def read_jsonl(text: str, intake: Intake, annotator: str, origin: Origin | None)
 def read_hand_over(text: str, intake: Intake) -> None:
     """All that one annotator did, with the queries: every event, undos included."""
     about = header(text) or {}
+    intake.as_it_was = True
     queries = events = 0
     for number, line in list(_lines(text))[1:]:
         fields = _object(intake, number, line)
@@ -151,14 +158,7 @@ def read_graded(collection: Collection, intake: Intake, adjudicator: str) -> Non
     the adjudicated ones as decisions by ``adjudicator``."""
     name = intake.corpus.name
     for topic in collection.topics:
-        query = Query(
-            name,
-            seed=topic.seed,
-            text=topic.text,
-            aspect=topic.aspect,
-            instruction=topic.instruction,
-        )
-        intake.offered[topic.query_id] = query
+        intake.offered[topic.query_id] = topic.query(name)
     sources: list[tuple[str, Origin, Mapping[str, Mapping[str, int]]]] = [
         *((who, "import", own) for who, own in collection.annotators.items()),
         (adjudicator, "adjudication", collection.qrels),
@@ -167,6 +167,17 @@ def read_graded(collection: Collection, intake: Intake, adjudicator: str) -> Non
         for query_id, grades in qrels.items():
             for doc_id, grade in grades.items():
                 intake.add(Given(0, query_id, doc_id, annotator, grade, origin=origin))
+
+
+@contextmanager
+def _mended(intake: Intake, rows: _Table) -> Iterator[None]:
+    """Names the line that a table cannot be read beyond."""
+    try:
+        yield
+    except csv.Error as error:
+        raise BadInputError(
+            f"{intake.file}, line {rows.line_num:,}: {error}.", "Mend that line."
+        ) from error
 
 
 # -- lines -------------------------------------------------------------------------------------
@@ -198,8 +209,8 @@ def _row(
 
 def _object(intake: Intake, line: int, text: str) -> Mapping[str, Any] | None:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parsed(text)
+    except ValueError:
         found = None
     if isinstance(found, dict):
         return found
@@ -209,9 +220,8 @@ def _object(intake: Intake, line: int, text: str) -> Mapping[str, Any] | None:
 
 def _offer(intake: Intake, fields: Mapping[str, Any], line: int) -> None:
     try:
-        query = query_from_json(json.dumps({**fields["query"], "corpus": intake.corpus.name}))
-        intake.offered[str(fields["query_id"])] = query
-    except (BadInputError, KeyError, TypeError) as error:
+        intake.offered[str(fields["query_id"])] = _query(fields["query"], intake.corpus.name)
+    except (BadInputError, KeyError) as error:
         intake.broken(line, f"The query cannot be read: {error}")
 
 
@@ -228,20 +238,25 @@ def _beir_file(path: Path) -> Path:
 def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
     for _, line in _lines(text):
         try:
-            row = json.loads(line)
+            row = parsed(line)
             about = row.get("metadata") or {}
-            seed, text = about.get("seed"), str(row.get("text") or "")
-            if seed is not None or text:
-                query = Query(
-                    corpus,
-                    seed=seed,
-                    text=text if seed is None else None,
-                    aspect=about.get("aspect"),
-                    instruction=about.get("instruction"),
-                )
-                yield str(row["_id"]), query
-        except (ValueError, KeyError, AttributeError, TypeError):
+            asked = {name: about.get(name) for name in ("seed", "aspect", "instruction")}
+            if asked["seed"] is None:
+                asked["text"] = str(row.get("text") or "")
+            if asked["seed"] is not None or asked["text"]:
+                yield str(row["_id"]), _query(asked, corpus)
+        except (BadInputError, ValueError, KeyError, AttributeError):
             continue  # a query that is not described here may be explained by its id
+
+
+def _query(fields: Mapping[str, Any], corpus: str) -> Query:
+    """A query of a file, asked of this corpus; BadInputError when it is none."""
+    try:
+        query = query_from_json(json.dumps({**fields, "corpus": corpus}))
+        query_to_json(query).encode()  # half a character cannot be stored
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise BadInputError(f"It is no query ({error}).") from error
+    return query
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

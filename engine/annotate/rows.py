@@ -67,6 +67,18 @@ def to_cells(fields: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def parsed(text: str) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: it is none, or nested deeper than anything that we write.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+
+
 def from_fields(fields: Mapping[str, Any], line: int, annotator: str = "") -> Given:
     """Read what :func:`to_fields` or :func:`to_cells` made, or a person with the same columns.
 
@@ -81,6 +93,8 @@ def from_fields(fields: Mapping[str, Any], line: int, annotator: str = "") -> Gi
     for name in ("event", "undoes", "system", "instruction"):
         if found[name] != printable(found[name]) or len(found[name]) > LONGEST:
             raise BadInputError(f"The {name} is too long or holds control characters.")
+    if any("\ud800" <= c <= "\udfff" for c in found["query_id"] + found["doc_id"]):
+        raise BadInputError("An id holds half a character.")
     relevance = _number(fields, "relevance", int)
     verdict = _text(fields, "verdict") or ("grade" if relevance is not None else "")
     if not verdict:
@@ -131,13 +145,14 @@ def _one_of(value: str, allowed: tuple[str, ...], what: str) -> Any:
 
 
 def _marks(value: Any) -> tuple[Span, ...]:
+    wrong = "The marks are no list of [start, end]."
     try:
-        spans = json.loads(value) if isinstance(value, str) and value else value or []
+        spans = parsed(value) if isinstance(value, str) and value else value or []
         found = tuple((start, end) for start, end in spans)
     except (ValueError, TypeError) as error:
-        raise BadInputError(f"The marks '{value}' are no list of [start, end].") from error
+        raise BadInputError(wrong) from error
     if any(type(a) is not int or type(b) is not int or not 0 <= a < b for a, b in found):
-        raise BadInputError(f"The marks '{value}' are no list of [start, end].")
+        raise BadInputError(wrong)
     return found
 
 

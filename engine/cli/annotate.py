@@ -18,6 +18,7 @@ from engine.errors import BadInputError
 from engine.types import Holes, PoolRequest, Query
 
 if TYPE_CHECKING:
+    from engine.annotate.facade import Annotation
     from engine.explorer import Explorer
     from engine.types import Judgment, Project, Ranking
 
@@ -37,13 +38,18 @@ DEFAULTS = PoolRequest()
 @click.option("--grade", type=int, help="A grade of the project's scale; 0 to 3 by default.")
 @click.option("--skip", is_flag=True, help="Pass it over.")
 @click.option("--unsure", is_flag=True, help="Leave it to others.")
-@click.option("--undo", is_flag=True, help="Take back the annotator's last judgment.")
+@click.option(
+    "--undo",
+    is_flag=True,
+    help="Take back the annotator's last judgment; with --query and --doc, their last of it.",
+)
 @click.option("--annotator", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'.")
 @click.option("--note", default="", metavar="TEXT", help="Why.")
 @click.option(
     "--adjudicate",
     is_flag=True,
-    help="Decide between annotators, whose own grades stay; --note is the reason.",
+    help="Decide between annotators, whose own grades stay; --note is the reason. With --undo, "
+    "take the decision back.",
 )
 @project_option
 @json_option
@@ -66,16 +72,18 @@ def judge(
     Nothing is overwritten: the last judgment of each annotator counts, and an undo brings back
     the one before.
     """
-    given = [grade is not None, skip, unsure, undo]
-    if sum(given) != 1:
+    if sum([grade is not None, skip, unsure, undo]) != 1:
         raise BadInputError(
             "What is said is not clear.", "Give one of --grade, --skip, --unsure, --undo."
         )
+    item = (query_id, doc_id) if query_id and doc_id else None
+    if (query_id or doc_id or adjudicate or not undo) and item is None:
+        raise BadInputError("A judgment needs a query and a document.", "Give --query and --doc.")
     who = Settings().annotator if annotator is None else annotator
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
     if undo:
-        undone = annotation.undo(asked, who)
+        undone = _undo(annotation, asked, who, item, note, adjudicate=adjudicate)
         if as_json:
             print_json({"undone": None if undone is None else _report(undone)})
         else:
@@ -83,19 +91,38 @@ def judge(
                 "Nothing to take back." if undone is None else f"Taken back: {_line(undone)}"
             )
         return
-    if not query_id or not doc_id:
-        raise BadInputError("A judgment needs a query and a document.", "Give --query and --doc.")
+    verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
+    if item is None or (adjudicate and grade is None):
+        raise BadInputError("A decision is a grade.", "Give --grade with --adjudicate.")
     if adjudicate:
-        if grade is None:
-            raise BadInputError("A decision is a grade.", "Give --grade with --adjudicate.")
-        found = annotation.adjudicate(asked, query_id, doc_id, grade, note, who)
+        found = annotation.adjudicate(asked, *item, grade, note, who)
     else:
-        verdict: Any = "skip" if skip else "unsure" if unsure else "grade"
-        found = annotation.judge(asked, query_id, doc_id, who, grade, verdict=verdict, note=note)
+        found = annotation.judge(asked, *item, who, grade, verdict=verdict, note=note)
     if as_json:
         print_json(_report(found))
     else:
         click.echo(_line(found))
+
+
+def _undo(
+    annotation: Annotation,
+    project: Project,
+    who: str,
+    item: tuple[str, str] | None,
+    note: str,
+    *,
+    adjudicate: bool,
+) -> Judgment | None:
+    """What was taken back: of an item, or whatever they said last; or a decision of theirs."""
+    if note:
+        raise BadInputError("An undo has no note.", "Leave --note out.")
+    if item is None or not adjudicate:
+        return annotation.undo(project, who, None if item is None else {item})
+    standing = annotation.judgments(project, item[0], who.strip())
+    decided = [j for j in standing if j.doc_id == item[1] and j.origin == "adjudication"]
+    if decided:
+        annotation.adjudicate(project, *item, None, "", who)
+    return next(iter(decided), None)
 
 
 def _report(judgment: Judgment) -> dict[str, Any]:
@@ -131,7 +158,7 @@ def _line(judgment: Judgment) -> str:
     "--systems",
     default=",".join(DEFAULTS.systems),
     show_default=True,
-    help="Systems to pool, separated by commas.",
+    help='Systems to pool, separated by commas; "" for none, where there are runs.',
 )
 @click.option("--depth", type=int, default=DEFAULTS.depth, show_default=True, metavar="K")
 @click.option(
@@ -147,7 +174,11 @@ def _line(judgment: Judgment) -> str:
     metavar="FILE",
     help="Also a TREC run. Repeatable.",
 )
-@click.option("--holes", is_flag=True, help="Pool nothing; say what is unjudged in each top K.")
+@click.option(
+    "--holes",
+    is_flag=True,
+    help="Pool nothing; say what is unjudged in each top K, of systems and runs.",
+)
 @json_option
 def pool(
     name: str,
@@ -165,7 +196,9 @@ def pool(
 
     The union of their top K is what is to be judged. Pooling again only adds.
     """
-    request = PoolRequest(tuple(system_names(systems)), depth, _sets(variants), _runs(runs))
+    names = () if runs and not systems.strip() else tuple(system_names(systems))
+    request = PoolRequest(names, depth, _sets(variants), _runs(runs))
+    _check(request, adds=bool(queries or collection), holes=holes)
     explorer = open_explorer()
     annotation = explorer.annotation
     asked = annotation.project(name, project)
@@ -175,29 +208,46 @@ def pool(
         raise BadInputError(
             "The project has no queries yet.", "Give --queries FILE or --collection PATH."
         )
+    _say_not_held(explorer, asked, request)
     if holes:
-        _show_holes(annotation.holes(asked, request.systems, depth), as_json)
+        found = annotation.holes(asked, names, depth) if names else ()
+        _show_holes((*found, *annotation.holes_of(asked, request.runs, depth)), as_json)
         return
     bar = tqdm(total=len(known), unit=" queries", file=sys.stderr, disable=None, desc="pooling")
     with bar:
         new = annotation.fill_pool(asked, request, on_query=bar.update)
-    items = annotation.pool(asked)
+    items = len(annotation.pool(asked))
     if as_json:
-        print_json(
-            {
-                "corpus": name,
-                "project": project,
-                "queries": len(known),
-                "queries_added": added,
-                "added": new,
-                "items": len(items),
-            }
-        )
+        counts = {"queries": len(known), "queries_added": added, "added": new, "items": items}
+        print_json({"corpus": name, "project": project, **counts})
         return
-    click.echo(
-        f"{len(items):,} items to judge for {len(known):,} queries; {new:,} (item, source) pairs "
-        "are new."
-    )
+    total = f"{items:,} items to judge for {len(known):,} queries"
+    click.echo(f"{total}; {new:,} (item, source) pairs are new.")
+
+
+def _check(request: PoolRequest, *, adds: bool, holes: bool) -> None:
+    """Before anything is written."""
+    from engine.annotate.pool import check_pool
+
+    check_pool(request)
+    if holes and adds:
+        raise BadInputError(
+            "--holes only looks, and queries would be added.",
+            "Pool them first, without --holes.",
+        )
+
+
+def _say_not_held(explorer: Explorer, project: Project, request: PoolRequest) -> None:
+    """What of the runs cannot be judged, on stderr."""
+    from engine.annotate.pool import not_held
+
+    known = explorer.library.open(project.corpus).row_of
+    asked = explorer.annotation.queries(project)
+    for name, number in not_held(known, asked, request.runs, request.depth).items():
+        what = "1 document" if number == 1 else f"{number:,} documents"
+        click.echo(
+            f"Warning: {what} of run '{name}' cannot be judged: not in the corpus.", err=True
+        )
 
 
 def _sets(variants: str) -> tuple[str, ...]:
@@ -232,11 +282,12 @@ def _add_queries(
         found |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
     if collection is not None:
         for t in read_collection(collection).topics:
-            found[t.query_id] = Query(project.corpus, seed=t.seed, text=t.text, aspect=t.aspect)
+            found[t.query_id] = Query(
+                project.corpus, t.seed, t.text, aspect=t.aspect, instruction=t.instruction
+            )
     before = set(explorer.annotation.queries(project))
     if found:
-        names = {query: query_id for query_id, query in found.items()}
-        explorer.annotation.add_queries(project, names, names)
+        explorer.annotation.add_queries(project, found)
     return len(found.keys() - before)
 
 

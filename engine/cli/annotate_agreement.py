@@ -10,7 +10,9 @@ import click
 from engine.cli.annotate import project_option
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
-from engine.types import Agreement, AgreementMeasure, Disagreement, Judgment
+from engine.types import Agreement, AgreementMeasure, Disagreement, Judgment, SystemScores
+
+HUMAN_MEASURES = ("nDCG@20", "p-MRR")
 
 
 @click.command()
@@ -25,18 +27,22 @@ def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> No
 
     Raw agreement, Fleiss' kappa and Krippendorff's alpha over all of them and by aspect;
     Cohen's kappas, with a confusion matrix, of every pair. Language models stand apart: they
-    are compared with people in pairs only. Intervals are bootstraps of 95 % over items.
+    are compared with people in pairs only. Intervals are bootstraps of 95 % over items. What
+    each annotator's own grades reach as a ranking, held against what was decided without them,
+    is what a system can be asked for at most.
     """
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
     if disagreements:
         _show_disagreements(annotation.disagreements(asked), as_json)
         return
-    found = annotation.agreement(asked)
+    found, rows = annotation.agreement(asked), annotation.human_rows(asked)
     if as_json:
-        print_json(_agreement_report(found))
+        human = {who: dict(scores.metrics) for who, scores in rows.items()}
+        print_json({**_agreement_report(found), "human": human})
     else:
         _print_agreement(found, annotation.measure_names)
+        _print_human(rows)
     for note in found.notes:
         click.echo(f"Note: {note}", err=True)
 
@@ -80,6 +86,21 @@ def _print_agreement(found: Agreement, names: Mapping[str, str]) -> None:
             click.echo(f"{group} ({measures[0].items:,} items)")
             for line in measure_lines(measures, names):
                 click.echo(line)
+    for (one, other), counts in found.confusion.items():
+        click.echo(f"\nrows: {one}, columns: {other}")
+        for line in confusion_lines(found.grades, counts):
+            click.echo(line)
+
+
+def _print_human(rows: Mapping[str, SystemScores]) -> None:
+    if not rows:
+        return
+    click.echo("\nOne annotator's grades as a ranking, against what was decided without them")
+    click.echo(f"  {'':32}" + "".join(f"{measure:>9}" for measure in HUMAN_MEASURES) + "  queries")
+    for who, scores in rows.items():
+        values = (scores.metrics[measure] for measure in HUMAN_MEASURES)
+        shown = "".join(f"{'–' if v is None else f'{v:.3f}':>9}" for v in values)
+        click.echo(f"  {who:32}{shown}{len(scores.per_query):>9,}")
 
 
 def measure_lines(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> Iterator[str]:

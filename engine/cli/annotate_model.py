@@ -102,14 +102,7 @@ def grade(
         click.confirm("Go on?", abort=True, err=True)
     with _grading() as tell:
         report = grading.run(asked, request, most_calls=budget_calls, tell=tell)
-    if as_json:
-        print_json({"estimate": asdict(estimate), "report": asdict(report)})
-    else:
-        click.echo(report_line(report))
-    for note in report.notes:
-        click.echo(f"Note: {note}", err=True)
-    if report.problem:
-        click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
+    _say_report(estimate, report, as_json=as_json)
     sys.exit(_exit_code(report))
 
 
@@ -127,6 +120,17 @@ def say_estimate(estimate: GradingEstimate) -> None:
             text += f", {estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
         text += ("" if estimate.cost is None else f", cost {estimate.cost:.4g}") + " (estimated)."
     click.echo(text, err=True)
+
+
+def _say_report(estimate: GradingEstimate, report: GradingReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"estimate": asdict(estimate), "report": asdict(report)})
+    else:
+        click.echo(report_line(report))
+    for note in report.notes:
+        click.echo(f"Note: {note}", err=True)
+    if report.problem:
+        click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
 
 
 def report_line(report: GradingReport) -> str:

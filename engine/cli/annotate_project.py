@@ -41,14 +41,14 @@ _SETTINGS = (
         "annotators",
         multiple=True,
         metavar="WHO",
-        help="Who may judge; without any, everybody. Repeatable.",
+        help='Who may judge; without any, everybody. Repeatable; "" clears the list.',
     ),
     click.option(
         "--lead",
         "leads",
         multiple=True,
         metavar="WHO",
-        help="Who adjudicates and may change the project. Repeatable.",
+        help='Who adjudicates and may change the project. Repeatable; "" clears the list.',
     ),
     click.option("--per-item", type=int, metavar="N", help="Annotators that each item needs."),
     click.option("--order", type=click.Choice(("shuffled", "disagreement", "rank"))),
@@ -84,7 +84,7 @@ def create(name: str, project: str, as_json: bool, **options: Any) -> None:
     if not project:
         raise BadInputError("The project has no name.", "Use letters, digits, - and _.")
     annotation.project(name)
-    _save(Project(name, project), as_json, **options)
+    _save(Project(name, project), as_json, None, **options)
 
 
 @project.command()
@@ -94,24 +94,27 @@ def create(name: str, project: str, as_json: bool, **options: Any) -> None:
 @json_option
 def change(name: str, project: str, as_json: bool, **options: Any) -> None:
     """Change settings of PROJECT on corpus NAME; what is not named stays, and so do judgments."""
-    _save(open_explorer().annotation.project(name, project), as_json, **options)
+    before = open_explorer().annotation.project(name, project)
+    _save(before, as_json, before, **options)
 
 
 def _save(
     project: Project,
     as_json: bool,
+    before: Project | None,
     guidelines: Sequence[str],
     scale: str | None,
     author: str | None,
     **options: Any,
 ) -> None:
     named = {key: value for key, value in options.items() if value not in (None, ())}
+    named |= {key: () for key in ("annotators", "leads") if named.get(key) == ("",)}
     if guidelines:
         named["guidelines"] = {**project.guidelines, **dict(map(_guidelines, guidelines))}
     if scale is not None:
         named["scale"] = _scale(scale)
     who = Settings().annotator if author is None else author
-    saved = open_explorer().annotation.save(replace(project, **named), who)
+    saved = open_explorer().annotation.save(replace(project, **named), who, before)
     if as_json:
         print_json(asdict(saved))
     else:
@@ -155,7 +158,10 @@ def show(name: str, project: str, as_json: bool) -> None:
 @json_option
 def list_(name: str | None, as_json: bool) -> None:
     """List the projects, of corpus NAME or of all."""
-    found = open_explorer().annotation.projects(name)
+    explorer = open_explorer()
+    found = explorer.annotation.projects(name)
+    if name is not None and not found:
+        explorer.library.corpus(name)  # says that there is none
     if as_json:
         print_json([asdict(one) for one in found])
         return
@@ -188,15 +194,22 @@ def _scale(text: str) -> Scale:
         return SCALES[text]
     path = Path(text)
     try:
-        grades = [
-            GradeMeaning(int(v), str(n), *map(str, more)) for v, n, *more in json.loads(_read(path))
-        ]
-    except (ValueError, TypeError) as error:
+        grades = [_grade(*row) for row in json.loads(_read(path))]
+    except (ValueError, TypeError, RecursionError) as error:
         raise BadInputError(
             f"{path} cannot be read as a scale: {error}.",
             f'Use {", ".join(SCALES)}, or write [[0, "No", "meaning"], [1, "Yes", ""]].',
         ) from error
     return Scale(path.stem, tuple(grades))
+
+
+def _grade(value: object, name: object, meaning: object = "") -> GradeMeaning:
+    """TypeError or ValueError for what is none: 0.9 or "01" must not become another grade."""
+    if type(value) is not int:
+        raise ValueError(f"the grade {json.dumps(value)} is no whole number")
+    if not isinstance(name, str) or not isinstance(meaning, str):
+        raise TypeError(f"name and meaning of grade {value} are no texts")
+    return GradeMeaning(value, name, meaning)
 
 
 def _read(path: Path) -> str:

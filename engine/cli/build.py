@@ -290,6 +290,10 @@ def edit(
     Labels: what stands in 'label', empty for a document that does not show it. Clusters: lines
     of one 'cluster' are one; give a line another cluster to move it, leave 'cluster' empty and
     write a new 'name' for a new one; 'dropped' is yes or no. Queries: 'query' and 'dropped'.
+
+    Lines that were left alone say nothing. A line that changes what somebody else changed since
+    the file was written is refused, by the column 'was'; in a file without that column every
+    line is meant as it stands.
     """
     from engine.annotate.readers import text_of
 

@@ -89,6 +89,7 @@ def show_state(state: BuildState, as_json: bool) -> None:
         how = "not run" if step.at is None else f"{step.at:%Y-%m-%d %H:%M}"
         how += f", by {step.model}" if step.model else ""
         how += ", stale: what it rests on has changed" if step.stale else ""
+        how += ", stopped before the end" if step.unfinished else ""
         how += f", {step.edits:,} changed by people" if step.edits else ""
         click.echo(f"  {step.step:10} {step.done:,} of {step.total:,} {COUNTED[step.step]} ({how})")
     click.echo(f"Next: {state.next}." if state.next else "Every step is complete.")

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from engine.background import Jobs
 from engine.compare.comparer import Comparer
 from engine.compare.variants import check_variants
 from engine.llm.client import Client
@@ -24,7 +25,7 @@ from engine.types import CostEstimate, ModelReport
 from engine.types.model_comparisons import ModelOrders, VariantsJob, VariantsRequest
 from engine.verify.estimating import priced
 from engine.verify.evaluating import Model, settled
-from engine.verify.jobs import Ending, Jobs, ending
+from engine.verify.jobs import Ending, ending
 from engine.verify.reranking import (
     Assignment,
     Finished,

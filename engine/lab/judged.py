@@ -17,7 +17,7 @@ from engine.errors import BadInputError
 from engine.library import Library
 from engine.metrics import Qrels
 from engine.queries import query_from_json
-from engine.types import Judgment, Project, Query
+from engine.types import Judgment, Project, Query, Scale
 from storage.ledger import Ledger
 
 FORMAT = "project"
@@ -67,40 +67,51 @@ class JudgedProjects:
         ]
 
     def _is_judged(self, project: Project) -> bool:
+        place = (project.corpus, project.name)
+        retired = self._ledger.projects.retired(*place)
         return any(
-            row.relevance is not None and (row.origin != "model" or project.model_grades)
-            for row in self._ledger.judging.latest(project.corpus, project.name)
+            row.relevance is not None
+            and (row.origin != "model" or project.model_grades)
+            and row.query_id not in retired
+            for row in self._ledger.judging.latest(*place)
         )
 
     def held(self, key: ProjectKey) -> HeldCollection:
         """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
         rows = self._ledger.judging.latest(*key)
         queries = self._ledger.projects.queries(*key)
+        retired = self._ledger.projects.retired(*key)
         # Events never change, so that their names stand for what they say.
         events = tuple(row.event for row in rows)
         version = self._library.open(key.corpus).identity
         query_ids = tuple(row.query_id for row in queries)
-        return self._made(key, events, query_ids, version, self._shelf.get(*key).model_grades)
+        project = self._shelf.get(*key)
+        counts = (project.scale, project.model_grades)
+        return self._made(key, events, query_ids, retired, version, *counts)
 
     def _make(
         self,
         key: ProjectKey,
         events: tuple[str, ...],
         query_ids: tuple[str, ...],
+        retired: frozenset[str],
         version: str,
+        scale: Scale,
         model_grades: bool,
     ) -> HeldCollection:
         del version  # only there so that a changed corpus is looked at again
         kept = set(events)
         judgments = [from_row(r) for r in self._ledger.judging.latest(*key) if r.event in kept]
-        rows = self._ledger.projects.queries(*key)
+        rows = self._ledger.projects.queries(*key, retired=True)
         queries = {r.query_id: query_from_json(r.query) for r in rows if r.query_id in query_ids}
-        decided = decide(judgments, model_grades=model_grades)
+        decided = decide(judgments, model_grades=model_grades, retired=retired, scale=scale)
         corpus = self._library.open(key.corpus)
         topics, warnings = _topics(decided.grades, queries, corpus)
         asked = {topic.query_id for topic in topics}
         qrels = {q: grades for q, grades in decided.grades.items() if q in asked}
-        annotators, notes = _annotators(decided, judgments)
+        known = (None, *scale.values)
+        own = [j for j in judgments if j.query_id not in retired and j.relevance in known]
+        annotators, notes = _annotators(decided, own)
         return held(
             Collection(
                 name=key.project or key.corpus,

@@ -17,7 +17,7 @@ from engine.lab.bench import Bench, Step, StoppedError, Watch, failures
 from engine.lab.helping import HELPED, Helper, needs_model, run_names
 from engine.lab.human import check_annotators
 from engine.lab.shelf import Shelf
-from engine.lab.stored import evaluation_json, reports_of, request_from_json
+from engine.lab.stored import evaluation_json, record_of, reports_of
 from engine.lab.unlabelled import Unlabelled
 from engine.library import Library
 from engine.rerank import MODES
@@ -32,6 +32,7 @@ from engine.types import (
     EvaluationRequest,
     ModelReport,
     Progress,
+    Query,
     Ranking,
     UploadedRun,
 )
@@ -92,6 +93,11 @@ class Laboratory:
     def query_titles(self, key: str) -> dict[str, str]:
         """query_id -> the seed's title, or the beginning of its text."""
         return self._shelf.query_titles(key)
+
+    def queries(self, key: str) -> dict[str, Query]:
+        """query_id -> what it asks of the collection's corpus."""
+        corpus, topics = self.collection(key).corpus, self._shelf.topics(key, None)
+        return {topic.query_id: topic.query(corpus) for topic in topics}
 
     def without_labels(self, corpus: str, tell: Tell = tell_nobody) -> str:
         """The corpus derived from another one whose sentence roles are all estimated.
@@ -240,19 +246,7 @@ class Laboratory:
 
     def history(self, key: str) -> tuple[EvaluationRecord, ...]:
         """Former evaluations of a collection, the newest first."""
-        found = []
-        for row in self._experiments.evaluations(key):
-            summary, asked = json.loads(row.summary), json.loads(row.settings)["request"]
-            found.append(
-                EvaluationRecord(
-                    request=request_from_json(asked),
-                    corpus=row.corpus,
-                    queries=summary["queries"],
-                    headline=summary["headline"],
-                    time=row.time.isoformat(timespec="seconds"),
-                )
-            )
-        return tuple(found)
+        return tuple(map(record_of, self._experiments.evaluations(key)))
 
     def reports(self, found: Evaluation) -> dict[str, ModelReport]:
         """system -> what a model was asked for it, of those that one took part in."""

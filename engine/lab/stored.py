@@ -10,7 +10,15 @@ from typing import Any
 from engine.evaluate import SystemRun
 from engine.lab.helping import HelpedRun
 from engine.reports import evaluation_from_report, llm_report, model_evaluation_report
-from engine.types import Evaluation, EvaluationRequest, ModelEvaluation, ModelReport, Ranking
+from engine.types import (
+    Evaluation,
+    EvaluationRecord,
+    EvaluationRequest,
+    ModelEvaluation,
+    ModelReport,
+    Ranking,
+)
+from storage.records import EvaluationRow
 
 _LATER = ("rerank", "depth", "model")
 """Fields of a request that came later: left out without a model, so that what was kept before
@@ -77,3 +85,15 @@ def request_json(request: EvaluationRequest) -> dict[str, Any]:
 def request_from_json(data: Mapping[str, Any]) -> EvaluationRequest:
     """What :func:`request_json` wrote, now or before there were models."""
     return EvaluationRequest(**{**data, "systems": tuple(data["systems"])})
+
+
+def record_of(row: EvaluationRow) -> EvaluationRecord:
+    """A former evaluation as a list of them shows it."""
+    summary = json.loads(row.summary)
+    return EvaluationRecord(
+        request=request_from_json(json.loads(row.settings)["request"]),
+        corpus=row.corpus,
+        queries=summary["queries"],
+        headline=summary["headline"],
+        time=row.time.isoformat(timespec="seconds"),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from engine.background import Jobs
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.llm.budget import Estimate
@@ -19,7 +20,6 @@ from engine.searching import Searcher
 from engine.types import CostEstimate, Query, Result
 from engine.types.reading import AskJob, AskRequest
 from engine.verify.endpoints import Values, connect
-from engine.verify.jobs import Jobs
 from storage.ledger import Ledger
 
 MOST_PASSAGES = 20

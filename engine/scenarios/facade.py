@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from filelock import FileLock, Timeout
 
-from engine.background import Background
+from engine.background import Background, Jobs
 from engine.callbacks import Ask, tell_nobody
 from engine.config import Settings
 from engine.errors import CorpusBusyError, UnknownNameError
@@ -37,7 +37,6 @@ from engine.types.scenarios import (
     ScenarioState,
 )
 from engine.verify.endpoints import Values, connect, describe
-from engine.verify.jobs import Jobs
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -137,13 +136,18 @@ class Scenarios:
         secrets: Values = None,
         most_calls: int | None = None,
     ) -> str:
-        """Write in the background; returns the job's id.
+        """Write in the background; returns the job's id. What is being written already is not
+        begun again: it is that job's id.
 
         Raises:
             NoEndpointError: a model is to write, and none is set up; says how to.
             UnknownNameError, BadInputError: as :meth:`estimate`.
         """
-        return self._jobs.add(self._begin(request, session, secrets, most_calls, tell_nobody))
+        return self._jobs.start_unless_running(
+            ScenarioWork,
+            lambda work: work.request == request,
+            lambda: self._begin(request, session, secrets, most_calls, tell_nobody),
+        )[0]
 
     def run(
         self,
@@ -190,7 +194,7 @@ class Scenarios:
         connection = None
         if request.source == "generated":
             connection = connect(self._settings, session, secrets, most_calls)
-        work = ScenarioWork(request, ScenarioProgress(0, 0))
+        work = ScenarioWork(ScenarioProgress(0, 0), request)
 
         def note(progress: ScenarioProgress) -> None:
             work.note(progress)

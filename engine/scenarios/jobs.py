@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from engine.background import Background
+from engine.background import Work
 from engine.types.scenarios import ScenarioJob, ScenarioProgress, ScenarioReport, ScenarioRequest
 
 
 @dataclass(slots=True)
-class ScenarioWork:
-    """One run: what it was asked for, and how far it is."""
+class ScenarioWork(Work[ScenarioProgress, ScenarioReport]):
+    """One run: what it was asked for, and how far it is after every batch."""
 
     request: ScenarioRequest
-    progress: ScenarioProgress
-    run: Background[ScenarioReport] = field(init=False)
-
-    def note(self, progress: ScenarioProgress) -> None:
-        """Told after every batch."""
-        self.progress = progress
 
     def job(self, job_id: str) -> ScenarioJob:
         """What a page shows of it; never raises."""

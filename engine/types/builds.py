@@ -128,6 +128,7 @@ class StepState:
     Attributes:
         done, total: documents, clusters, queries or candidates.
         stale: what it rests on has changed since; to be run again.
+        unfinished: its last run was stopped before the end; to be run on.
         at: when it ran last; None when it never did.
         edits: what people changed in it.
         model: that did it.
@@ -140,12 +141,13 @@ class StepState:
     at: datetime | None = None
     edits: int = 0
     model: str = ""
+    unfinished: bool = False
 
     @property
     def is_complete(self) -> bool:
         """Run, or done by hand, to the end; and what it rests on has not changed since."""
         begun = self.at is not None or self.done > 0
-        return begun and not self.stale and self.done >= self.total
+        return begun and not (self.stale or self.unfinished) and self.done >= self.total
 
 
 @dataclass(frozen=True, slots=True)

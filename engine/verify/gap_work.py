@@ -117,7 +117,7 @@ class GapRun:
 
 @dataclass(frozen=True, slots=True)
 class GapWork:
-    """A gap under way, for :class:`engine.verify.jobs.Jobs`.
+    """A gap under way, for :class:`engine.background.Jobs`.
 
     Attributes:
         model: which model verifies, and where.

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from engine.background import UNEXPECTED
-from engine.errors import SeedLensError, UnknownNameError
+from engine.background import standing_of
 from engine.llm.endpoints import Endpoint
 from engine.llm.run import Outcome, Run
 from engine.llm.usage import Usage
@@ -22,57 +17,7 @@ from engine.verify.reranking import Assignment, Finished, Plan, model_report, us
 from engine.verify.results import helped, reranking
 from engine.verify.systems import Found
 
-log = logging.getLogger("seedlens.llm")
-KEPT = 64
-"""Jobs that are done and can still be looked at."""
 Value = TypeVar("Value")
-
-
-class Jobs:
-    """Jobs of this process. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._jobs: dict[str, Any] = {}
-        self._cancelled: set[str] = set()
-
-    def add(self, job: Any) -> str:
-        """Keep a job; the oldest that are done are forgotten. Returns its id."""
-        job_id = secrets.token_hex(8)
-        with self._lock:
-            done = [key for key, other in self._jobs.items() if other.run.done]
-            for key in done[: max(0, len(self._jobs) + 1 - KEPT)]:
-                del self._jobs[key]
-                self._cancelled.discard(key)
-            self._jobs[job_id] = job
-        return job_id
-
-    def get(self, job_id: str, kind: type[Value]) -> Value:
-        """The job of this id; UnknownNameError when there is none of its kind."""
-        found = self._jobs.get(job_id)
-        if not isinstance(found, kind):
-            raise UnknownNameError(
-                "This run of the model is not known any more.", "Start it again: answers are kept."
-            )
-        return found
-
-    def running(self, kind: type[Value], is_wanted: Callable[[Value], bool]) -> str | None:
-        """The id of a job of a kind that goes on and is wanted; None when there is none."""
-        with self._lock:
-            going = {i: job for i, job in self._jobs.items() if i not in self._cancelled}
-        found = (
-            job_id
-            for job_id, job in going.items()
-            if not job.run.done and isinstance(job, kind) and is_wanted(job)
-        )
-        return next(found, None)
-
-    def cancel(self, job_id: str) -> None:
-        """End a job soon; nothing happens when it is done or unknown."""
-        job = self._jobs.get(job_id)
-        if job is not None:
-            self._cancelled.add(job_id)
-            job.run.cancel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +32,8 @@ class Ending(Generic[Value]):
 
 def ending(run: Run[Value]) -> Ending[Value]:
     """How a run stands now; never raises."""
-    if not run.done:
-        return Ending("running")
-    try:
-        outcome = run.result(0)
-    except SeedLensError as error:
-        return Ending("failed", error=error.message, remedy=error.remedy)
-    except Exception:  # a page that polls must not die of it, and the person must learn of it
-        log.exception("A run with a model failed.")
-        return Ending("failed", error=UNEXPECTED)
-    state: ModelJobState = "cancelled" if outcome.usage.stopped == "cancelled" else "done"
-    return Ending(state, outcome)
+    now = standing_of(run.done, lambda: run.result(0), lambda outcome: outcome.usage.stopped)
+    return Ending(now.state, now.report, now.error, now.remedy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
 
+from engine.background import Jobs
 from engine.collections import Collection, Topic
 from engine.errors import BadInputError, CorpusBusyError, SeedLensError, UnknownNameError
 from engine.evaluate import sampled
@@ -36,7 +37,6 @@ from engine.verify.foreseeing import (
 from engine.verify.gap import MOST_SIZE, check_gap
 from engine.verify.gap_shelf import GapShelf, gap_json
 from engine.verify.gap_work import GapWork, foreseen_gap, start_gap
-from engine.verify.jobs import Jobs
 from engine.verify.reranking import Plan, texts_of
 from storage.ledger import Ledger
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from threading import Lock
 from typing import Any
 
+from engine.background import Jobs
 from engine.callbacks import Ask, never, tell_nobody
 from engine.config import Settings
 from engine.errors import BadInputError, UnknownNameError
@@ -31,7 +31,7 @@ from engine.verify.endpoints import Values, connect, describe, try_endpoint
 from engine.verify.estimating import Estimates, priced, priced_search
 from engine.verify.evaluating import Model
 from engine.verify.explaining import explanation
-from engine.verify.jobs import Jobs, RankingWork, Task
+from engine.verify.jobs import RankingWork, Task
 from engine.verify.reranking import (
     DEFAULT_DEPTH,
     Finished,
@@ -75,7 +75,7 @@ class Verifier:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
-        self._jobs, self._starting = Jobs(), Lock()
+        self._jobs = Jobs()
         shelf = Shelf(ledger, library)
         self.trials = Trials(ledger, shelf, searcher, self.connection, self._jobs)
         self._estimates = Estimates()
@@ -175,8 +175,11 @@ class Verifier:
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
         task, begin = self._prepared(query, mode, depth, session, secrets, most_calls)
-        with self._starting:
-            return self._running(task) or self._jobs.add(begin())
+        return self._jobs.start_unless_running(
+            RankingWork,  # type: ignore[type-abstract]
+            lambda work: work.task == task,
+            begin,
+        )[0]
 
     def running(
         self,

@@ -65,6 +65,8 @@ def click_row(page: Page, place: str, row: int, *, tick: bool = False) -> None:
     idle = page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
     expect(idle).to_be_attached()
     table = page.locator(f".st-key-{place} [data-testid=stDataFrame]")
+    # The table learns from the mouse's coming where it lies after the page was scrolled.
+    table.hover(position={"x": 120, "y": ROW / 2})
     table.click(position={"x": 15 if tick else 120, "y": ROW * (row + 1.5)})
 
 
@@ -118,6 +120,8 @@ def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
     page.get_by_role("link", name="Ask").click()
     expect(page.get_by_role("progressbar")).to_have_count(0)
     page.get_by_role("link", name="Build").click()
+    step(page, "Result").click()
+    page.get_by_role("button", name="Show Labels").click()
     page.get_by_role("button", name="Cancel").click()
     settled(page, "Cancelled")
     visit.shoot("build-cancelled")
@@ -148,7 +152,7 @@ def clusters(visit: Visit, explorer: Explorer) -> None:
     click_row(page, "build_clusters", 0, tick=True)
     click_row(page, "build_clusters", 1, tick=True)
     page.get_by_role("button", name="Merge them").click()
-    expect(page.get_by_text(f"{len(before) - 1} clusters:")).to_be_visible()
+    expect(step(page, "Clusters")).to_contain_text(f"{len(before) - 1} clusters,")
     # The tests' model words queries for what it knows by either name.
     kinds = demo_methods().kinds.values()
     name = next(kind.labels[1] for kind in kinds if kind.name == before[0].name)
@@ -167,7 +171,7 @@ def clusters(visit: Visit, explorer: Explorer) -> None:
 def queries(visit: Visit, explorer: Explorer) -> None:
     """One that gives its documents away is flagged before it is kept, and worded better."""
     page, builds = visit.page, explorer.builds
-    step(page, "Queries").click()
+    page.get_by_role("button", name="Go on to the queries").click()
     page.get_by_role("button", name="Write the queries").click()
     settled(page)
     click_row(page, "build_queries", 0)
@@ -237,6 +241,7 @@ def test_a_link_restores_the_step_and_one_that_leads_nowhere_says_so(
     explorer.builds.save(BuildLens("demo", "linked", ATTRIBUTE), "ada")
     page = visit.open("/build?corpus=demo&build=linked&step=clusters")
     expect(page.get_by_text("First comes step 2, Labels.")).to_be_visible()
+    expect(page.get_by_role("button", name="Go to the labels")).to_be_visible()
     step(page, "Lens").click()
     expect(box(page, "What a document shows without saying so")).to_have_value(ATTRIBUTE)
     page.go_back()

@@ -6,13 +6,14 @@ import csv
 import io
 import json
 import shutil
+from math import log2
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.command_line import Outcome, run_inside, run_process
-from tests.support import make_explorer
+from tests.support import make_explorer, write_jsonl
 
 QUERY = "bees-network_method"
 ITEM = ("--query", QUERY, "--doc", "bread-network")
@@ -61,6 +62,22 @@ def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_b
     assert run(judging, "judge", "small", "--undo", "--annotator", "ann") == {"undone": None}
 
 
+def test_an_undo_takes_back_what_it_names_and_a_decision_only_when_asked_to(judging: Path) -> None:
+    for doc_id in ("bread-network", "maps-survey"):
+        judge(judging, 3, "ann", doc_id)
+    decision = ("--grade", 1, "--adjudicate", "--note", "so", "--annotator", "ann")
+    decided = run(judging, "judge", "small", *ITEM, *decision)
+    undo = ("judge", "small", "--undo", "--annotator", "ann")
+    undone = run(judging, *undo, "--query", QUERY, "--doc", "bread-network")["undone"]
+    assert (undone["doc_id"], undone["origin"]) == ("bread-network", "person")
+    assert run(judging, *undo, *ITEM) == {"undone": None}
+    back = run(judging, *undo, *ITEM, "--adjudicate")["undone"]
+    assert back["event"] == decided["event"]
+    assert run(judging, *undo, *ITEM, "--adjudicate") == {"undone": None}
+    lines = run_inside(judging, "qrels", "export", "small").stdout
+    assert lines == f"{QUERY} 0 maps-survey 3\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -68,6 +85,10 @@ def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_b
         ((*ITEM, "--grade", 1, "--skip"), ("one of --grade",)),
         (ITEM, ("one of --grade",)),
         (("--query", QUERY, "--grade", 1), ("Give --query and --doc",)),
+        (("--query", QUERY, "--undo"), ("Give --query and --doc",)),
+        (("--undo", "--adjudicate"), ("Give --query and --doc",)),
+        (("--undo", "--note", "oh"), ("no note",)),
+        ((*ITEM, "--skip", "--adjudicate"), ("decision is a grade",)),
         ((*ITEM, "--grade", 1, "--annotator", " "), ("no name",)),
         ((*ITEM, "--grade", 1, "--annotator", "adjudicated"), ("name of your own",)),
         ((*ITEM, "--grade", 1, "--note", "x" * 100_000), ("100,000 characters", "10,000")),
@@ -75,8 +96,10 @@ def test_a_judgment_is_stored_with_who_and_why_and_an_undo_brings_back_the_one_b
         ((*ITEM, "--grade", 1, "--adjudicate"), ("no reason",)),
         (("--query", "x_method", "--doc", "emoji", "--grade", 1), ("'x_method'", "seed and asp")),
         (("--query", QUERY, "--doc", "nobody", "--grade", 1), ("'nobody'",)),
+        (("--query", QUERY, "--doc", "bees-network", "--grade", 1), ("is the seed",)),
+        ((*ITEM, "--grade", 1, "--annotator", "a\udcff"), ("control characters or broken",)),
     ],
-    ids=range(11),
+    ids=range(17),
 )
 def test_what_cannot_be_judged_is_refused_and_nothing_is_stored(
     judging: Path, arguments: tuple[object, ...], says: tuple[str, ...]
@@ -117,11 +140,23 @@ def test_from_a_project_to_qrels(judging: Path, tmp_path: Path) -> None:
     assert (shown["judgments"], shown["progress"]["ann"]["done"]) == (4, 2)
 
     agreed = run(judging, "agreement", "small", "--project", "p")
+    human = {who: measures["nDCG@20"] for who, measures in agreed["human"].items()}
+    assert human == {
+        "ann": pytest.approx((1 + 2 / log2(3)) / (2 + 1 / log2(3))),
+        "bob": pytest.approx((2 + 3 / log2(3)) / (3 + 2 / log2(3))),
+    }
     assert agreed["measures"]["raw"] == {"value": 0.5, "interval": None, "items": 2}
     assert agreed["by_aspect"]["method"]["krippendorff_alpha"]["items"] == 2
     (pair,) = agreed["pairs"]
     assert pair["annotators"] == ["ann", "bob"]
     assert pair["confusion"][3] == [0, 1, 0, 0]
+    said = run_inside(judging, "agreement", "small", "--project", "p").stdout.splitlines()
+    matrix = said.index("rows: ann, columns: bob")
+    assert [line.split() for line in said[matrix + 1 : matrix + 6]] == [
+        *(["0", "1", "2", "3"], ["0", "0", "0", "0", "0"], ["1", "0", "0", "0", "0"]),
+        *(["2", "0", "0", "1", "0"], ["3", "0", "1", "0", "0"]),
+    ]
+    assert ["ann", "0.860", "–", "1"] in [line.split() for line in said]
     (split,) = run(judging, "agreement", "small", "--project", "p", "--disagreements")
     assert (split["doc_id"], split["spread"], split["said"]) == (first, 2, {"ann": 3, "bob": 1})
 
@@ -202,8 +237,70 @@ def test_a_pool_takes_runs_and_a_collection_and_names_what_is_missing(
     run_file.write_text(f"{QUERY} Q0 emoji 1 2.0 mine\n{QUERY} Q0 elsewhere 2 1.0 mine\n")
     found = run(judging, "pool", "small", "--systems", "bm25", "--depth", 2, "--run", run_file)
     assert (found["items"], found["added"]) == (3, 3)
+    warned = run_inside(judging, "pool", "small", "--systems", "", "--depth", 2, "--run", run_file)
+    assert "1 document of run 'mine' cannot be judged" in warned.stderr
+    only_run = ("pool", "small", "--systems", "", "--run", run_file, "--depth", 2)
+    (hole,) = run(judging, *only_run, "--holes")
+    assert (hole["system"], hole["missing"]) == ("mine", {QUERY: ["emoji", "elsewhere"]})
+    both = run(judging, "pool", "small", "--systems", "bm25", "--run", run_file, "--holes")
+    assert [h["system"] for h in both] == ["bm25", "mine"]
     run_file.write_text("broken\n")
     assert_refused(run_inside(judging, "pool", "small", "--run", run_file), "mine.run, line 1")
+
+
+def test_what_a_pool_refuses_leaves_no_query_behind(judging: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "q.txt"
+    queries.write_text(f"{QUERY}\n")
+    here = ("pool", "small", "--queries", queries)
+    assert_refused(run_inside(judging, *here, "--depth", 0), "depth of the pool is 0")
+    assert_refused(run_inside(judging, *here, "--holes"), "--holes only looks")
+    assert_refused(run_inside(judging, *here, "--systems", ""), "names no system")
+    assert run(judging, "project", "show", "small")["queries"] == 0
+
+
+def test_every_topic_of_a_collection_is_asked_in_its_own_words(
+    judging: Path, tmp_path: Path
+) -> None:
+    topics = [{"query_id": f"t{n}", "seed": "bees-network", "aspect": "method"} for n in range(3)]
+    topics[2]["instruction"] = "the same sensors"
+    folder = tmp_path / "topics"
+    folder.mkdir()
+    write_jsonl(folder / "topics.jsonl", topics)
+    (folder / "qrels.txt").write_text("t0 0 bread-network 1\n")
+    pooled = run(judging, "pool", "small", "--collection", folder, "--systems", "bm25")
+    assert (pooled["queries"], pooled["queries_added"]) == (3, 3)
+    asked = make_explorer(judging).annotation
+    found = asked.queries(asked.project("small"))
+    assert {i: (q.seed, q.instruction) for i, q in found.items()} == {
+        "t0": ("bees-network", None),
+        "t1": ("bees-network", None),
+        "t2": ("bees-network", "the same sensors"),
+    }
+
+
+def test_a_project_s_people_are_cleared_and_a_scale_is_what_was_written(
+    judging: Path, tmp_path: Path
+) -> None:
+    people = ("--annotator", "ann", "--lead", "me")
+    run(judging, "project", "create", "small", "p", *people)
+    change = ("project", "change", "small", "p", "--author", "me")
+    assert run(judging, *change, "--annotator", "")["annotators"] == []
+    assert run(judging, *change, "--per-item", 2)["leads"] == ["me"]
+    assert run(judging, *change, "--lead", "")["leads"] == []
+    assert_refused(run_inside(judging, *change, "--lead", "", "--lead", "ann"), "no name")
+    scale = tmp_path / "scale.json"
+    for text in (
+        '[[0.9, "No"], [2, "Yes"]]',
+        '["01", "12"]',
+        '[[true, "a"], [0, "b"]]',
+        "[[0], [1]]",
+    ):
+        scale.write_text(text)
+        assert_refused(run_inside(judging, *change, "--scale", scale), "scale.json", "as a scale")
+    scale.write_text('[[0, "No"], [1, "Yes", "all of it"]]')
+    assert run(judging, *change, "--scale", scale)["scale"]["grades"][1]["meaning"] == "all of it"
+    assert_refused(run_inside(judging, "project", "list", "nosuch"), "nosuch")
+    assert run(judging, "project", "list", "small")[0]["name"] == "p"
 
 
 def test_the_command_judges_beside_an_open_app_and_each_sees_the_other(judging: Path) -> None:

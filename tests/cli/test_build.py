@@ -171,6 +171,56 @@ def test_files_of_each_step_are_edited_and_taken_in(labelled: Path, tmp_path: Pa
     assert {s["step"]: s["edits"] for s in _show(labelled)["steps"]}["verbalise"] == 2
 
 
+def test_an_older_file_changes_nothing_that_others_changed_since(
+    labelled: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "left.csv"
+    old = {step: _sheet(labelled, step) for step in ("label", "collapse", "verbalise")}
+    theirs = [dict(row) for row in old["label"]]
+    theirs[0]["label"] = "By somebody else"
+    assert "1 changed" in _edit(labelled, "label", file, theirs).stdout
+    mine = [dict(row) for row in old["label"]]
+    mine[1]["label"] = "By me"
+    assert "1 changed" in _edit(labelled, "label", file, mine).stdout, "the others say nothing"
+    labels = {label["doc_id"]: label["text"] for label in _show(labelled, "label")}
+    assert [labels[row["doc_id"]] for row in mine[:2]] == ["By somebody else", "By me"]
+    mine[0]["label"] = "By me, too"
+    refused = _edit(labelled, "label", file, mine)
+    assert refused.code == 2
+    assert "line 2: the label of" in refused.stderr
+
+    _edit(labelled, "collapse", file, [_renamed(r, "c1", "Theirs") for r in old["collapse"]])
+    mine = [_renamed(row, "c2", "Mine") for row in old["collapse"]]
+    at = next(n for n, row in enumerate(mine) if row["cluster"] == "c3")
+    mine[at] = {**mine[at], "cluster": "c1", "name": _name(old["collapse"], "c1")}
+    assert "3 changed" in _edit(labelled, "collapse", file, mine).stdout
+    clusters = {cluster["key"]: cluster for cluster in _show(labelled, "collapse")}
+    assert (clusters["c1"]["name"], clusters["c2"]["name"]) == ("Theirs", "Mine")
+    assert mine[at]["doc_id"] in clusters["c1"]["doc_ids"]
+    last = [_renamed(row, "c1", "Mine as well") for row in old["collapse"]]
+    refused = _edit(labelled, "collapse", file, last)
+    assert "was changed by somebody else since" in refused.stderr
+    assert _show(labelled, "collapse") == list(clusters.values())
+
+    theirs = [dict(row) for row in old["verbalise"]]
+    theirs[0]["query"], theirs[1]["dropped"] = "Their words", "yes"
+    assert "2 changed" in _edit(labelled, "verbalise", file, theirs).stdout
+    assert "0 changed" in _edit(labelled, "verbalise", file, old["verbalise"]).stdout
+    mine = [dict(row) for row in old["verbalise"]]
+    mine[1]["query"] = "My words"
+    refused = _edit(labelled, "verbalise", file, mine)
+    assert "line 3: the query of the cluster" in refused.stderr
+    assert _show(labelled, "verbalise")[0]["text"] == "Their words"
+
+
+def _renamed(row: dict[str, str], key: str, name: str) -> dict[str, str]:
+    return {**row, "name": name} if row["cluster"] == key else dict(row)
+
+
+def _name(rows: list[dict[str, str]], key: str) -> str:
+    return next(row["name"] for row in rows if row["cluster"] == key)
+
+
 @pytest.mark.parametrize(
     ("step", "text", "said"),
     [
@@ -193,6 +243,7 @@ def test_files_of_each_step_are_edited_and_taken_in(labelled: Path, tmp_path: Pa
             "cluster,name,dropped,doc_id\nc1,A,no,bees-survey\n",
             "in no cluster any more",
         ),
+        ("label", "doc_id,label,was\nbees-survey,x,\n", "line 2: the label of 'bees-survey'"),
         ("verbalise", "cluster,query,dropped\nc77,x,no\n", "line 2: no cluster 'c77'"),
         ("verbalise", "cluster,query,dropped\nc1,,no\n", "line 2: the query is empty"),
         ("expand", "x\n", "'expand' leaves judgments"),

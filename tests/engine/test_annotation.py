@@ -58,6 +58,17 @@ def test_an_item_is_due_until_enough_people_have_judged_it() -> None:
     assert "d0" in {i.doc_id for i in ITEMS if queue([model]).is_due(i)}
 
 
+def test_what_only_one_source_ranks_high_is_what_they_disagree_on_most() -> None:
+    def item(doc_id: str, **ranks: int) -> PoolItem:
+        return PoolItem("q1", doc_id, tuple(Source(name, rank) for name, rank in ranks.items()))
+
+    items = [item("both", a=1, b=1), item("low", b=9), item("near", a=2, b=3), item("alone", a=1)]
+    items += [PoolItem("q2", doc_id, (Source("c", 1),)) for doc_id in ("x", "y")]
+    asked = Queue.of(Project("c", "p", order="disagreement"), "ann", items, []).items
+    assert [i.doc_id for i in asked if i.query_id == "q1"] == ["alone", "near", "low", "both"]
+    assert [i.doc_id for i in asked if i.query_id == "q2"] == ["x", "y"], "c is alone there"
+
+
 def test_the_next_item_follows_the_one_just_judged_and_wraps_around() -> None:
     order = [(i.query_id, i.doc_id) for i in queue().items]
     judged = [said(order[2][1])]
@@ -185,7 +196,10 @@ def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer)
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy)
     seen = []
-    while (item := annotation.next_item(project, "ann")) is not None:
+    while (due := annotation.queue(project, "ann").next()) is not None:
+        item = annotation.item(
+            project, annotation.queue(project, "ann"), (due.query_id, due.doc_id)
+        )
         assert item.sources == ()
         assert item.seed.doc_id == annotation.queries(project)[query_id].seed
         seen.append(item.document.doc_id)
@@ -195,9 +209,9 @@ def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer)
     undone = annotation.undo(project, "ann")
     assert undone is not None
     assert undone.doc_id == seen[-1]
-    again = annotation.next_item(project, "ann")
+    again = annotation.queue(project, "ann").next()
     assert again is not None
-    assert again.document.doc_id == seen[-1]
+    assert again.doc_id == seen[-1]
 
 
 def test_what_is_said_twice_with_one_event_is_stored_once(small_copy: Explorer) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from engine.annotate.adjudication import decide, find_disagreements
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
+from engine.importing import ImportRequest
 from engine.types import Judgment, Project
+from tests.small_corpus import DOCUMENTS
+from tests.support import write_jsonl
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 QUERY = "bees-network_method"
@@ -42,7 +46,7 @@ def test_a_grade_rests_on_a_decision_on_agreement_or_on_one_person() -> None:
         "one": "single",
     }
     assert found.undecided == 1
-    assert any("1 item is undecided" in note for note in found.notes)
+    assert any("1 item is left out" in note for note in found.notes)
     assert any("1 item was graded by a model only" in note for note in found.notes)
 
 
@@ -114,6 +118,7 @@ def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy: Exp
         ({"reason": "x" * 1_000_000}, BadInputError, "at most 10,000"),
         ({"query_id": "nothing_method"}, UnknownNameError, "nothing_method"),
         ({"doc_id": "nothing"}, UnknownNameError, "nothing"),
+        ({"doc_id": "bees-network"}, BadInputError, "is the seed of"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -159,6 +164,24 @@ def test_one_annotator_is_held_against_what_the_others_decided(small_copy: Explo
     assert set(rows) == {"ann", "bob", "eve"}
     assert rows["ann"].metrics["nDCG@10"] == pytest.approx(1.0)
     assert rows["eve"].metrics["nDCG@10"] < 0.8  # type: ignore[operator]
+
+
+def test_what_a_corpus_made_anew_lacks_is_left_out_of_the_human_rows(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    project = annotation.project("small")
+    for query_id in (QUERY, "tides-network_method"):
+        for doc_id, grade in (("bread-network", 3), ("maps-survey", 0), ("bread-sensor", 1)):
+            for who in ("ann", "bob"):
+                annotation.judge(project, query_id, doc_id, who, grade)
+    assert len(annotation.human_rows(project)["ann"].per_query) == 2
+    gone = ("tides-network", "maps-survey")
+    source = write_jsonl(tmp_path / "s.jsonl", (d for d in DOCUMENTS if d["doc_id"] not in gone))
+    small_copy.library.delete("small")
+    small_copy.library.import_documents(ImportRequest(source, "small"))
+    (query,) = annotation.human_rows(project)["ann"].per_query
+    assert (query["query_id"], query["nDCG@20"]) == (QUERY, 1.0)
 
 
 def test_a_corpus_s_own_project_takes_every_seed_and_aspect_and_nothing_else(

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.annotate.agreement import find_agreement, measure_of
+from engine.annotate.agreement import find_agreement
 from engine.annotate.coefficients import (
     ALPHA,
     FLEISS,
@@ -28,7 +28,7 @@ from engine.annotate.coefficients import (
 from engine.collections import read_collection
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
-from engine.types import GRADED, Judgment, JudgmentVerdict, Origin
+from engine.types import GRADED, AgreementMeasure, Judgment, JudgmentVerdict, Origin
 from tests.support import make_explorer, write_jsonl
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -64,6 +64,10 @@ def of(grades: Iterable[tuple[str, Sequence[int | None]]]) -> list[Judgment]:
         for i, grade in enumerate(row)
         if grade is not None
     ]
+
+
+def measure_of(measures: Iterable[AgreementMeasure], name: str) -> AgreementMeasure:
+    return next(measure for measure in measures if measure.name == name)
 
 
 # -- coefficients --------------------------------------------------------------------------------

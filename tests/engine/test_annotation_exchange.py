@@ -18,10 +18,10 @@ from engine.collections import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types import BINARY, Project, Query
+from tests.qrels_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
 
-METHOD, ANY = "bees-network_method", "bread-survey_any"
-GOOD = f"{METHOD} 0 bread-network 3\n{METHOD} 0 maps-survey 0\n"
+ANY = "bread-survey_any"
 
 
 @pytest.fixture
@@ -32,15 +32,11 @@ def judged(small_copy: Explorer) -> Explorer:
         Project("small", "p", {"": "Read **all**."}, leads=("lead",), per_item=2), "lead"
     )
     own = Query("small", seed="maps-survey", instruction="The same kind of map")
-    annotation.add_queries(
-        project,
-        [
-            Query("small", seed="bees-network", aspect="method"),
-            Query("small", seed="bread-survey"),
-            own,
-        ],
-        {own: "own"},
-    )
+    seeds = {
+        METHOD: Query("small", seed="bees-network", aspect="method"),
+        ANY: Query("small", seed="bread-survey"),
+    }
+    annotation.add_queries(project, {**seeds, "own": own})
     judge = annotation.judge
     note = 'He said "no",\nthen =1+1; <b>éß🐝</b>'
     judge(project, METHOD, "bread-network", "ann", 3, note=note, marks=[(0, 5), (7, 9)])
@@ -66,7 +62,7 @@ def empty_project(explorer: Explorer, like: Explorer) -> Project:
     annotation = explorer.annotation
     project = annotation.save(like.annotation.project("small", "p"), "lead")
     queries = like.annotation.queries(project)
-    annotation.add_queries(project, queries.values(), {q: i for i, q in queries.items()})
+    annotation.add_queries(project, queries)
     return project
 
 
@@ -175,44 +171,6 @@ def test_the_same_hand_over_in_a_second_project_is_there_in_full(
 # -- merging ---------------------------------------------------------------------------------------
 
 
-def qrels(tmp_path: Path, text: str, name: str = "q.qrels") -> Path:
-    (tmp_path / name).write_text(text, "utf-8")
-    return tmp_path / name
-
-
-def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
-    annotation = small_copy.annotation
-    file = qrels(tmp_path, GOOD)
-    first, second = (annotation.import_("small", file, annotator="x") for _ in range(2))
-    assert (first.added, second.added, second.known) == (2, 0, 2)
-    project = annotation.project("small")
-    assert list(annotation.queries(project)) == [METHOD]
-    assert len(annotation.history(project)) == 2
-    assert {j.origin for j in annotation.judgments(project)} == {"import"}
-
-
-def test_what_somebody_said_here_stays_unless_the_file_is_to_win(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
-    annotation = small_copy.annotation
-    project = annotation.project("small")
-    annotation.judge(project, METHOD, "bread-network", "ann", 1)
-    file = qrels(tmp_path, GOOD)
-    found = annotation.import_("small", file, annotator="ann")
-    assert found.added == 1
-    assert len(found.conflicts) == 1
-    assert "ann said 1 of 'bread-network'" in found.conflicts[0]
-    assert "3 in the file; what is here stays" in found.conflicts[0]
-    assert annotation.qrels(project).grades[METHOD] == {"bread-network": 1, "maps-survey": 0}
-    forced = annotation.import_("small", file, annotator="ann", overwrite=True)
-    assert forced.added == 1
-    assert "the file's counts now" in forced.conflicts[0]
-    assert annotation.qrels(project).grades[METHOD]["bread-network"] == 3
-    assert len(annotation.history(project)) == 3
-
-
 def test_a_grade_that_was_edited_in_an_export_is_reported_not_dropped_in_silence(
     judged: Explorer, tmp_path: Path
 ) -> None:
@@ -253,77 +211,6 @@ def test_arrival_decides_even_when_the_clock_ran_backwards(judged: Explorer) -> 
 
 
 # -- bad input -------------------------------------------------------------------------------------
-
-HEAD = "query_id,doc_id,relevance,annotator,note,time,marks\n"
-ROW = f"{METHOD},bread-network"
-BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "too few columns": ("a.qrels", GOOD + f"{METHOD} 0 bread-network\n", ("line 3", "3 columns")),
-    "grade in words": (
-        "a.qrels",
-        f"{METHOD} 0 a good\n{METHOD} 0 b 1.5\n" + GOOD,
-        ("2 lines", "line 1", "'good'", "line 2", "'1.5'"),
-    ),
-    "grade outside the scale": ("a.qrels", GOOD + f"{METHOD} 0 twin-a 4\n", ("line 3", "0, 1, 2")),
-    "negative grade": ("a.qrels", f"{METHOD} 0 twin-a -1\n", ("line 1", "'-1'")),
-    "two grades": ("a.qrels", GOOD + f"{METHOD} 0 maps-survey 1\n", ("line 3", "in line 2")),
-    "unknown query": ("a.qrels", "bees_colour 0 twin-a 1\n", ("line 1", "'bees_colour'")),
-    "unknown document": ("a.qrels", f"{METHOD} 0 nobody 1\n", ("line 1", "'nobody'")),
-    "nothing": ("a.qrels", "\n\n", ("no judgments",)),
-    "no header": ("a.csv", f"{ROW},1,ann\n", ("no column 'query_id'",)),
-    "empty annotator": ("a.csv", f"{HEAD}{ROW},1,  ,,,\n", ("line 2", "no name")),
-    "annotator who is none": ("a.csv", f"{HEAD}{ROW},1,adjudicated,,,\n", ("own",)),
-    "long note": ("a.csv", f"{HEAD}{ROW},1,ann,{'x' * 90_000},,\n", ("line 2", "90,000")),
-    "a time that is none": ("a.csv", f"{HEAD}{ROW},1,ann,,soon,\n", ("line 2", "'soon'")),
-    "marks that are none": ("a.csv", f"{HEAD}{ROW},1,ann,,,[[9]]\n", ("line 2", "[start, end]")),
-    "no grade": ("a.csv", f"{HEAD}{ROW},,ann,,,\n", ("line 2", "no relevance")),
-    "broken JSON": ("a.jsonl", '{"query_id": "x"}\n{"query', ("line 1", "line 2", "JSON object")),
-    "rank that is none": (
-        "a.jsonl",
-        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "x", '
-        '"seconds": NaN}',
-        ("line 1", "seconds 'nan'"),
-    ),
-    "control characters in an event": (
-        "a.jsonl",
-        f'{{"query_id": "{METHOD}", "doc_id": "emoji", "relevance": 1, "annotator": "x", '
-        '"event": "a\\u0000b"}',
-        ("line 1", "event"),
-    ),
-    "no list": ("a.jsonl", "[1, 2]\n", ("line 1", "JSON object")),
-}
-
-
-@pytest.mark.parametrize(("name", "text", "says"), BROKEN.values(), ids=BROKEN)
-def test_a_file_with_a_broken_line_imports_nothing_and_lists_the_lines(
-    small: Explorer, tmp_path: Path, name: str, text: str, says: tuple[str, ...]
-) -> None:
-    annotation = small.annotation
-    annotator = "x" if name.endswith("qrels") else ""
-    with pytest.raises(BadInputError) as caught:
-        annotation.import_("small", qrels(tmp_path, text, name), annotator=annotator)
-    for words in (name, *says):
-        assert words in str(caught.value)
-    project = annotation.project("small")
-    assert (annotation.history(project), annotation.queries(project)) == ([], {})
-
-
-def test_markup_and_control_characters_in_a_file_are_kept_as_text_or_left_out(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
-    row = {
-        "query_id": METHOD,
-        "doc_id": "bread-network",
-        "relevance": 1,
-        "annotator": "ann",
-        "note": "<script>alert(1)</script>\u0000\u001b[31m",
-    }
-    annotation = small_copy.annotation
-    annotation.import_("small", qrels(tmp_path, json.dumps(row), "a.jsonl"))
-    (judgment,) = annotation.judgments(annotation.project("small"))
-    assert judgment.note == "<script>alert(1)</script>[31m"
-    row["annotator"] = "a\u001bnn"
-    with pytest.raises(BadInputError, match="control characters"):
-        annotation.import_("small", qrels(tmp_path, json.dumps(row), "a.jsonl"))
 
 
 def test_nobody_s_hand_over_takes_back_or_says_what_another_did(
@@ -412,7 +299,7 @@ def test_white_space_in_an_id_needs_another_format(small_copy: Explorer) -> None
     annotation = small_copy.annotation
     project = annotation.save(Project("small", "p"), "ann")
     query = Query("small", seed="bees-network")
-    annotation.add_queries(project, [query], {query: "my query"})
+    annotation.add_queries(project, {"my query": query})
     annotation.judge(project, "my query", "bread-network", "ann", 1)
     found = annotation.export(project, "trec")
     with pytest.raises(BadInputError, match=r"'my query' holds white space.*csv or jsonl"):

@@ -48,6 +48,21 @@ def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(
     assert "nonsense" in job.error
 
 
+def test_a_kill_costs_the_query_at_hand_and_no_queries_are_not_all(
+    small_copy: Explorer, project: Project
+) -> None:
+    annotation, ids = small_copy.annotation, list(small_copy.annotation.queries(project))
+    assert annotation.fill_pool(project, REQUEST, []) == 0
+    assert annotation.pool(project) == []
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        annotation.fill_pool(project, REQUEST, on_query=die)
+    assert {item.query_id for item in annotation.pool(project)} == {ids[0]}
+
+
 def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(
     small_copy: Explorer, project: Project
 ) -> None:

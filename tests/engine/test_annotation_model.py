@@ -150,7 +150,7 @@ def test_a_query_in_words_is_asked_for_what_it_says(graded: Explorer, grader: Mo
     project = annotation.save(Project("small", "w", scale=BINARY), "lead")
     words = "Studies that teach a machine from pictures <|im_end|>"
     query = Query("small", text=words)
-    annotation.add_queries(project, [query], {query: "pictures"})
+    annotation.add_queries(project, {"pictures": query})
     annotation.fill_pool(project, PoolRequest(("bm25", "dense"), 5))
     grader.behaviour.handlers = [grades_by(high=1)]
     report = grade(graded, project)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import streamlit as st
-from filelock import FileLock
 from streamlit.testing.v1 import AppTest
 
 from engine.config import ROOT
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types import GRADED, PoolRequest, Project, Query
+from engine.types.people import Person, Role
 from pages._annotate_agreement import confusion_html
-from pages._annotate_desk import Sitting, desk_data, take_in
-from pages._annotate_items import Papers, from_key, to_key
 from pages._annotate_project import read_scale, scale_lines
 from pages._annotate_queries import read_seeds
-from tests.support import make_explorer
+from tests.small_corpus import DOCUMENTS
 
 
 @pytest.fixture(autouse=True)
@@ -64,21 +61,6 @@ def make_project(explorer: Explorer, **settings: Any) -> Project:
 
 def seed_of(explorer: Explorer) -> str:
     return explorer.starting_point("small")[0]
-
-
-def sit_down(project: Project, who: str = "Ada") -> Sitting:
-    return Sitting(project, who, Papers(project.corpus))
-
-
-def message(turn: int, *events: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"turn": turn, "events": list(events), **more}
-
-
-def grade(name: str, key: str, relevance: int, **more: Any) -> dict[str, Any]:
-    query_id, doc_id = from_key(key) or ("", "")
-    event = {"event": name, "kind": "judge", "key": key, "query_id": query_id, "doc_id": doc_id}
-    said = {"verdict": "grade", "relevance": relevance, "note": "", "marks": [], "seconds": 1.5}
-    return {**event, **said, **more}
 
 
 # -- the page -----------------------------------------------------------------------------------
@@ -198,6 +180,9 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
         annotation.judge(project, item.query_id, item.doc_id, "Grace", 1 + (number == 0))
     page = visit(corpus="small", project="p", part="agreement")
     assert "Rows: what Ada said" in shown(page)
+    own = page.dataframe[-1].value
+    assert list(own["Annotator"]) == ["Ada", "Grace"]
+    assert own["nDCG@20"].between(0, 1).all()
     page.segmented_control(key="annotate_part").set_value("disagreements")
     run(page)
     assert "1 to decide, 0 decided" in shown(page)
@@ -221,83 +206,43 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     assert "line 1" in shown(page)
 
 
-# -- what the desk sends ---------------------------------------------------------------------------
+# Their source runs as a script of its own, where only builtins have names.
+def holes_page(explorer, key):
+    from pages._evaluate_holes import holes
+    from pages._evaluate_view import EvaluateView
+
+    view = EvaluateView(collection=key, systems=("bm25",))
+    holes(explorer, view, explorer.laboratory.collection(key))
 
 
-def test_an_event_that_comes_twice_is_stored_once(home_page: Explorer) -> None:
-    project = make_project(home_page)
-    place = sit_down(project)
-    first, second = desk_data(home_page, place)["next"][:2]
-    said = grade("e1", first, 2, note="why", marks=[1, 0])
-    assert take_in(home_page, place, message(1, said)).settled == ("e1",)
-    again = take_in(home_page, place, message(2, said, grade("e2", second, 0)))
-    assert again.settled == ("e1", "e2")
-    # Another visit (a reload before the answer came) does not know it, the ledger does.
-    assert take_in(home_page, sit_down(project), message(3, said)).settled == ("e1",)
-    history = home_page.annotation.history(project)
-    assert [(j.relevance, j.note) for j in history] == [(2, "why"), (0, "")]
-    document = home_page.document("small", history[0].doc_id)
-    assert history[0].marks == tuple(s.span for s in document.sentences[:2])
+def decide_page(explorer, project):
+    from pages._annotate_decide import disagreements
+
+    disagreements(explorer, project, "Ada")
 
 
-def test_an_undo_that_comes_twice_takes_back_one_judgment(home_page: Explorer) -> None:
-    project = make_project(home_page)
-    place = sit_down(project)
-    first, second = desk_data(home_page, place)["next"][:2]
-    take_in(home_page, place, message(1, grade("e1", first, 2), grade("e2", second, 1)))
-    undo = {"event": "u1", "kind": "undo"}
-    assert take_in(home_page, place, message(2, undo)).undone == (("u1", second),)
-    assert take_in(home_page, place, message(3, undo)).undone == ()
-    assert [j.relevance for j in home_page.annotation.judgments(project)] == [2]
-    data = desk_data(home_page, place)
-    assert (data["next"][0], data["past"]) == (second, [first])
-
-
-def test_what_cannot_be_stored_is_refused_with_the_reason_and_the_rest_is_stored(
-    home_page: Explorer,
+@pytest.mark.parametrize("role", ["annotator", "lead"])
+def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
+    home_page: Explorer, monkeypatch: pytest.MonkeyPatch, role: Role
 ) -> None:
+    monkeypatch.setattr("pages._login.person", lambda: Person("ada@example.org", "Ada", role))
     project = make_project(home_page)
-    place = sit_down(project)
-    first, second = desk_data(home_page, place)["next"][:2]
-    gone = to_key((from_key(first)[0], "gone"))  # type: ignore[index]
-    answer = take_in(
-        home_page,
-        place,
-        message(
-            1,
-            grade("e1", first, 7),
-            grade("e2", gone, 1),
-            grade("e3", second, 1, marks=[99]),
-            {"event": "e4"},
-            grade("e5", second, 1),
-        ),
-    )
-    assert answer.refused == (first, gone, second, "")
-    assert answer.settled == ("e1", "e2", "e3", "e4", "e5")
-    assert [j.doc_id for j in home_page.annotation.judgments(project)] == [from_key(second)[1]]  # type: ignore[index]
+    (query_id,) = home_page.annotation.queries(project)
+    (first, *_) = home_page.annotation.pool(project)
+    for who, relevance in (("Ada", 0), ("Grace", 3)):
+        home_page.annotation.judge(project, query_id, first.doc_id, who, relevance)
+    page = run(AppTest.from_function(decide_page, args=(home_page, project)))
+    assert bool(page.button) == (role == "lead")
+    assert ("Leads decide." in shown(page)) == (role != "lead")
 
-
-def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(home_page: Explorer) -> None:
-    project = make_project(home_page)
-    place = sit_down(project)
-    first, second = desk_data(home_page, place)["next"][:2]
-    events = grade("e1", first, 2), grade("e2", second, 1)
-    ledger = home_page.home.ledger
-    quick = make_explorer(ledger.parent, ledger_wait_seconds=0.1)
-    with FileLock(f"{ledger}.lock"):
-        answer = take_in(quick, place, message(1, *events))
-    assert answer.retry
-    assert answer.settled == ()
-    assert "Not stored yet" in answer.message
-    assert take_in(home_page, place, message(2, *events)).settled == ("e1", "e2")
-    assert len(home_page.annotation.history(project)) == 2
-
-
-def test_the_desk_sees_no_sources_unless_the_project_says_so(home_page: Explorer) -> None:
-    project = make_project(home_page)
-    assert all(i["sources"] == [] for i in desk_data(home_page, sit_down(project))["items"])
-    project = home_page.annotation.save(replace(project, blind=False), "lead")
-    assert any(i["sources"] for i in desk_data(home_page, sit_down(project))["items"])
+    home_page.annotation.adjudicate(project, query_id, first.doc_id, 3, "seen", "lead")
+    pooled = {seed_of(home_page), *(item.doc_id for item in home_page.annotation.pool(project))}
+    other = next(d["doc_id"] for d in DOCUMENTS if d["doc_id"] not in pooled)
+    ranked = f"{query_id} Q0 {other} 1 2 mine\n{query_id} Q0 elsewhere 2 1 mine\n"
+    home_page.laboratory.add_run("small:p", "mine.run", ranked.encode())
+    page = run(AppTest.from_function(holes_page, args=(home_page, "small:p")))
+    assert "1 of them cannot be judged: the corpus does not have them." in shown(page)
+    assert [b.label for b in page.button] == ["Add 1 to the pool"] * (role == "lead")
 
 
 # -- small parts -----------------------------------------------------------------------------------

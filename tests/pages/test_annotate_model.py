@@ -94,7 +94,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     page.button(key="annotate_model_start").click()
     until_graded(page)
     assert f"{JUDGE}: done" in shown(page)
-    assert f"{JUDGE} graded 12 items; people graded none of them, too." in shown(page)
+    assert f"{JUDGE} graded 12 items; people graded none of them." in shown(page)
     assert page.button(key="annotate_model_start").disabled
 
     page.text_input(key="annotate_name").set_value("Ada")
@@ -122,7 +122,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
 
     page.button(key="annotate_sample_end").click()
     run(page)
-    assert "people graded 4 of them, too." in shown(page)
+    assert "people graded 4 of them." in shown(page)
     assert "Rows: what people said. Columns: what model:judge said." in shown(page)
     assert "&lt;b&gt;close&lt;/b&gt;" in shown(page)
     assert "<b>close" not in shown(page)

@@ -30,6 +30,11 @@ from pages import _build_labels, _build_lines, _build_queries
 from pages._build_reading import document_html
 from pages._build_result import provenance_html
 from pages._build_view import SHOWN_BY
+from tests.build_answers import builds_collections, small_methods
+from tests.judging import knowledge
+from tests.lens_builds import session
+from tests.model_answers import MODEL
+from tests.model_server import serving
 
 LENS = BuildLens("small", "methods", "How they went about it.", smallest=2, largest=9)
 METHODS = {"survey": "asking by post", "sensor": "devices left in place"}
@@ -62,6 +67,16 @@ def clustered(labelled: Explorer) -> Explorer:
     """With its clusters, made without a model."""
     labelled.builds.run("small", "methods", "collapse", "ada")
     return labelled
+
+
+@pytest.fixture
+def built(explorer: Explorer) -> Explorer:
+    """With a build that a model made to the end."""
+    explorer.builds.save(LENS, "ada")
+    with serving(knowledge(), handlers=[builds_collections(small_methods())]) as server:
+        for step in explorer.builds.steps:
+            explorer.builds.run("small", "methods", step, "ada", session=session(server))
+    return explorer
 
 
 def hand_labels(explorer: Explorer) -> dict[str, str]:
@@ -142,6 +157,10 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
     )
     assert page.query_params == {"corpus": "small", "build": "methods", "step": "labels"}
     assert "30 documents to be read." in shown(page)
+    page = step("lens")
+    assert "Saved." not in shown(page), "nothing was changed here"
+    page.button(key="build_save_small_methods").click()
+    assert "Nothing was changed" in shown(run(page))
 
 
 def test_a_changed_lens_makes_what_a_model_said_stale_and_a_link_opens_the_step(
@@ -223,6 +242,21 @@ def test_ticked_documents_get_one_label_and_a_document_can_be_said_not_to_show_i
     assert labelled.builds.labels("small", "methods")[0].text == ""
 
 
+def test_a_label_of_before_can_be_said_to_hold_still(labelled: Explorer) -> None:
+    labelled.builds.save(replace(LENS, guidance="Only their own."), "ada")
+    doc_id = labelled.library.open("small").doc_ids[0]
+    page = open_row(step("labels"), "build_labels", doc_id)
+    assert table(page, "build_labels")[1][0]["Outdated"] == "yes"
+    text = labelled.builds.labels("small", "methods")[0].text
+    page.text_input(key="build_who").set_value("grace")
+    run(page)
+    page.button(key="build_label_same").click()
+    run(page)
+    label = labelled.builds.labels("small", "methods")[0]
+    assert (label.text, label.author, label.outdated) == (text, "grace", False)
+    assert table(page, "build_labels")[1][0]["Outdated"] == ""
+
+
 def test_labels_are_found_by_their_kind_and_by_words(labelled: Explorer) -> None:
     page = step("labels")
     page.text_input(key="build_words_labels").set_value("POST bees")
@@ -278,12 +312,16 @@ def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> N
     run(page)
     assert not named(clustered, "Questionnaires").dropped
 
+    assert page.button(key="build_move_button").disabled, "nothing is ticked"
     tick(page, "build_members", [0, 1])
+    assert page.text_input(key="build_move_name").value == "asking by post", "their label"
+    page.text_input(key="build_move_name").set_value("")
+    run(page)
     page.button(key="build_move_button").click()
     run(page)
-    assert "has no name" in shown(page), "a new cluster has to be called something"
-    tick(page, "build_members", [0, 1])
+    assert "The new cluster has no name." in shown(page)
     page.text_input(key="build_move_name").set_value("The first two")
+    run(page)
     page.button(key="build_move_button").click()
     run(page)
     assert named(clustered, "The first two").doc_ids == post.doc_ids[:2]
@@ -310,6 +348,9 @@ def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
     clusters = [Cluster(k, k, tuple(map(str, range(n))), k in "acd") for k, n in sizes.items()]
     fates = [_build_lines.fate(cluster, LENS) for cluster in clusters]
     assert fates == ["too small", "a query", "dropped", "too large"]
+    said = _build_lines.cluster_facts(clusters, LENS)
+    assert said.startswith("4 clusters: 1 becomes a query, 1 too small (fewer than 2 documents)")
+    assert _build_lines.cluster_facts([clusters[1]], LENS) == "1 cluster, and it becomes a query."
 
 
 # -- queries -----------------------------------------------------------------------------------
@@ -352,8 +393,8 @@ def test_the_facts_of_queries_leave_dropped_ones_out() -> None:
     gone = BuildQuery("b", "two", ("2",), Overlap(0.9), dropped=True)
     said = _build_queries.facts([kept, gone], LENS)
     assert "2 queries, 1 dropped" in said
-    assert "40%" in said
-    assert "one is above the limit" in said
+    assert "40 % of the kept one's words" in said
+    assert "it is above the limit of 30 %" in said
 
 
 # -- the result, and steps in words --------------------------------------------------------------
@@ -361,8 +402,63 @@ def test_the_facts_of_queries_leave_dropped_ones_out() -> None:
 
 def test_a_step_says_what_has_to_come_first(explorer: Explorer) -> None:
     explorer.builds.save(LENS, "ada")
-    assert "First comes step 2, Labels." in shown(step("clusters"))
-    assert "First comes step 4, Queries." in shown(step("result"))
+    page = step("result")
+    assert "First comes step 2, Labels." in shown(page), "the earliest one"
+    page.button(key="build_first_labels").click()
+    assert run(page).query_params["step"] == "labels"
+
+
+def test_labels_that_show_nothing_are_no_dead_end(explorer: Explorer) -> None:
+    explorer.builds.save(LENS, "ada")
+    nothing = dict.fromkeys(explorer.library.open("small").doc_ids, "")
+    explorer.builds.set_labels("small", "methods", nothing, "ada")
+    page = step("labels")
+    assert page.button(key="build_way").label == "Go on to the clusters"
+    page.button(key="build_way").click()
+    assert "No document shows it, so there is nothing to cluster." in shown(run(page))
+    page.button(key="build_first_lens").click()
+    assert run(page).query_params["step"] == "lens"
+
+
+def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(_: str, __: Any) -> None:
+        time.sleep(0.2)
+
+    with serving(knowledge(), handlers=[late, builds_collections(small_methods())]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
+        explorer.builds.save(LENS, "ada")
+        page = step("labels")
+        page.button(key="build_start_label").click()
+        run(page)
+        for name in ("lens", "result"):
+            page = step(name)
+            assert "Labelling" in shown(page)
+            assert page.button(key="build_show").label == "Show Labels"
+        page.button(key="build_cancel").click()
+        deadline = time.monotonic() + 60
+        while "Labelling" in shown(run(page)):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explorer) -> None:
+    page = step("result")
+    assert "Not up to date" not in shown(page)
+    key = built.builds.clusters("small", "methods")[0].key
+    built.builds.set_query("small", "methods", key, "ada", text="Whoever went about it so")
+    built.builds.save(replace(LENS, guidance="Only their own."), "ada")
+    state = built.builds.state("small", "methods")
+    rows = {row["key"]: row for row in _build_lines.steps_data(state, "result", "", 2)}
+    assert rows["labels"]["kind"] == "stale"
+    assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "step 2 comes first")
+    page = step("result")
+    assert "Step 2, Labels, comes first: the lens or documents changed since." in shown(page)
+    assert "Not up to date" in shown(page)
+    page.button(key="build_way").click()
+    assert run(page).query_params["step"] == "labels"
 
 
 def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
@@ -380,6 +476,7 @@ def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
         (StepState("label", 0, 40), True, ("next", "next")),
         (StepState("verbalise", 0, 0), False, ("later", "")),
         (StepState("label", 12, 40), True, ("partial", "12 of 40 documents")),
+        (StepState("collapse", 9, 9, unfinished=True), True, ("partial", "stopped before the end")),
     ],
 )
 def test_how_a_step_stands(state: StepState, is_next: bool, expected: tuple[str, str]) -> None:

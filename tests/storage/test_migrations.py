@@ -18,7 +18,7 @@ TABLES = {
     *("corpora", "judgment_events", "kept_events", "schema_version", "texts", "trail_steps"),
     *("runs", "evaluations", "qrels_files", "answers", "model_capabilities"),
     *("project_versions", "project_queries", "pool_items"),
-    *("build_versions", "build_labels", "build_steps"),
+    *("build_versions", "build_labels", "build_steps", "query_states"),
 }
 
 
@@ -175,4 +175,5 @@ def test_a_ledger_from_before_builds_opens_and_keeps_what_it_has(tmp_path: Path)
 
     assert ledger.builds.all() == []
     assert [row.project for row in ledger.projects.all()] == ["p"]
+    assert ledger.projects.retired("c", "p") == frozenset()
     assert (tmp_path / "ledger.duckdb.schema-4").read_bytes() == before

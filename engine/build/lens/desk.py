@@ -31,6 +31,16 @@ class QueryChange(NamedTuple):
     dropped: bool | None = None
 
 
+Meant = Callable[[str, tuple[object, ...] | None], bool]
+"""The document or cluster, what stands of it (None: nothing yet) -> whether a change of it is
+still to be made. Raises where something else stands than the change was made for."""
+
+
+def always(*_: object) -> bool:
+    """Makes every change, whatever stands."""
+    return True
+
+
 ChangeClusters = Callable[[list[Cluster]], Sequence[Cluster]]
 """The clusters as they stand -> as a person leaves them."""
 
@@ -43,8 +53,11 @@ class Desk:
 
     # -- labels ------------------------------------------------------------------------
 
-    def set_labels(self, lens: BuildLens, changes: Mapping[str, str], author: str) -> int:
-        """Keep a person's labels; what the label is already is no change.
+    def set_labels(
+        self, lens: BuildLens, changes: Mapping[str, str], author: str, meant: Meant = always
+    ) -> int:
+        """Keep a person's labels; what the label is already is no change, unless it is outdated:
+        whoever says it again says that it still holds.
 
         Returns:
             how many changed.
@@ -54,19 +67,27 @@ class Desk:
             BadInputError: no author; a label that is too long.
         """
         author, bases = check_annotator(author), self._shelf.bases(lens)
-        before = {label.doc_id: label.text for label in self._shelf.labels(lens)}
-        now, rows = datetime.now(UTC), []
+        said = {}
         for doc_id, text in changes.items():
             if doc_id not in bases:
                 raise UnknownNameError(
                     f"Document '{doc_id}' is not among those that '{lens.name}' reads.",
                     "Check the id.",
                 )
-            label = check_line(text, f"The label of '{doc_id}'", LONGEST_LABEL)
-            if before.get(doc_id) != label:
-                where = (lens.corpus, lens.name, doc_id)
-                rows.append(LabelRow(*where, label, "", "person", author, bases[doc_id], now))
-        self._shelf.rows.add_labels(rows)
+            said[doc_id] = check_line(text, f"The label of '{doc_id}'", LONGEST_LABEL)
+        now, rows = datetime.now(UTC), []
+
+        def changed(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
+            for doc_id, label in said.items():
+                old, basis = standing.get(doc_id), bases[doc_id]
+                if not meant(doc_id, None if old is None else (old.label,)):
+                    continue
+                if old is None or (old.label, old.basis) != (label, basis):
+                    where = (lens.corpus, lens.name, doc_id)
+                    rows.append(LabelRow(*where, label, "", "person", author, basis, now))
+            return rows
+
+        self._shelf.rows.change_labels(lens.corpus, lens.name, changed)
         return len(rows)
 
     # -- clusters ----------------------------------------------------------------------
@@ -119,7 +140,11 @@ class Desk:
         return self.set_queries(lens, {key: QueryChange(text, dropped)}, author)[0][key].shown
 
     def set_queries(
-        self, lens: BuildLens, changes: Mapping[str, QueryChange], author: str
+        self,
+        lens: BuildLens,
+        changes: Mapping[str, QueryChange],
+        author: str,
+        meant: Meant = always,
     ) -> tuple[dict[str, StoredQuery], int]:
         """Change several at once, all of them or, on an error, none.
 
@@ -149,6 +174,9 @@ class Desk:
             nonlocal changed
             before = {} if row is None else queries_from_json(row.content)
             for key, change in changes.items():
+                stands = before.get(key)
+                if not meant(key, None if stands is None else (stands.text, stands.dropped)):
+                    continue
                 name = find_cluster(active, key).name
                 saved[key] = _changed(before.get(key), worded.get(key), change.dropped, name)
             changed = sum(before.get(key) != query for key, query in saved.items())

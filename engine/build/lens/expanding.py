@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 
 from engine.annotate.facade import Annotation
 from engine.annotate.judging import check_member, make_judgment, to_row
-from engine.annotate.pool import fill
 from engine.build.lens.records import (
     Expanded,
     expanded_to_json,
@@ -59,21 +58,23 @@ LONGEST_ID = 48
 
 
 async def expand(work: Work, client: Client, annotation: Annotation, ledger: Ledger) -> Made:
-    """Make or bring up to date the project: queries, positives, pools, grades."""
+    """Make or bring up to date the project: queries, positives, pools, grades.
+
+    Raises:
+        BadInputError: a project of people's has the build's name.
+    """
     shelf, lens = work.shelf, work.lens
     asked = shelf.asked(lens)
     basis = expanding_basis(lens, asked)
-    project = await asyncio.to_thread(_saved_project, annotation, lens, work.author)
-    expanded = await asyncio.to_thread(_added, annotation, project, shelf, lens)
-    await asyncio.to_thread(shelf.rows.add_step, work.row(expanded_to_json(expanded), ""))
+    project = await asyncio.to_thread(_saved_project, work, annotation)
+    expanded, gone = await asyncio.to_thread(_asked, work, annotation, project)
     positives = Positives(work, annotation, ledger, project)
     await asyncio.to_thread(positives.write, expanded)
-    graded, total = candidates(annotation, lens, expanded)
-    work.say(graded, total)
+    work.say(0, 0)  # how much there is to grade is known when the pools are filled
     expanded = await asyncio.to_thread(_pooled, work, annotation, project, expanded)
     await asyncio.to_thread(shelf.rows.add_step, work.row(expanded_to_json(expanded), ""))
     report = await _graded(work, client, annotation, project, expanded)
-    notes = (*positives.notes, *_notes(project), *report.notes)
+    notes = (*_retired(gone), *positives.notes, *_notes(project), *report.notes)
     if not work.stopped:
         await asyncio.to_thread(shelf.rows.add_step, work.row(expanded_to_json(expanded), basis))
     return Made(report.graded, report.failed, report.left, notes)
@@ -102,33 +103,47 @@ async def _graded(
     expanded: Sequence[Expanded],
 ) -> GradingReport:
     request = GradingRequest(tuple(one.query_id for one in expanded))
-    before, total = candidates(annotation, work.lens, expanded)
 
     def tell(progress: GradingProgress) -> None:
-        work.say(before + progress.done - progress.failed, max(total, before + progress.total))
+        work.say(progress.done - progress.failed, progress.total, progress.seconds)
 
     return await annotation.grading.grade(client, project, request, tell, work.cancelled)
 
 
-def _saved_project(annotation: Annotation, lens: BuildLens, author: str) -> Project:
-    """The project of the build's name; one that is there already stays as it is set."""
+def check_name(shelf: Shelf, annotation: Annotation, lens: BuildLens) -> None:
+    """Raise BadInputError where the name is taken by a project that this build did not make."""
+    names = {project.name for project in annotation.projects(lens.corpus)}
+    if lens.name in names and not shelf.has_project(lens):
+        raise BadInputError(
+            f"Corpus '{lens.corpus}' has an annotation project '{lens.name}' that is not this "
+            "build's.",
+            "Begin the build under another name. What a model answered is kept.",
+        )
+
+
+def _saved_project(work: Work, annotation: Annotation) -> Project:
+    """The project of the build's name; the one that it made already stays as people set it."""
+    shelf, lens = work.shelf, work.lens
+    check_name(shelf, annotation, lens)
+    if not shelf.has_project(lens):
+        # Before the project is there, so that after a kill it is known whose it is.
+        shelf.rows.add_step(work.row(expanded_to_json([]), ""))
     known = {project.name: project for project in annotation.projects(lens.corpus)}
     if lens.name in known:
         return known[lens.name]
     about = f"**{lens.attribute}**\n\n{lens.guidance}".strip()
     project = Project(lens.corpus, lens.name, {"": about}, SCALE, model_grades=True)
-    return annotation.save(project, author)
+    return annotation.save(project, work.author)
 
 
-def _added(
-    annotation: Annotation, project: Project, shelf: Shelf, lens: BuildLens
-) -> list[Expanded]:
-    """The queries in the project, each under an id of its own.
+def _asked(work: Work, annotation: Annotation, project: Project) -> tuple[list[Expanded], int]:
+    """The queries in the project, each under an id of its own; and how many were retired.
 
-    A query whose wording stays keeps its id; another wording is another query.
+    A query whose wording stays, or comes back, keeps its id; another wording is another query.
     """
-    ids = {q.text: i for i, q in annotation.queries(project).items() if q.text is not None}
-    taken = set(annotation.queries(project))
+    shelf, lens = work.shelf, work.lens
+    before = annotation.queries(project, retired=True)
+    ids, taken = {q.text: i for i, q in before.items() if q.text is not None}, set(before)
     names = {cluster.key: cluster.name for cluster in shelf.active(lens)}
     pooled = {one.query_id: one.pooled for one in shelf.expanded(lens)}
     found = []
@@ -138,9 +153,27 @@ def _added(
         taken.add(query_id)
         there = pooled.get(query_id, "")
         found.append(Expanded(query.key, query_id, query.text, query.doc_ids, there))
-    asked = {Query(project.corpus, text=one.text): one.query_id for one in found}
-    annotation.add_queries(project, asked, asked)
-    return found
+    asked = {one.query_id: Query(project.corpus, text=one.text) for one in found}
+    # In this order: whatever a kill leaves out, the next run finds what the build asked before.
+    gone = annotation.retire(project, _ours(work, annotation, project) - {*asked}, work.author)
+    shelf.rows.add_step(work.row(expanded_to_json(found), ""))
+    annotation.add_queries(project, asked)
+    return found, gone
+
+
+def _ours(work: Work, annotation: Annotation, project: Project) -> set[str]:
+    """The queries of the project that the build asked at some time; people may add others."""
+    written = (j.query_id for j in annotation.judgments(project) if j.event.startswith(EVENT))
+    return {*written, *(one.query_id for one in work.shelf.expanded(work.lens))}
+
+
+def _retired(gone: int) -> tuple[str, ...]:
+    if not gone:
+        return ()
+    which = f"{gone:,} queries that the build asks no more are" if gone > 1 else (
+        "1 query that the build asks no more is"
+    )  # fmt: skip
+    return (f"{which} out of the project's queue and grades; what was judged is kept.",)
 
 
 def free_id(name: str, taken: Iterable[str]) -> str:
@@ -190,7 +223,7 @@ class Positives:
             for one in expanded
             for rank, doc_id in enumerate(one.doc_ids, start=1)
         ]
-        fill(self.ledger.projects, self.project.name, rows)
+        self.ledger.projects.add_to_pool(rows)
         if gone:
             which = f"{len(gone):,} documents are" if len(gone) > 1 else "1 document is"
             self.notes += (f"{which} in no cluster of its query any more: no grade by that.",)
@@ -257,8 +290,8 @@ def _notes(project: Project) -> tuple[str, ...]:
     if project.model_grades:
         return ()
     return (
-        f"The project '{project.name}' was there before, and grades of models do not count in it: "
-        "what no person graded is in no export. A lead can change that.",
+        f"Grades of models do not count in the project '{project.name}': what no person graded is "
+        "in no export. A lead can change that.",
     )
 
 

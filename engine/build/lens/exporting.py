@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -16,6 +14,7 @@ from engine.annotate.adjudication import DecidedQrels
 from engine.annotate.exporting import decided_files
 from engine.annotate.facade import Annotation
 from engine.build.lens.expanding import positives, project_of, read_expanded
+from engine.build.lens.folders import write_folder
 from engine.build.lens.records import Expanded
 from engine.build.lens.shelf import Shelf
 from engine.errors import BadInputError, StorageError
@@ -107,7 +106,13 @@ def export(
     trec = decided_files("trec", lens.name, qrels, queries, corpus)
     files = {**texts.files, **trec.files}
     about = json.dumps(_about(found, [*files], qrels), ensure_ascii=False, indent=2) + "\n"
-    return _write({**files, ABOUT: [about]}, out, overwrite=overwrite)
+    try:
+        replaced = _replaced(out, overwrite=overwrite)
+    except OSError as error:
+        raise StorageError(
+            f"{out} cannot be read ({error.strerror or error}).", "Name another folder."
+        ) from error
+    return write_folder({**files, ABOUT: [about]}, out, replaced)
 
 
 def _about(found: Provenance, files: Sequence[str], qrels: DecidedQrels) -> dict[str, Any]:
@@ -130,34 +135,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     return value.isoformat() if isinstance(value, datetime) else value
-
-
-def _write(files: Mapping[str, Iterable[str]], out: Path, *, overwrite: bool) -> tuple[Path, ...]:
-    """Write all files or none: beside their places first, and then moved there."""
-    try:
-        old = _replaced(out, overwrite=overwrite)
-        was_there = out.is_dir()
-        out.mkdir(parents=True, exist_ok=True)
-        half = out / f".half-{secrets.token_hex(4)}"
-        try:
-            for name, pieces in files.items():
-                (half / name).parent.mkdir(parents=True, exist_ok=True)
-                with (half / name).open("x", encoding="utf-8", newline="") as handle:
-                    handle.writelines(pieces)
-            for name in files:
-                (out / name).parent.mkdir(exist_ok=True)
-                (half / name).replace(out / name)
-            for name in set(old) - files.keys():
-                (out / name).unlink(missing_ok=True)
-        finally:
-            shutil.rmtree(half, ignore_errors=True)
-            if not was_there and not any(out.iterdir()):
-                out.rmdir()
-    except OSError as error:
-        raise StorageError(
-            f"{out} cannot be written to ({error.strerror or error}).", "Name another folder."
-        ) from error
-    return tuple(out / name for name in files)
 
 
 def _replaced(out: Path, *, overwrite: bool) -> list[str]:

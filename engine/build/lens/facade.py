@@ -9,12 +9,12 @@ from pathlib import Path
 
 from engine.annotate.facade import Annotation
 from engine.annotate.projects import check_annotator
-from engine.background import Background
+from engine.background import Background, Jobs
 from engine.build.lens.desk import Desk
 from engine.build.lens.editing import dropped as dropping
 from engine.build.lens.editing import merged, split
 from engine.build.lens.estimating import Estimator
-from engine.build.lens.expanding import candidates, project_of
+from engine.build.lens.expanding import candidates, check_name, project_of
 from engine.build.lens.exporting import export, provenance
 from engine.build.lens.jobs import StepWork
 from engine.build.lens.runner import Runner, check_step
@@ -44,7 +44,6 @@ from engine.types import (
     StepReport,
 )
 from engine.verify.endpoints import Values, connect, describe
-from engine.verify.jobs import Jobs
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -92,9 +91,11 @@ class LensBuilds:
 
         Raises:
             UnknownNameError: no such corpus, aspect or system.
-            BadInputError: a name, text or number that cannot be used; see :func:`check_lens`.
+            BadInputError: a name, text or number that cannot be used, see :func:`check_lens`; an
+                annotation project that is not this build's has the name.
         """
         checked = check_lens(lens, self._library.lens(lens.corpus))
+        check_name(self._shelf, self._annotation, checked)
         self._shelf.put(checked, check_annotator(author), datetime.now(UTC))
         return checked
 
@@ -232,11 +233,12 @@ class LensBuilds:
             NoEndpointError: the step needs a model, and none is set up; says how to.
             BadInputError: what the step rests on is not there yet.
         """
-        under_way = self.running(corpus, name)
-        if under_way is not None and self.job(under_way).progress.step == step:
-            return under_way
-        work = self._begin(corpus, name, step, author, session, secrets, most_calls, tell_nobody)
-        return self._jobs.add(work)
+        asked = (corpus, name, step)
+        return self._jobs.start_unless_running(
+            StepWork,
+            lambda w: (w.corpus, w.name, w.progress.step) == asked,
+            lambda: self._begin(*asked, author, session, secrets, most_calls, tell_nobody),
+        )[0]
 
     def run(
         self,
@@ -298,7 +300,7 @@ class LensBuilds:
         connection = None
         if info.set_up or step != "collapse":  # which can do without
             connection = connect(self._settings, session, secrets, most_calls)
-        work = StepWork(corpus, name, StepProgress(step, 0, 0))
+        work = StepWork(StepProgress(step, 0, 0), corpus, name)
 
         def note(progress: StepProgress) -> None:
             work.note(progress)

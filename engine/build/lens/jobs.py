@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from engine.background import Background
+from engine.background import Work
 from engine.types import StepJob, StepProgress, StepReport
 
 
 @dataclass(slots=True)
-class StepWork:
+class StepWork(Work[StepProgress, StepReport]):
     """One run of a step, and how far it is."""
 
     corpus: str
     name: str
-    progress: StepProgress
-    run: Background[StepReport] = field(init=False)
-
-    def note(self, progress: StepProgress) -> None:
-        """Told as the step goes on."""
-        self.progress = progress
 
     def job(self, job_id: str) -> StepJob:
         """What a page shows of it; never raises."""

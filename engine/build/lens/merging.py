@@ -31,8 +31,9 @@ async def collapse(work: Work, embed: Embed) -> Made:
     """
     shelf, lens = work.shelf, work.lens
     labels = shelf.shown_labels(lens)
-    before = shelf.clustering(lens) or Clustering()
+    # Read once: an edit that comes in from here on is seen when the clusters are kept.
     started = shelf.rows.last(lens.corpus, lens.name, "collapse")
+    before = Clustering() if started is None else shelf.read_clustering(lens, started)
     work.say(0, len(labels))
     people = kept_by_people(before, labels)
     taken = {doc_id for cluster in people for doc_id in cluster.doc_ids}

@@ -40,7 +40,7 @@ to what the researcher wants to know and to what the texts carry."""
 
 
 def _plain(value: Any) -> Any:
-    return one_line(value) if isinstance(value, str) else value
+    return one_line(harmless(value)) if isinstance(value, str) else value
 
 
 Words = Annotated[str, BeforeValidator(_plain)]
@@ -132,11 +132,13 @@ def _read_label(reply: Reply, text: str, *, last: bool) -> Labelled | None:
 
 
 def _about(lens: BuildLens) -> str:
-    parts = [f"Attribute: {one_line(lens.attribute)}"]
+    parts = [f"Attribute: {one_line(harmless(lens.attribute))}"]
     if lens.guidance:
         parts.append(f"What counts and what does not:\n{harmless(lens.guidance)}")
     if lens.examples:
-        parts.append("Labels look like this:\n" + "\n".join(f"- {e}" for e in lens.examples))
+        parts.append(
+            "Labels look like this:\n" + "\n".join(f"- {harmless(e)}" for e in lens.examples)
+        )
     return "\n\n".join(parts)
 
 

@@ -11,7 +11,6 @@ from engine.annotate.pool import check_pool
 from engine.annotate.projects import check_project, printable
 from engine.errors import BadInputError
 from engine.lenses import find_aspect
-from engine.llm.texts import harmless
 from engine.types import BuildLens, Lens, PoolRequest, Project
 
 LONGEST_ATTRIBUTE = 1000
@@ -91,10 +90,10 @@ def _check_length(what: str, text: str, most: int) -> None:
 def one_line(text: str) -> str:
     """A text of strangers on one line, without what cannot be seen.
 
-    >>> one_line(" a  label\\x00 \\n of two lines ")
-    'a label of two lines'
+    >>> one_line(" a  <b>label</b>\\x00 \\n of two lines ")
+    'a <b>label</b> of two lines'
     """
-    return " ".join(harmless(printable(text)).split())
+    return " ".join(printable(text).split())
 
 
 def check_line(text: str, what: str, most: int) -> str:

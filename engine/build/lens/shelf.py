@@ -123,8 +123,10 @@ class Shelf:
     def clustering(self, lens: BuildLens) -> Clustering | None:
         """What the labels were collapsed into; None before they were."""
         row = self.rows.last(lens.corpus, lens.name, "collapse")
-        if row is None:
-            return None
+        return None if row is None else self.read_clustering(lens, row)
+
+    def read_clustering(self, lens: BuildLens, row: StepRow) -> Clustering:
+        """What a row says of the documents that there are."""
         return Clustering.from_json(row.content).within(frozenset(self.scope(lens)))
 
     def clusters(self, lens: BuildLens) -> list[Cluster]:
@@ -163,6 +165,10 @@ class Shelf:
         """The queries as they stand in the annotation project."""
         row = self.rows.last(lens.corpus, lens.name, "expand")
         return [] if row is None else expanded_from_json(row.content)
+
+    def has_project(self, lens: BuildLens) -> bool:
+        """Whether the project of the build's name is its own: it began to make it."""
+        return self.rows.last(lens.corpus, lens.name, "expand") is not None
 
     def steps(self, lens: BuildLens) -> list[StepRow]:
         """Every run and edit, without what they made."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
-
-from engine.build.lens.records import clustering_basis, expanding_basis, query_basis
-from engine.build.lens.settings import digest
+from engine.build.lens.records import clustering_basis, expanding_basis
 from engine.build.lens.shelf import Shelf, is_pending
-from engine.types import BUILD_STEPS, BuildLens, BuildStep, Cluster, StepState
+from engine.types import BUILD_STEPS, BuildLens, BuildStep, StepState
 from storage.builds import StepRow
 
 Candidates = tuple[int, int]
@@ -54,9 +50,16 @@ def _collapse(shelf: Shelf, lens: BuildLens, run: StepRow | None, edits: int) ->
 
 
 def _verbalise(shelf: Shelf, lens: BuildLens, run: StepRow | None, edits: int) -> StepState:
-    active = shelf.active(lens)
-    done = len(active) - len(shelf.unworded(lens))
-    return _state("verbalise", done, len(active), run, verbalising_basis(lens, active), edits)
+    active, unworded, worded = shelf.active(lens), shelf.unworded(lens), shelf.wordings(lens)
+    return StepState(
+        "verbalise",
+        done=len(active) - len(unworded),
+        total=len(active),
+        stale=any(cluster.key in worded for cluster in unworded),
+        at=None if run is None else run.time,
+        edits=edits,
+        model="" if run is None else run.model,
+    )
 
 
 def _expand(
@@ -66,21 +69,16 @@ def _expand(
     return _state("expand", *candidates, run, basis, 0)
 
 
-def verbalising_basis(lens: BuildLens, active: Iterable[Cluster]) -> str:
-    """A digest of what the queries rest on together."""
-    return digest(sorted((cluster.key, query_basis(lens, cluster)) for cluster in active))
-
-
 def _state(
     step: BuildStep, done: int, total: int, run: StepRow | None, basis: str, edits: int
 ) -> StepState:
-    at: datetime | None = None if run is None else run.time
     return StepState(
         step,
         done=done,
         total=total,
-        stale=run is not None and run.basis != basis,
-        at=at,
+        stale=run is not None and run.basis not in ("", basis),
+        unfinished=run is not None and not run.basis,
+        at=None if run is None else run.time,
         edits=edits,
         model="" if run is None else run.model,
     )

@@ -13,7 +13,6 @@ from engine.build.lens.records import (
     queries_to_json,
     query_basis,
 )
-from engine.build.lens.states import verbalising_basis
 from engine.build.lens.vocabulary import Vocabulary, different
 from engine.build.lens.work import Made, Work, counted
 from engine.llm.client import Client
@@ -72,7 +71,7 @@ async def verbalise(work: Work, client: Client, vocabulary: Vocabulary) -> Made:
         failed += 0 if work.stopped else len(group) - len(found)
         work.say(done + len(by_people) + made + failed, len(active))
     if not work.stopped:
-        await _keep(work, [], verbalising_basis(lens, active))
+        await _keep(work, [])  # which says when it ran, even where nothing was left to do
     return Made(made, failed, len(asked) - made - failed, _notes(work, failed))
 
 
@@ -149,7 +148,7 @@ def _measured_anew(
     return found
 
 
-async def _keep(work: Work, found: Sequence[StoredQuery], basis: str = "") -> None:
+async def _keep(work: Work, found: Sequence[StoredQuery]) -> None:
     """Add queries to what there is by now: people may have worded some meanwhile."""
 
     def added(row: StepRow | None) -> StepRow:
@@ -160,7 +159,7 @@ async def _keep(work: Work, found: Sequence[StoredQuery], basis: str = "") -> No
             if not mine:
                 was_dropped = there is not None and there.dropped
                 queries[query.key] = replace(query, dropped=was_dropped)
-        return work.row(queries_to_json(queries), basis)
+        return work.row(queries_to_json(queries), "")  # each query has a basis of its own
 
     lens = work.lens
     await asyncio.to_thread(work.shelf.rows.change, lens.corpus, lens.name, "verbalise", added)

@@ -53,15 +53,19 @@ class Work:
             return "cancelled"
         return "" if self.client is None else self.client.stopped
 
-    def say(self, done: int, total: int) -> None:
-        """Tell how far it is, and what it took."""
+    def say(self, done: int, total: int, seconds: float | None = None) -> None:
+        """Tell how far it is, and what it took.
+
+        Args:
+            seconds: that ``done`` took; None for all since the beginning.
+        """
         usage = None if self.client is None else self.client.usage
         self.tell(
             StepProgress(
                 self.step,
                 done,
                 total,
-                time.perf_counter() - self._started,
+                time.perf_counter() - self._started if seconds is None else seconds,
                 calls=0 if usage is None else usage.calls,
                 tokens=0 if usage is None else usage.input_tokens + usage.output_tokens,
             )

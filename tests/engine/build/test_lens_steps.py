@@ -2,74 +2,33 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError
 from engine.llm.errors import NoEndpointError
 from engine.llm.texts import find_quote
-from engine.types import BuildLens, StepProgress
-from tests.build_answers import builds_collections
-from tests.judging import knowledge
+from engine.types import StepProgress
 from tests.lens_builds import (
     AUTHOR,
-    GRADING,
     LABELLING,
     LENS,
     NAME,
     SMALL,
-    WORDING,
     questions,
     run_all,
     run_step,
     session,
 )
-from tests.model_server import ModelServer, serving
 from tests.small_corpus import DOCUMENTS
-from tests.support import make_explorer
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
+    from tests.model_server import ModelServer
 
 OVERLOOKED = "maps-sensor"
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    """A model that knows the small corpus's methods."""
-    with serving(knowledge(), handlers=[builds_collections(SMALL)]) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def built_home(
-    small_home: Path, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """A home with the collection, all steps done. For reading only."""
-    home = tmp_path_factory.mktemp("built") / "home"
-    shutil.copytree(small_home, home)
-    builds = make_explorer(home).builds
-    builds.save(LENS, AUTHOR)
-    run_all(builds, model)
-    return home
-
-
-@pytest.fixture
-def built(built_home: Path, home: Path) -> Explorer:
-    """An explorer over a copy of ``built_home`` that the test may write to."""
-    shutil.copytree(built_home, home)
-    return make_explorer(home)
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    """A model of this test's own, to count what it is asked."""
-    with serving(knowledge(), handlers=[builds_collections(SMALL)]) as running:
-        yield running
 
 
 # -- the five steps ----------------------------------------------------------------------------
@@ -237,7 +196,7 @@ def test_what_a_model_says_is_cleaned_and_limited(
 
     server.behaviour.handlers = [hostile]
     builds = small_copy.builds
-    builds.save(BuildLens(**{**_fields(LENS), "limit": 22}), AUTHOR)
+    builds.save(replace(LENS, limit=22), AUTHOR)
     report = run_step(builds, server, "label")
     assert (report.made, report.failed) == (18, 4), "too long a label is no answer"
     labels = builds.labels("small", NAME)
@@ -246,158 +205,21 @@ def test_what_a_model_says_is_cleaned_and_limited(
     assert quoted == ["tides-network", "tides-interview", "tides-simulation"]
 
 
-# -- what people change ------------------------------------------------------------------------
-
-
-def test_what_people_change_survives_every_step_run_again(
-    built: Explorer, server: ModelServer
+def test_what_was_stopped_is_unfinished_and_not_said_to_rest_on_what_has_changed(
+    small_copy: Explorer, server: ModelServer
 ) -> None:
-    builds = built.builds
-    clusters = {c.name: c for c in builds.clusters("small", NAME)}
-    sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
-    regression, interviews = (
-        clusters["Bayesian regression"],
-        clusters["Interviews with practitioners"],
-    )
-    builds.set_labels("small", NAME, {OVERLOOKED: "Wireless sensors", "bees-network": ""}, "Bo")
-    builds.merge("small", NAME, [survey.key, interviews.key], "Asking people", "Bo")
-    builds.drop("small", NAME, regression.key, True, "Bo")
-    builds.set_query("small", NAME, sensors.key, "Bo", text="Little watchers left alone")
-    assert {s.step: s.edits for s in builds.state("small", NAME).steps} == {
-        "label": 2, "collapse": 3, "verbalise": 1, "expand": 0,
-    }  # fmt: skip
-
-    builds.save(BuildLens(**{**_fields(LENS), "guidance": "Instruments count, too."}), AUTHOR)
-    assert builds.state("small", NAME).steps[0].stale
-    before = questions(server, LABELLING)
-    for step in builds.steps[:3]:
-        run_step(builds, server, step)
-    assert questions(server, LABELLING) - before <= len(DOCUMENTS) - 2 + 1, "not over people's"
-    labels = {label.doc_id: label for label in builds.labels("small", NAME)}
-    assert (labels[OVERLOOKED].text, labels[OVERLOOKED].author) == ("Wireless sensors", "Bo")
-    assert labels["bees-network"].text == ""
-    after = {c.key: c for c in builds.clusters("small", NAME)}
-    asking = next(c for c in after.values() if c.name == "Asking people")
-    assert set(asking.doc_ids) == {*survey.doc_ids, *interviews.doc_ids}
-    assert after[regression.key].dropped
-    assert OVERLOOKED in after[sensors.key].doc_ids
-    query = next(q for q in builds.queries("small", NAME) if q.key == sensors.key)
-    assert (query.text, query.maker) == ("Little watchers left alone", "person")
-    assert OVERLOOKED in query.doc_ids
-    assert regression.key not in {q.key for q in builds.queries("small", NAME)}
-
-
-def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelServer) -> None:
-    builds = built.builds
-    project = builds.project("small", NAME)
-    before = {c.name: c for c in builds.clusters("small", NAME)}
-    judged = built.annotation.judgments(project)
-    built.annotation.judge(project, "wireless-sensors", "bees-sensor", "Bo", 1)
-    survey, interviews = before["Mailed questionnaire"], before["Interviews with practitioners"]
-    assert builds.state("small", NAME).next is None
-
-    builds.merge("small", NAME, [survey.key, interviews.key], "Mailed questionnaire", "Bo")
-    stale = {s.step: s.stale for s in builds.state("small", NAME).steps}
-    assert stale == {"label": False, "collapse": False, "verbalise": True, "expand": True}
+    builds = small_copy.builds
+    builds.save(LENS, AUTHOR)
+    run_step(builds, server, "label")
+    assert run_step(builds, server, "collapse", most_calls=1).stopped == "budget"
+    stopped = builds.state("small", NAME).steps[1]
+    assert stopped.done == stopped.total, "each document is in a cluster, by its label"
+    assert (stopped.unfinished, stopped.stale, stopped.is_complete) == (True, False, False)
+    run_step(builds, server, "collapse")
     run_step(builds, server, "verbalise")
-    assert questions(server, WORDING) == 2, "one cluster, whose first try gives words away"
+    assert run_step(builds, server, "expand", most_calls=3).stopped == "budget"
+    state = builds.state("small", NAME)
+    assert [s.step for s in state.steps if s.unfinished] == ["expand"] == [state.next]
+    assert not any(s.stale for s in state.steps)
     run_step(builds, server, "expand")
     assert builds.state("small", NAME).next is None
-
-    after = built.annotation.judgments(project)
-    key = {(j.query_id, j.doc_id, j.annotator): j.relevance for j in after}
-    assert key["wireless-sensors", "bees-sensor", "Bo"] == 1, "nothing is overwritten"
-    assert {(j.query_id, j.doc_id, j.annotator) for j in judged} <= key.keys()
-    moved = interviews.doc_ids[0]
-    assert key["mailed-questionnaire", moved, "Bo"] == 2, "who put it there says so"
-    assert questions(server, GRADING) == 0, "of candidates that were graded before, none again"
-
-
-def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_gave(
-    built: Explorer, server: ModelServer
-) -> None:
-    builds = built.builds
-    sensors = next(c for c in builds.clusters("small", NAME) if c.name == "Wireless sensors")
-    query = next(q for q in builds.queries("small", NAME) if q.key == sensors.key)
-    builds.set_query("small", NAME, sensors.key, "Bo", text="Little watchers left alone")
-    run_step(builds, server, "expand")
-    project = builds.project("small", NAME)
-    assert len(built.annotation.queries(project)) == 7, "other words are another query"
-    assert query.text in [q.text for q in built.annotation.queries(project).values()]
-
-    out = sensors.doc_ids[0]
-    builds.split("small", NAME, sensors.key, [out], "Something else", "Bo")
-    run_step(builds, server, "verbalise")
-    report = run_step(builds, server, "expand")
-    assert any(note.startswith("1 document is in no cluster") for note in report.notes)
-    grades = built.annotation.qrels(project).grades
-    judgments = built.annotation.judgments(project, "wireless-sensors-2")
-    assert len(grades["wireless-sensors-2"]) == len({j.doc_id for j in judgments})
-    taken = next(j for j in judgments if j.doc_id == out)
-    assert taken.event.startswith("grading-"), "it is a candidate like others now"
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"doc_ids": ("bees-survey", "bees-survey")}, "'bees-survey' is in"),
-        ({"doc_ids": ("bees-survey", "nowhere")}, "'nowhere'"),
-        ({"doc_ids": ("bees-survey",)}, "is in no cluster any more"),
-        ({"name": " \x00"}, "has no name"),
-        ({"name": "x" * 201}, "201 characters"),
-    ],
-)
-def test_clusters_that_cannot_be_are_refused_as_a_whole(
-    built: Explorer, change: dict[str, object], said: str
-) -> None:
-    builds = built.builds
-    before = builds.clusters("small", NAME)
-    survey = next(c for c in before if c.name == "Mailed questionnaire")
-    fields = {**_fields(survey), **change}
-    others = [c for c in before if c.key != survey.key]
-    with pytest.raises(BadInputError, match=said):
-        builds.edit_clusters("small", NAME, [*others, type(survey)(**fields)], "Bo")
-    assert builds.clusters("small", NAME) == before
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"corpus": "nothing"}, "no corpus 'nothing'"),
-        ({"attribute": " \n\x00"}, "no attribute"),
-        ({"attribute": "x" * 1001}, "1,001 characters"),
-        ({"name": "a/b"}, "'a/b'"),
-        ({"name": ""}, "no name"),
-        ({"distance": 0.0}, "distance is 0.0"),
-        ({"distance": float("nan")}, "distance is nan"),
-        ({"aspect": "colour"}, "no aspect 'colour'"),
-        ({"systems": ("nothing",)}, "nothing"),
-        ({"systems": ()}, "no source"),
-        ({"smallest": 5, "largest": 4}, "5 to 4 documents"),
-        ({"limit": 0}, "0 documents"),
-        ({"overlap": 1.5}, "overlap is 1.5"),
-        ({"depth": 0}, "depth"),
-        ({"examples": tuple(map(str, range(21)))}, "21 examples"),
-    ],
-)
-def test_a_lens_that_cannot_be_is_refused(
-    small: Explorer, change: dict[str, object], said: str
-) -> None:
-    with pytest.raises(BadInputError, match=said):
-        small.builds.save(BuildLens(**{**_fields(LENS), **change}), AUTHOR)
-    assert small.builds.names() == []
-
-
-def test_names_that_there_are_not_are_named(built: Explorer) -> None:
-    with pytest.raises(UnknownNameError, match="It has methods"):
-        built.builds.state("small", "nothing")
-    with pytest.raises(UnknownNameError, match="'nowhere'"):
-        built.builds.set_labels("small", NAME, {"nowhere": "x"}, AUTHOR)
-    with pytest.raises(UnknownNameError, match="'c99'"):
-        built.builds.set_query("small", NAME, "c99", AUTHOR, text="x")
-
-
-def _fields(record: object) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(record)  # type: ignore[call-overload,no-any-return]

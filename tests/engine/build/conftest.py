@@ -1,0 +1,53 @@
+"""A collection that was built from a lens over the small corpus, and the model that did it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.build_answers import builds_collections
+from tests.judging import knowledge
+from tests.lens_builds import AUTHOR, LENS, SMALL, run_all
+from tests.model_server import ModelServer, serving
+from tests.support import make_explorer
+
+if TYPE_CHECKING:
+    from engine.explorer import Explorer
+
+
+@pytest.fixture(scope="session")
+def model() -> Iterator[ModelServer]:
+    """A model that knows the small corpus's methods."""
+    with serving(knowledge(), handlers=[builds_collections(SMALL)]) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def built_home(
+    small_home: Path, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A home with the collection, all steps done. For reading only."""
+    home = tmp_path_factory.mktemp("built") / "home"
+    shutil.copytree(small_home, home)
+    builds = make_explorer(home).builds
+    builds.save(LENS, AUTHOR)
+    run_all(builds, model)
+    return home
+
+
+@pytest.fixture
+def built(built_home: Path, home: Path) -> Explorer:
+    """An explorer over a copy of ``built_home`` that the test may write to."""
+    shutil.copytree(built_home, home)
+    return make_explorer(home)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """A model of this test's own, to count what it is asked."""
+    with serving(knowledge(), handlers=[builds_collections(SMALL)]) as running:
+        yield running

@@ -1,0 +1,284 @@
+"""A collection from a lens in people's hands: what they change stays, and nothing else is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.types import Project, Query
+from storage.builds import Builds, StepRow
+from tests.lens_builds import (
+    AUTHOR,
+    GRADING,
+    LABELLING,
+    LENS,
+    NAME,
+    WORDING,
+    questions,
+    run_step,
+    session,
+)
+from tests.small_corpus import DOCUMENTS
+
+if TYPE_CHECKING:
+    from engine.explorer import Explorer
+    from tests.model_server import ModelServer
+
+OVERLOOKED = "maps-sensor"
+
+
+# -- what people change ------------------------------------------------------------------------
+
+
+def test_what_people_change_survives_every_step_run_again(
+    built: Explorer, server: ModelServer
+) -> None:
+    builds = built.builds
+    clusters = {c.name: c for c in builds.clusters("small", NAME)}
+    sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
+    regression, interviews = (
+        clusters["Bayesian regression"],
+        clusters["Interviews with practitioners"],
+    )
+    builds.set_labels("small", NAME, {OVERLOOKED: "Wireless sensors", "bees-network": ""}, "Bo")
+    builds.merge("small", NAME, [survey.key, interviews.key], "Asking people", "Bo")
+    builds.drop("small", NAME, regression.key, True, "Bo")
+    builds.set_query("small", NAME, sensors.key, "Bo", text="Little watchers left alone")
+    assert {s.step: s.edits for s in builds.state("small", NAME).steps} == {
+        "label": 2, "collapse": 3, "verbalise": 1, "expand": 0,
+    }  # fmt: skip
+
+    builds.save(replace(LENS, guidance="Instruments count, too."), AUTHOR)
+    assert builds.state("small", NAME).steps[0].stale
+    before = questions(server, LABELLING)
+    for step in builds.steps[:3]:
+        run_step(builds, server, step)
+    assert questions(server, LABELLING) - before <= len(DOCUMENTS) - 2 + 1, "not over people's"
+    labels = {label.doc_id: label for label in builds.labels("small", NAME)}
+    assert (labels[OVERLOOKED].text, labels[OVERLOOKED].author) == ("Wireless sensors", "Bo")
+    assert labels["bees-network"].text == ""
+    after = {c.key: c for c in builds.clusters("small", NAME)}
+    asking = next(c for c in after.values() if c.name == "Asking people")
+    assert set(asking.doc_ids) == {*survey.doc_ids, *interviews.doc_ids}
+    assert after[regression.key].dropped
+    assert OVERLOOKED in after[sensors.key].doc_ids
+    query = next(q for q in builds.queries("small", NAME) if q.key == sensors.key)
+    assert (query.text, query.maker) == ("Little watchers left alone", "person")
+    assert OVERLOOKED in query.doc_ids
+    assert regression.key not in {q.key for q in builds.queries("small", NAME)}
+
+
+def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelServer) -> None:
+    builds = built.builds
+    project = builds.project("small", NAME)
+    before = {c.name: c for c in builds.clusters("small", NAME)}
+    judged = built.annotation.judgments(project)
+    built.annotation.judge(project, "wireless-sensors", "bees-sensor", "Bo", 1)
+    survey, interviews = before["Mailed questionnaire"], before["Interviews with practitioners"]
+    assert builds.state("small", NAME).next is None
+
+    builds.merge("small", NAME, [survey.key, interviews.key], "Mailed questionnaire", "Bo")
+    stale = {s.step: s.stale for s in builds.state("small", NAME).steps}
+    assert stale == {"label": False, "collapse": False, "verbalise": True, "expand": True}
+    run_step(builds, server, "verbalise")
+    assert questions(server, WORDING) == 2, "one cluster, whose first try gives words away"
+    run_step(builds, server, "expand")
+    assert builds.state("small", NAME).next is None
+
+    after = built.annotation.judgments(project)
+    key = {(j.query_id, j.doc_id, j.annotator): j.relevance for j in after}
+    assert key["wireless-sensors", "bees-sensor", "Bo"] == 1, "nothing is overwritten"
+    assert {(j.query_id, j.doc_id, j.annotator) for j in judged} <= key.keys()
+    moved = interviews.doc_ids[0]
+    assert key["mailed-questionnaire", moved, "Bo"] == 2, "who put it there says so"
+    assert questions(server, GRADING) == 0, "of candidates that were graded before, none again"
+
+
+def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_gave(
+    built: Explorer, server: ModelServer
+) -> None:
+    builds = built.builds
+    sensors = next(c for c in builds.clusters("small", NAME) if c.name == "Wireless sensors")
+    query = next(q for q in builds.queries("small", NAME) if q.key == sensors.key)
+    builds.set_query("small", NAME, sensors.key, "Bo", text="Little watchers left alone")
+    run_step(builds, server, "expand")
+    project = builds.project("small", NAME)
+    everything = built.annotation.queries(project, retired=True)
+    assert len(everything) == 7, "other words are another query"
+    assert query.text in [q.text for q in everything.values()]
+
+    out = sensors.doc_ids[0]
+    builds.split("small", NAME, sensors.key, [out], "Something else", "Bo")
+    run_step(builds, server, "verbalise")
+    report = run_step(builds, server, "expand")
+    assert any(note.startswith("1 document is in no cluster") for note in report.notes)
+    grades = built.annotation.qrels(project).grades
+    judgments = built.annotation.judgments(project, "wireless-sensors-2")
+    assert len(grades["wireless-sensors-2"]) == len({j.doc_id for j in judgments})
+    taken = next(j for j in judgments if j.doc_id == out)
+    assert taken.event.startswith("grading-"), "it is a candidate like others now"
+
+
+def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
+    built: Explorer, server: ModelServer
+) -> None:
+    builds, annotation = built.builds, built.annotation
+    project = builds.project("small", NAME)
+    clusters = {c.name: c.key for c in builds.clusters("small", NAME)}
+    sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
+    first = next(q for q in builds.queries("small", NAME) if q.key == sensors)
+    annotation.judge(project, "wireless-sensors", "bees-sensor", "Bo", 1)
+    annotation.judge(project, "wireless-sensors", "bees-sensor", "Cy", 2)
+
+    builds.set_query("small", NAME, sensors, "Bo", text="Little watchers left alone")
+    builds.set_query("small", NAME, survey, "Bo", dropped=True)
+    report = run_step(builds, server, "expand")
+    assert report.notes[0].startswith("2 queries that the build asks no more are out")
+    gone, new = {"wireless-sensors", "mailed-questionnaire"}, "wireless-sensors-2"
+    asked = set(annotation.queries(project))
+    assert (len(asked), asked & gone) == (5, set())
+    assert {item.query_id for item in annotation.pool(project)} == asked
+    assert {item.query_id for item in annotation.queue(project, "Bo").items} == asked
+    assert set(annotation.qrels(project).grades) == asked
+    assert annotation.disagreements(project) == []
+    measured = next(c for c in built.laboratory.collections() if c.key == f"small:{NAME}")
+    assert measured.queries == 5
+    [trec] = annotation.export(project, "trec").files.values()
+    assert {line.split()[0] for line in trec} == asked
+    [own] = annotation.export(project, "jsonl", annotator="Bo").files.values()
+    assert "wireless-sensors" in "".join(own), "what was judged is kept"
+
+    builds.set_query("small", NAME, sensors, "Bo", text=first.text)
+    builds.set_query("small", NAME, survey, "Bo", dropped=False)
+    before = questions(server, GRADING)
+    run_step(builds, server, "expand")
+    assert set(annotation.queries(project)) == (asked | gone) - {new}
+    assert [d.query_id for d in annotation.disagreements(project)] == ["wireless-sensors"]
+    assert questions(server, GRADING) == before, "what was graded is not asked about again"
+
+
+def test_a_query_that_people_added_to_the_project_is_left_to_them(
+    built: Explorer, server: ModelServer
+) -> None:
+    project = built.builds.project("small", NAME)
+    [mine] = built.annotation.add_queries(project, [Query("small", text="My own question")])
+    key = built.builds.queries("small", NAME)[0].key
+    built.builds.set_query("small", NAME, key, "Bo", dropped=True)
+    run_step(built.builds, server, "expand")
+    assert mine in built.annotation.queries(project)
+
+
+def test_a_build_never_joins_a_project_that_people_made(
+    built: Explorer, server: ModelServer
+) -> None:
+    builds, annotation = built.builds, built.annotation
+    builds.save(replace(LENS, depth=9), AUTHOR)  # whose project is its own
+    second = replace(LENS, name="second")
+    builds.save(second, AUTHOR)
+    theirs = annotation.save(Project("small", "second"), "Bo")
+    with pytest.raises(BadInputError, match="project 'second' that is not this build's"):
+        builds.save(replace(second, depth=3), AUTHOR)
+    said = {"bees-survey": "by mail", "maps-survey": "by mail"}
+    builds.set_labels("small", "second", said, AUTHOR)
+    builds.run("small", "second", "collapse", AUTHOR)
+    [cluster] = builds.clusters("small", "second")
+    builds.set_query("small", "second", cluster.key, AUTHOR, text="Who asks people at home")
+    with pytest.raises(BadInputError, match="not this build's"):
+        builds.run("small", "second", "expand", AUTHOR, session=session(server))
+    assert annotation.queries(theirs) == {}
+    assert server.seen.questions == 0
+
+
+def test_an_edit_that_comes_in_while_clusters_are_read_is_not_lost(
+    built: Explorer, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builds = built.builds
+    key = next(c.key for c in builds.clusters("small", NAME) if c.name == "Wireless sensors")
+    read = Builds.last
+    edits = [lambda: builds.drop("small", NAME, key, True, "Bo")]
+
+    def read_and_edit(rows: Builds, corpus: str, build: str, step: str) -> StepRow | None:
+        """What stands; a person's edit comes in right behind the first look at it."""
+        found = read(rows, corpus, build, step)
+        if step == "collapse" and edits:
+            edits.pop()()
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Builds, "last", read_and_edit)
+        with pytest.raises(BadInputError, match="were edited while"):
+            run_step(builds, server, "collapse")
+    run_step(builds, server, "collapse")
+    assert next(c for c in builds.clusters("small", NAME) if c.key == key).dropped
+
+
+def test_dropping_a_cluster_leaves_nothing_to_be_worded(built: Explorer) -> None:
+    builds = built.builds
+    key = builds.clusters("small", NAME)[0].key
+    builds.drop("small", NAME, key, True, "Bo")
+    verbalise = builds.state("small", NAME).steps[2]
+    assert (verbalise.done, verbalise.total, verbalise.stale) == (5, 5, False)
+    assert builds.estimate("small", NAME, "verbalise").items == 0
+    assert builds.state("small", NAME).next == "expand"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"doc_ids": ("bees-survey", "bees-survey")}, "'bees-survey' is in"),
+        ({"doc_ids": ("bees-survey", "nowhere")}, "'nowhere'"),
+        ({"doc_ids": ("bees-survey",)}, "is in no cluster any more"),
+        ({"name": " \x00"}, "has no name"),
+        ({"name": "x" * 201}, "201 characters"),
+    ],
+)
+def test_clusters_that_cannot_be_are_refused_as_a_whole(
+    built: Explorer, change: dict[str, Any], said: str
+) -> None:
+    builds = built.builds
+    before = builds.clusters("small", NAME)
+    survey = next(c for c in before if c.name == "Mailed questionnaire")
+    others = [c for c in before if c.key != survey.key]
+    with pytest.raises(BadInputError, match=said):
+        builds.edit_clusters("small", NAME, [*others, replace(survey, **change)], "Bo")
+    assert builds.clusters("small", NAME) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"corpus": "nothing"}, "no corpus 'nothing'"),
+        ({"attribute": " \n\x00"}, "no attribute"),
+        ({"attribute": "x" * 1001}, "1,001 characters"),
+        ({"name": "a/b"}, "'a/b'"),
+        ({"name": ""}, "no name"),
+        ({"distance": 0.0}, "distance is 0.0"),
+        ({"distance": float("nan")}, "distance is nan"),
+        ({"aspect": "colour"}, "no aspect 'colour'"),
+        ({"systems": ("nothing",)}, "nothing"),
+        ({"systems": ()}, "no source"),
+        ({"smallest": 5, "largest": 4}, "5 to 4 documents"),
+        ({"limit": 0}, "0 documents"),
+        ({"overlap": 1.5}, "overlap is 1.5"),
+        ({"depth": 0}, "depth"),
+        ({"examples": tuple(map(str, range(21)))}, "21 examples"),
+    ],
+)
+def test_a_lens_that_cannot_be_is_refused(
+    small: Explorer, change: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadInputError, match=said):
+        small.builds.save(replace(LENS, **change), AUTHOR)
+    assert small.builds.names() == []
+
+
+def test_names_that_there_are_not_are_named(built: Explorer) -> None:
+    with pytest.raises(UnknownNameError, match="It has methods"):
+        built.builds.state("small", "nothing")
+    with pytest.raises(UnknownNameError, match="'nowhere'"):
+        built.builds.set_labels("small", NAME, {"nowhere": "x"}, AUTHOR)
+    with pytest.raises(UnknownNameError, match="'c99'"):
+        built.builds.set_query("small", NAME, "c99", AUTHOR, text="x")

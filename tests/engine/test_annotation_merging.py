@@ -1,0 +1,252 @@
+"""Judgments that come in where somebody judged: nothing twice, nobody's word changed unasked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.annotate.judging import to_row
+from engine.annotate.model_plan import known_positives
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types import BINARY, GRADED, Project, Query, Scale
+from storage.judging import Held, JudgmentRow
+from tests.qrels_files import GOOD, METHOD, qrels
+from tests.support import make_explorer
+
+
+@pytest.fixture
+def project(small_copy: Explorer) -> Project:
+    """A project ``p`` in which ann said why a document is relevant."""
+    annotation = small_copy.annotation
+    project = annotation.save(Project("small", "p"), "lead")
+    annotation.add_queries(project, [Query("small", seed="bees-network", aspect="method")])
+    annotation.judge(
+        project, METHOD, "bread-network", "ann", 3, note="why", marks=[(0, 9)], seconds=4.5
+    )
+    return project
+
+
+def written(explorer: Explorer, project: Project, out: Path, kind: str = "hand-over") -> Path:
+    """Everything by ann as a file, or as the one that ann's grades are in."""
+    annotation = explorer.annotation
+    (path, *_) = annotation.write(annotation.export(project, kind, annotator="ann"), out)
+    return path
+
+
+def grade(explorer: Explorer, project: Project) -> int | None:
+    """What ann says of the document now."""
+    found = explorer.annotation.judgments(project, annotator="ann")
+    return next((j.relevance for j in found if j.doc_id == "bread-network"), None)
+
+
+def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    file = qrels(tmp_path, GOOD)
+    first, second = (annotation.import_("small", file, annotator="x") for _ in range(2))
+    assert (first.added, second.added, second.known) == (2, 0, 2)
+    project = annotation.project("small")
+    assert list(annotation.queries(project)) == [METHOD]
+    assert len(annotation.history(project)) == 2
+    assert {j.origin for j in annotation.judgments(project)} == {"import"}
+
+
+def test_what_somebody_said_here_stays_unless_the_file_is_to_win(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    project = annotation.project("small")
+    annotation.judge(project, METHOD, "bread-network", "ann", 1)
+    file = qrels(tmp_path, GOOD)
+    found = annotation.import_("small", file, annotator="ann")
+    assert found.added == 1
+    assert len(found.conflicts) == 1
+    assert "ann said 1 of 'bread-network'" in found.conflicts[0]
+    assert "3 in the file; what is here stays" in found.conflicts[0]
+    assert annotation.qrels(project).grades[METHOD] == {"bread-network": 1, "maps-survey": 0}
+    forced = annotation.import_("small", file, annotator="ann", overwrite=True)
+    assert forced.added == 1
+    assert "the file's counts now" in forced.conflicts[0]
+    assert annotation.qrels(project).grades[METHOD]["bread-network"] == 3
+    assert len(annotation.history(project)) == 3
+
+
+# -- without events --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["trec", "beir"])
+def test_one_s_own_grades_come_back_without_a_change_to_notes_and_marks(
+    small_copy: Explorer, project: Project, tmp_path: Path, kind: str
+) -> None:
+    annotation = small_copy.annotation
+    before = annotation.judgments(project)
+    (tmp_path / "out").mkdir()
+    file = written(small_copy, project, tmp_path / "out", kind)
+    found = annotation.import_("small", file, "p", annotator="ann")
+    assert (found.added, found.known, found.conflicts) == (0, 1, ())
+    assert annotation.judgments(project) == before
+
+
+def test_a_note_in_a_file_replaces_one_that_stands_only_where_the_file_is_to_win(
+    small_copy: Explorer, project: Project, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    line = {"query_id": METHOD, "doc_id": "bread-network", "relevance": 3, "annotator": "ann"}
+    file = qrels(tmp_path, json.dumps({**line, "note": "because"}), "a.jsonl")
+    found = annotation.import_("small", file, "p")
+    assert (found.added, annotation.judgments(project)[0].note) == (0, "why")
+    assert "the same with another note" in found.conflicts[0]
+    assert annotation.import_("small", file, "p", overwrite=True).added == 1
+    assert annotation.judgments(project)[0].note == "because"
+
+
+def test_a_file_wins_as_often_as_it_is_told_to(
+    small_copy: Explorer, project: Project, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    files = [qrels(tmp_path, f"{METHOD} 0 bread-network {g}\n", f"{g}.qrels") for g in (1, 2)]
+    for file, said in ((files[0], 1), (files[1], 2), (files[0], 1), (files[1], 2)):
+        kept = annotation.import_("small", file, "p", annotator="ann")
+        assert kept.added == 0
+        assert "what is here stays" in kept.conflicts[0]
+        forced = annotation.import_("small", file, "p", annotator="ann", overwrite=True)
+        assert forced.added == 1
+        assert grade(small_copy, project) == said
+        again = annotation.import_("small", file, "p", annotator="ann", overwrite=True)
+        assert (again.added, again.known, again.conflicts) == (0, 1, ())
+
+
+def test_what_was_taken_back_here_comes_again_only_where_the_file_is_to_win(
+    small_copy: Explorer, project: Project, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    file = written(small_copy, project, tmp_path / "q.qrels", "trec")
+    annotation.undo(project, "ann")
+    found = annotation.import_("small", file, "p", annotator="ann")
+    assert (found.added, grade(small_copy, project)) == (0, None)
+    assert "ann took back what was said of 'bread-network'" in found.conflicts[0]
+    assert annotation.import_("small", file, "p", annotator="ann", overwrite=True).added == 1
+    assert grade(small_copy, project) == 3
+
+
+def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(
+    small_copy: Explorer, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    file = qrels(tmp_path, f"{METHOD} 0 bees-network 3\n{GOOD}")
+    found = annotation.import_("small", file, annotator="x")
+    assert found.added == 2
+    assert "1 judgment is of the query's own seed" in found.warnings[0]
+    assert "bees-network" not in annotation.qrels(annotation.project("small")).grades[METHOD]
+
+
+# -- hand-overs ------------------------------------------------------------------------------------
+
+
+def test_a_hand_over_comes_in_after_scale_and_people_of_its_project_changed(
+    small_copy: Explorer, project: Project, small_home: Path, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    annotation.judge(project, METHOD, "maps-survey", "ann", 1)
+    annotation.adjudicate(project, METHOD, "tides-network", 0, "no", "ann")
+    file = written(small_copy, project, tmp_path / "ann.jsonl")
+    there = make_explorer(tmp_path / "there")
+    shutil.copytree(small_home, tmp_path / "there", dirs_exist_ok=True)
+    now = there.annotation.save(
+        Project("small", "p", scale=BINARY, annotators=("bob",), leads=("lead",)), "lead"
+    )
+    found = there.annotation.import_("small", file)
+    assert found.added == 3
+    assert found.warnings == (
+        "1 grade is not in the project's scale (0, 1): kept as they were, and in no qrels.",
+    )
+    assert there.annotation.judgments(now) == annotation.judgments(project)
+    decided = there.annotation.qrels(now)
+    assert decided.grades == {METHOD: {"maps-survey": 1, "tides-network": 0}}
+    assert any("not in the project's scale" in note for note in decided.notes)
+    exported = there.annotation.export(now).files["p.qrels"]
+    assert "bread-network" not in "".join(exported)
+
+
+def test_what_a_model_graded_shows_no_model_what_to_think_in_a_copy_either(
+    small_copy: Explorer, project: Project, tmp_path: Path
+) -> None:
+    annotation = small_copy.annotation
+    for made, doc_id in (("grading-1", "maps-survey"), ("build-1", "tides-network")):
+        (said,) = annotation.judgments(project, annotator="ann")
+        by_model = replace(said, annotator="model:m", doc_id=doc_id, origin="model", event=made)
+        small_copy.ledger.judging.add([to_row(by_model)])
+    exported = annotation.export(project, "hand-over", annotator="model:m")
+    (file,) = annotation.write(exported, tmp_path / "model.jsonl")
+    assert annotation.import_("small", file, "copy").added == 2
+    copy = annotation.project("small", "copy")
+    judgments, queries = annotation.judgments(copy), annotation.queries(copy)
+    known = small_copy.library.open("small").row_of
+    anchors = known_positives(copy, queries, judgments, known)
+    assert [anchor.doc_id for anchor in anchors[METHOD]] == ["tides-network"]
+    assert [j.event.partition("-")[0] for j in judgments] == ["grading", "build"]
+
+
+# -- at the same time ------------------------------------------------------------------------------
+
+
+def test_nobody_writes_between_what_a_change_reads_and_what_it_adds(
+    small_copy: Explorer, project: Project, home: Path
+) -> None:
+    judging = small_copy.ledger.judging
+    (said,) = judging.latest("small", "p")
+    begun = threading.Event()
+
+    def another() -> None:
+        begun.wait(timeout=60)
+        make_explorer(home).ledger.judging.add([replace(said, relevance=0, event="another")])
+
+    writer = threading.Thread(target=another)
+    writer.start()
+
+    def change(held: Held) -> list[JudgmentRow]:
+        begun.set()
+        writer.join(timeout=0.3)
+        assert writer.is_alive()
+        assert [row.relevance for row in held.latest] == [3]
+        return [replace(said, relevance=1, event="changed")]
+
+    assert judging.change("small", "p", [], change) == 1
+    writer.join(timeout=60)
+    assert [row.relevance for row in judging.history("small", "p")] == [3, 1, 0]
+
+
+# -- projects --------------------------------------------------------------------------------------
+
+
+def test_a_scale_must_have_the_grades_that_stand(small_copy: Explorer, project: Project) -> None:
+    annotation = small_copy.annotation
+    annotation.judge(project, METHOD, "maps-survey", "ann", 2)
+    annotation.judge(project, METHOD, "tides-network", "ann", 1)
+    lacking = r"2 grades stand that the scale 'binary' does not have: 2 \(1\), 3 \(1\)"
+    with pytest.raises(BadInputError, match=lacking):
+        annotation.save(replace(project, scale=BINARY), "lead")
+    assert annotation.project("small", "p") == project
+    for _ in range(3):
+        annotation.undo(project, "ann")
+    assert annotation.save(replace(project, scale=BINARY), "lead").scale == BINARY
+    wider = Scale("wide", GRADED.grades)
+    assert annotation.save(replace(project, scale=wider), "lead").scale == wider
+
+
+def test_of_two_who_change_a_project_the_second_is_told_of_the_first(
+    small_copy: Explorer, project: Project
+) -> None:
+    annotation = small_copy.annotation
+    first = annotation.save(replace(project, per_item=2), "lead", project)
+    with pytest.raises(BadInputError, match="changed by somebody else"):
+        annotation.save(replace(project, order="rank"), "another", project)
+    assert annotation.project("small", "p") == first
+    assert annotation.save(replace(first, order="rank"), "another", first).per_item == 2

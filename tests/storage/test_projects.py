@@ -1,0 +1,34 @@
+"""Pools and queries in the ledger: thousands at once, in their order, and nothing twice."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from storage.ledger import Ledger
+from storage.projects import PoolRow, ProjectQueryRow
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MANY = 10_000
+SECONDS = 5.0
+"""Generous: it takes a fifth of one. Row by row it were 17, and nobody could judge meanwhile."""
+
+
+def test_ten_thousand_rows_hold_the_ledger_for_a_moment_and_none_is_there_twice(
+    tmp_path: Path,
+) -> None:
+    projects = Ledger(tmp_path / "ledger.duckdb").projects
+    queries = [ProjectQueryRow("c", "p", f"q{n}", f'{{"n": {n}}}', NOW) for n in range(MANY)]
+    pool = [
+        PoolRow("c", "p", f"q{n % 100}", f"d{n}", "dense", n % 100 + 1, NOW) for n in range(MANY)
+    ]
+    started = time.perf_counter()
+    assert projects.add_queries(queries + queries[:3]) == MANY
+    assert projects.add_to_pool(pool + pool[:3]) == MANY
+    assert time.perf_counter() - started < SECONDS
+    other = PoolRow("c", "p", "q0", "d0", "bm25", 1, NOW)
+    assert projects.add_to_pool([*pool, other]) == 1
+    assert projects.add_queries(queries) == projects.add_queries([]) == 0
+    assert projects.queries("c", "p") == queries
+    assert projects.pool("c", "p") == [*pool, other]
