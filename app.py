@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from pages._login_guard import GuardSessions  # noqa: E402
 from pages._login_return import ReturnAfterLogin  # noqa: E402 - needs the path above
-from pages._login_sessions import GuardSessions  # noqa: E402
 
 
 def content_security_policy() -> str:

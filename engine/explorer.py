@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from engine.lab.laboratory import Laboratory
 from engine.library import MOST_OPEN, Library
 from engine.notebook import Notebook
 from engine.numeric import FloatArray
-from engine.people import read_login
 from engine.queries import parse_filter
 from engine.reading.reader import Reader
 from engine.retrieve import PREPARED, READ_STEER, SYSTEMS, find_system
@@ -30,7 +28,6 @@ from engine.scenarios.facade import Scenarios
 from engine.searching import Searcher
 from engine.text.facts.resolve import find_facts
 from engine.types import Document, Fact, Filter, Lens, Query, SearchResults
-from engine.types.people import Login
 from engine.verify.verifier import Verifier
 from storage.home import Home
 from storage.ledger import Ledger
@@ -99,11 +96,6 @@ class Explorer:
                 self._lens_words(self.library.lens(name))
             except SeedLensError as error:  # the others deserve their warm-up all the same
                 log.warning("Corpus '%s' could not be warmed up: %s", name, error)
-
-    @staticmethod
-    def read_login(files: Iterable[Path]) -> Login | None:
-        """Who may enter by these files; see :func:`engine.people.read_login`."""
-        return read_login(files)
 
     # -- searching ---------------------------------------------------------------------
 

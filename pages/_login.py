@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
-from engine.explorer import Explorer
+from engine.people import read_login
 from engine.types.people import Login, Person
 from pages import _login_sessions
 
@@ -61,7 +61,7 @@ def _stamps() -> tuple[_Stamp, ...]:
 
 @functools.lru_cache(maxsize=4)
 def _read(stamps: tuple[_Stamp, ...]) -> Login | None:
-    return Explorer.read_login(Path(path) for path, *_ in stamps if path.endswith(".toml"))
+    return read_login(Path(path) for path, *_ in stamps if path.endswith(".toml"))
 
 
 def person() -> Person | None:

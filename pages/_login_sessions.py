@@ -1,10 +1,6 @@
-"""Sessions that end with the login they began with.
+"""Logins as the gate let them in, and those that were ended.
 
-Streamlit asks who somebody is when a session begins, runs what a click asks for before the page,
-and single fragments without it. A gate that is part of the page would come too late there. So a
-login that ended, or whose person is not on the list any more, loses its connection at the next
-message, before anything is done with it; what it connects with next is a session of nobody yet.
-Uploads and Streamlit's own figures are for those only whom the gate let in.
+They are known by a digest of Streamlit's signed cookies, which holds nothing that proves a login.
 """
 
 from __future__ import annotations
@@ -15,20 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 from engine.types.people import CLAIMS, Person
 
 USER_COOKIE = "_streamlit_user"
 """Begins the names of Streamlit's signed cookies, which may be cut into several."""
-GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")
-"""What is answered without a session's script, and so without the gate in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Admitted:
+class Admitted:
     """Whom the gate let in, by which of their provider's claims, and when (monotonic seconds)."""
 
     person: Person
@@ -36,11 +26,11 @@ class _Admitted:
     at: float
 
 
-_admitted: dict[str, _Admitted] = {}
+_admitted: dict[str, Admitted] = {}
 _ended: set[str] = set()
 
 
-def _name(cookies: Mapping[str, str]) -> str:
+def login_name(cookies: Mapping[str, str]) -> str:
     """Names a login without holding what proves it; "" for none."""
     own = sorted(f"{k}={v}" for k, v in dict(cookies).items() if k.startswith(USER_COOKIE))
     return hashlib.sha256("\0".join(own).encode()).hexdigest() if own else ""
@@ -48,71 +38,27 @@ def _name(cookies: Mapping[str, str]) -> str:
 
 def begin(cookies: Mapping[str, str], person: Person, claims: Mapping[str, Any]) -> None:
     """The gate let somebody in."""
-    if name := _name(cookies):
+    if name := login_name(cookies):
         kept = {claim: claims[claim] for claim in CLAIMS if claim in claims}
-        _admitted[name] = _Admitted(person, kept, time.monotonic())
+        _admitted[name] = Admitted(person, kept, time.monotonic())
 
 
 def end(cookies: Mapping[str, str]) -> None:
     """Somebody logged out: these cookies count no longer, wherever copies of them are."""
-    if name := _name(cookies):
+    if name := login_name(cookies):
         _ended.add(name)
 
 
 def has_ended(cookies: Mapping[str, str]) -> bool:
     """Whether the login of these cookies was ended."""
-    return _name(cookies) in _ended
+    return login_name(cookies) in _ended
 
 
-def _stands(name: str) -> bool:
-    """Whether the gate would let in now whom it let in before; anybody where there is no gate."""
-    from pages import _login
-
-    admitted = _admitted.get(name)
-    if admitted is None:
-        return not _login.is_wanted()
-    return name not in _ended and _login.would_admit(admitted.claims) == admitted.person
+def admitted_as(name: str) -> Admitted | None:
+    """How the gate let in the login of this name; None when it did not."""
+    return _admitted.get(name)
 
 
-class GuardSessions:
-    """Closes connections whose login stands no longer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            await self._watch(scope, receive, send)
-        elif scope["type"] == "http" and _is_closed(scope):
-            await PlainTextResponse("Log in first.", 403)(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-    async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        name, opened = _name(HTTPConnection(scope).cookies), time.monotonic()
-        stood = _stands(name)
-        if not stood:
-            scope = {**scope, "headers": _without_session(scope["headers"])}
-
-        async def checked() -> Message:
-            message = await receive()
-            if message["type"] != "websocket.receive" or _stands(name):
-                return message
-            admitted = _admitted.get(name)
-            if not stood and (admitted is None or admitted.at < opened):
-                return message  # a session that the gate has not let in yet
-            await send({"type": "websocket.close", "code": 1008})
-            return {"type": "websocket.disconnect", "code": 1008}
-
-        await self._app(scope, checked, send)
-
-
-def _is_closed(scope: Scope) -> bool:
-    guarded = any(part in scope["path"] for part in GUARDED)
-    return guarded and not _stands(_name(HTTPConnection(scope).cookies))
-
-
-def _without_session(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers without the session to go on with, which Streamlit sends as a third protocol."""
-    key = b"sec-websocket-protocol"
-    return [(k, b",".join(v.split(b",")[:2]) if k == key else v) for k, v in headers]
+def is_over(name: str) -> bool:
+    """Whether the login of this name was ended."""
+    return name in _ended

@@ -162,16 +162,10 @@ class Grader:
             grades={value: self.grades[value] for value in plan.project.scale.values},
             failed=self.failed,
             left=left,
-            model=usage.model,
-            calls=usage.calls,
-            cached=usage.cached,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cost=usage.cost,
             seconds=time.perf_counter() - self._started,
             stopped=usage.stopped or cancelled,
-            problem=usage.problem,
             notes=(*usage.notes, *_notes(plan)),
+            **usage.taken,
         )
 
 

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from engine.cli.annotate import project_option
 from engine.cli.annotate_agreement import confusion_lines, measure_lines, measures_report
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import FAILED, INTERRUPTED, budget_option
+from engine.cli.model import budget_option, exit_code
 from engine.cli.terminal import print_json, what_else
 from engine.errors import BadInputError
 from engine.types import (
@@ -103,7 +103,7 @@ def grade(
     with _grading() as tell:
         report = grading.run(asked, request, most_calls=budget_calls, tell=tell)
     _say_report(estimate, report, as_json=as_json)
-    sys.exit(_exit_code(report))
+    sys.exit(exit_code(report))
 
 
 def say_estimate(estimate: GradingEstimate) -> None:
@@ -164,13 +164,6 @@ def _grading() -> Iterator[TellGrading]:
         yield tell
     finally:
         bar.close()
-
-
-def _exit_code(report: GradingReport) -> int:
-    """130 after Ctrl-C, 1 when the endpoint failed on the way, else 0."""
-    if report.stopped == "cancelled":
-        return INTERRUPTED
-    return FAILED if report.stopped == "endpoint" else 0
 
 
 # -- people against the model --------------------------------------------------------------------

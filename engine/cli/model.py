@@ -10,6 +10,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
+from engine.background import Report
 from engine.errors import BadInputError
 from engine.llm.usage import RoundProgress
 from engine.types import ModelReport, Move, Reranking
@@ -83,7 +84,7 @@ def _early(report: ModelReport) -> str:
     return f"It ended early ({report.stopped})."
 
 
-def exit_code(*reports: ModelReport) -> int:
+def exit_code(*reports: Report) -> int:
     """130 after Ctrl-C, 1 when the endpoint failed on the way, else 0."""
     stopped = {report.stopped for report in reports}
     return INTERRUPTED if "cancelled" in stopped else FAILED if "endpoint" in stopped else 0

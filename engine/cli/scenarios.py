@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import FAILED, INTERRUPTED, budget_option
+from engine.cli.model import budget_option, exit_code
 from engine.cli.terminal import print_json, what_else
 from engine.errors import BadInputError
 from engine.types.scenarios import (
@@ -115,7 +115,7 @@ def scenarios(
     else:
         click.echo(report_line(report))
     _say_notes(report)
-    sys.exit(_exit_code(report))
+    sys.exit(exit_code(report))
 
 
 def _say_notes(report: ScenarioReport) -> None:
@@ -200,10 +200,3 @@ def _writing() -> Iterator[TellScenarios]:
         yield tell
     finally:
         bar.close()
-
-
-def _exit_code(report: ScenarioReport) -> int:
-    """130 after Ctrl-C, 1 when the endpoint failed on the way, else 0."""
-    if report.stopped == "cancelled":
-        return INTERRUPTED
-    return FAILED if report.stopped == "endpoint" else 0

@@ -206,6 +206,13 @@ class Client:
         if self._course.problem is not None:
             raise self._course.problem
 
+    def raise_if_nothing_came(self) -> None:
+        """Raise what went wrong where there is not a single answer, and nobody cancelled."""
+        usage = self.usage
+        failed = usage.failed > 0 or usage.stopped == "endpoint"
+        if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
+            self.raise_problem()
+
     async def _held(self, keys: Collection[str]) -> dict[str, Reply]:
         return {} if self.stopped == "cancelled" else await self._cache.find(keys)
 

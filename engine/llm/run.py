@@ -102,9 +102,7 @@ class Run(Generic[Value]):
         async with open_client(self._connection, self._store, cancelled, tell) as client:
             value = await self._work(client)
             usage = client.usage
-            failed = usage.failed > 0 or usage.stopped == "endpoint"
-            if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
-                client.raise_problem()
+            client.raise_if_nothing_came()
         return Outcome(value, usage)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Stopped = Literal["", "cancelled", "budget", "endpoint"]
 """Why no more questions are asked; empty while they are, or when all were."""
@@ -51,6 +51,19 @@ class Usage:
     stopped: Stopped = ""
     problem: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> dict[str, Any]:
+        """What a :class:`engine.types.model_runs.ModelRunReport` says of it."""
+        return {
+            "model": self.model,
+            "calls": self.calls,
+            "cached": self.cached,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost,
+            "problem": self.problem,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,7 @@ class Scenarios:
         async with open_client(connection, self._answers, cancelled) as client:
             runner.tell = _with_usage(runner.tell, client)
             pending = await write(ModelWriter(client, model))
-            _raise_if_nothing_came(client)
+            client.raise_if_nothing_came()
         return model, pending, client.usage
 
     def _store(self, corpus: str) -> ScenarioStore:
@@ -287,13 +287,6 @@ def _with_usage(tell: TellScenarios, client: Client) -> TellScenarios:
     return told
 
 
-def _raise_if_nothing_came(client: Client) -> None:
-    usage = client.usage
-    failed = usage.failed > 0 or usage.stopped == "endpoint"
-    if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
-        client.raise_problem()
-
-
 def _report(
     request: ScenarioRequest, counts: Counts, usage: Usage, left: int, seconds: float
 ) -> ScenarioReport:
@@ -305,14 +298,8 @@ def _report(
         failed=counts.failed,
         without_text=counts.without_text,
         left=left,
-        model=usage.model,
-        calls=usage.calls,
-        cached=usage.cached,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cost=usage.cost,
         seconds=seconds,
         stopped=usage.stopped,
-        problem=usage.problem,
         notes=usage.notes,
+        **usage.taken,
     )

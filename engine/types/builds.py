@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from engine.types.model_runs import ModelRunReport
+
 BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; what the lens is, a person says."""
 BUILD_STEPS: tuple[BuildStep, ...] = ("label", "collapse", "verbalise", "expand")
@@ -203,32 +205,15 @@ class StepProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class StepReport:
+class StepReport(ModelRunReport):
     """What a step did.
 
     Attributes:
         made: labels that say something, clusters, queries, or grades.
-        failed: items without a usable answer; they are asked about again in the next run.
-        left: items that were not reached.
-        calls, cached: requests sent, and answers that the ledger had.
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-        notes: plain sentences on what is odd about the result.
     """
 
     step: BuildStep
     made: int = 0
-    failed: int = 0
-    left: int = 0
-    model: str = ""
-    calls: int = 0
-    cached: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    stopped: str = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.types.annotating import AgreementMeasure
+from engine.types.model_runs import ModelRunReport
 
 GradingJobState = Literal["running", "done", "cancelled", "failed"]
 
@@ -86,18 +87,13 @@ class GradingProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class GradingReport:
+class GradingReport(ModelRunReport):
     """What a run did.
 
     Attributes:
         graded: candidates that have the model's grade now.
         changed: of those, the ones that it graded otherwise before.
         grades: grade -> how many of ``graded`` got it, every grade of the scale.
-        failed: candidates without a usable answer; they are asked about again in the next run.
-        left: candidates that were not reached.
-        calls, cached: requests sent, and answers that the ledger had.
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-        problem: the words for it, or for the last failure.
     """
 
     request: GradingRequest
@@ -105,18 +101,6 @@ class GradingReport:
     graded: int = 0
     changed: int = 0
     grades: Mapping[int, int] = field(default_factory=dict)
-    failed: int = 0
-    left: int = 0
-    model: str = ""
-    calls: int = 0
-    cached: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    stopped: str = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.types.model_runs import ModelRunReport
+
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Who wrote it: a language model, a small model that learned from one, or nobody (sentences of
 the document itself)."""
@@ -140,38 +142,21 @@ class ScenarioEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioReport:
+class ScenarioReport(ModelRunReport):
     """What a run did.
 
     Attributes:
         written: documents that have scenarios now.
         scenarios: of those documents.
         embedded: scenarios that were embedded anew.
-        failed: documents without a usable answer; they are asked about again in the next run.
         without_text: documents of which nothing can be said.
-        left: documents that were not reached.
-        calls, cached: requests sent, and answers that the ledger had.
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-        problem: the words for it, or for the last failure.
     """
 
     request: ScenarioRequest
     written: int = 0
     scenarios: int = 0
     embedded: int = 0
-    failed: int = 0
     without_text: int = 0
-    left: int = 0
-    model: str = ""
-    calls: int = 0
-    cached: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    stopped: str = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,16 +92,10 @@ class Runner:
             made=made.made,
             failed=made.failed,
             left=made.left,
-            model=usage.model,
-            calls=usage.calls,
-            cached=usage.cached,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cost=usage.cost,
             seconds=time.perf_counter() - started,
             stopped=stopped,
-            problem=usage.problem,
             notes=tuple(dict.fromkeys((*made.notes, *usage.notes))),
+            **usage.taken,
         )
 
     async def _perform(
@@ -120,7 +114,7 @@ class Runner:
             model = client.usage.model or connection.endpoint.model
             work = Work(self._shelf, lens, step, author, client, model, tell, cancelled)
             made = await self._step(work, client)
-            _raise_if_nothing_came(client)
+            client.raise_if_nothing_came()
         return made, client.usage
 
     async def _step(self, work: Work, client: Client) -> Made:
@@ -155,10 +149,3 @@ class Runner:
             yield
         finally:
             lock.release()
-
-
-def _raise_if_nothing_came(client: Client) -> None:
-    usage = client.usage
-    failed = usage.failed > 0 or usage.stopped == "endpoint"
-    if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
-        client.raise_problem()
