@@ -102,7 +102,7 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
                 key=f"annotate_decide_button_{place}", on_click=attempt, args=(decide,),
             )  # fmt: skip
             st.html('<div class="sl-facts">Everybody\'s own grade stays as it is.</div>')
-    if before is not None:
+    if before is not None and before.annotator == who:
         st.button(
             "Take the decision back", key=f"annotate_decide_back_{place}", on_click=attempt,
             args=(partial(_take_back, explorer, project, item, who),), type="tertiary",

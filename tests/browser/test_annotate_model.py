@@ -58,11 +58,12 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     time.sleep(1.1)  # the app looks at the list of corpora once a second
 
     page = visit.open("/annotate?corpus=graded&project=by-model&part=model")
-    expect(page.get_by_text("39 candidates of 1 query: at most 39 calls")).to_be_visible()
+    expect(page.get_by_text("39 candidates of 1 query have no grade by people")).to_be_visible()
     page.get_by_label("Address").fill(grader.url)
     page.get_by_label("Model", exact=True).fill(MODEL)
     page.get_by_role("button", name="Connect for this visit").click()
     expect(page.get_by_text("Asking the endpoint")).to_have_count(0)
+    expect(page.get_by_text("39 candidates of 1 query: at most 39 calls")).to_be_visible()
     grader.behaviour.latency = 0.6
     page.get_by_role("button", name="Let it grade").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
