@@ -136,7 +136,7 @@ class Intake:
                 f"Query '{given.query_id}' names no seed and aspect of this corpus."
             )
         if given.doc_id not in self.corpus.row_of:
-            raise BadInputError(f"There is no document '{given.doc_id}' in this corpus.")
+            raise BadInputError(f"There is no document '{given.doc_id[:80]}' in this corpus.")
 
     def _has_query(self, query_id: str) -> bool:
         if query_id in self.queries or query_id in self.new_queries:
@@ -153,7 +153,7 @@ class Intake:
         if query is not None:
             check_query(query, self.corpus.lens)
             if query.seed is not None and query.seed not in self.corpus.row_of:
-                raise BadInputError(f"There is no document '{query.seed}' in this corpus.")
+                raise BadInputError(f"There is no document '{query.seed[:80]}' in this corpus.")
         return query
 
     def _named(self, query_id: str) -> Query | None:

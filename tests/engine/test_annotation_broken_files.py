@@ -66,7 +66,7 @@ BROKEN: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a column without an end": (
         "a.tsv",
         f"query-id\tcorpus-id\tscore\n{METHOD}\t{'x' * 140_000}\t1\n",
-        ("line 2", "field larger than"),
+        ("line 2",),  # too long for a column, or for a document's id where columns may be longer
     ),
     "two verdicts": (
         "a.csv",

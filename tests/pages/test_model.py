@@ -214,7 +214,7 @@ def settled(app: AppTest) -> AppTest:
 
 
 def test_a_page_that_is_reloaded_goes_on_with_what_it_had_asked_for(server: ModelServer) -> None:
-    server.behaviour.latency = 3.0
+    server.behaviour.latency = 12.0
     first = visit()
     first.button(key="explore_ask").click().run()
     reloaded = visit()
