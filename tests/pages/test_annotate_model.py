@@ -47,7 +47,6 @@ def graded(small_copy: Explorer, grader: ModelServer, monkeypatch: pytest.Monkey
     home = small_copy.home.ledger.parent
     explorer = make_explorer(home, openai_base_url=grader.url, llm_model=MODEL)
     monkeypatch.setattr("pages._shared.engine", lambda: explorer)
-    monkeypatch.setattr("pages._annotate_model.engine", lambda: explorer)
     return explorer
 
 
