@@ -16,7 +16,7 @@ from engine.types import (
 from pages._annotate_decide import card_html
 from pages._documents import shortened
 from pages._library import time_left
-from pages._model_lines import counted, duration, money, tokens
+from pages._model_lines import counted, duration, is_finished, money, tokens
 
 _ENDS = {
     "cancelled": "Cancelled",
@@ -119,7 +119,7 @@ def outcome_line(report: GradingReport) -> str:
 
 def is_whole(report: GradingReport | None) -> bool:
     """Whether a run did all that it was asked for."""
-    return report is not None and not (report.stopped or report.left or report.failed)
+    return is_finished(report)
 
 
 def difference_html(

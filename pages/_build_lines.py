@@ -14,12 +14,11 @@ from engine.types.builds import (
     StepEstimate,
     StepJob,
     StepProgress,
-    StepReport,
     StepState,
 )
 from pages._build_view import RUNS, SHOWN_BY, STEPS
 from pages._library import time_left
-from pages._model_lines import counted, duration, money, tokens
+from pages._model_lines import counted, duration, is_finished, money, spent, tokens
 
 CHANGED: Mapping[BuildStep, str] = {
     "label": "the lens or documents changed since",
@@ -238,18 +237,7 @@ def outcome_line(job: StepJob) -> str:
         parts.append(f"{report.left:,} not reached")
     if report.failed:
         parts.append(f"{report.failed:,} without a usable answer: asked again next time")
-    return joined([*parts, *_spent(report), duration(report.seconds)])
-
-
-def _spent(report: StepReport) -> list[str]:
-    if not report.calls and not report.cached:
-        return []
-    parts = [counted(report.calls, "call"), tokens(report.input_tokens + report.output_tokens)]
-    if report.cost is not None:
-        parts.append(money(report.cost))
-    if report.cached:
-        parts.append(f"{counted(report.cached, 'answer')} from the ledger")
-    return parts
+    return joined([*parts, *spent(report), duration(report.seconds)])
 
 
 def notes_of(job: StepJob) -> list[str]:
@@ -263,8 +251,7 @@ def notes_of(job: StepJob) -> list[str]:
 
 def is_whole(job: StepJob) -> bool:
     """Whether a run did all that it was asked for."""
-    report = job.report
-    return report is not None and not (report.stopped or report.left or report.failed)
+    return is_finished(job.report)
 
 
 # -- clusters ------------------------------------------------------------------------------

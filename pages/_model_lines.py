@@ -13,6 +13,7 @@ from engine.types import (
     Reranking,
     RerankJob,
 )
+from engine.types.model_runs import ModelRunReport
 
 _STOPPED = {
     "cancelled": "cancelled: the best order so far",
@@ -40,6 +41,23 @@ def tokens(number: int) -> str:
 def money(cost: float) -> str:
     """A cost in whatever currency the price was set in."""
     return f"cost {cost:.2f}" if cost >= 1 or cost == 0 else f"cost {cost:.3f}"
+
+
+def spent(report: ModelRunReport) -> list[str]:
+    """What a model was asked in a run, and what that took; [] where none was."""
+    if not report.calls and not report.cached:
+        return []
+    parts = [counted(report.calls, "call"), tokens(report.input_tokens + report.output_tokens)]
+    if report.cost is not None:
+        parts.append(money(report.cost))
+    if report.cached:
+        parts.append(f"{counted(report.cached, 'answer')} from the ledger")
+    return parts
+
+
+def is_finished(report: ModelRunReport | None) -> bool:
+    """Whether a run did all that it was asked for: to ask again would bring the same."""
+    return report is not None and not (report.stopped or report.left or report.failed)
 
 
 def duration(seconds: float) -> str:

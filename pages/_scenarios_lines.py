@@ -11,12 +11,11 @@ from engine.types.scenarios import (
     ScenarioEstimate,
     ScenarioJob,
     ScenarioProgress,
-    ScenarioReport,
     ScenarioSource,
     ScenarioState,
 )
 from pages._library import time_left
-from pages._model_lines import counted, duration, money, tokens
+from pages._model_lines import counted, duration, is_finished, money, spent, tokens
 
 COMPONENTS: dict[Component, str] = {
     "M": "main topic",
@@ -154,25 +153,12 @@ def outcome_line(job: ScenarioJob) -> str:
         parts.append(f"{report.failed:,} without a usable answer: asked again next time")
     if report.without_text:
         parts.append(f"{report.without_text:,} without text")
-    return _line([*parts, *_spent(report), duration(report.seconds)])
-
-
-def _spent(report: ScenarioReport) -> list[str]:
-    """What a model was asked, and what that took."""
-    if not report.calls and not report.cached:
-        return []
-    parts = [counted(report.calls, "call"), tokens(report.input_tokens + report.output_tokens)]
-    if report.cost is not None:
-        parts.append(money(report.cost))
-    if report.cached:
-        parts.append(f"{counted(report.cached, 'answer')} from the ledger")
-    return parts
+    return _line([*parts, *spent(report), duration(report.seconds)])
 
 
 def is_whole(job: ScenarioJob) -> bool:
     """Whether a run did all that it was asked for: to ask again would bring the same."""
-    report = job.report
-    return report is not None and not (report.stopped or report.left or report.failed)
+    return is_finished(job.report)
 
 
 def scenario_list(title: str, scenarios: tuple[Scenario, ...]) -> str:
