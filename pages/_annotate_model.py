@@ -16,7 +16,6 @@ from engine.types import (
     GradingRequest,
     Project,
 )
-from pages import _shared
 from pages._annotate_desk import desk
 from pages._annotate_model_check import check, differences, end_sample, sample_of
 from pages._annotate_model_lines import (
@@ -28,7 +27,7 @@ from pages._annotate_model_lines import (
     unconnected_line,
 )
 from pages._model import apply_model_style, endpoint, endpoint_panel, is_panel_busy, settings
-from pages._shared import attempt, error_boundary, escape_label, note
+from pages._shared import attempt, engine, error_boundary, escape_label, note
 
 ABOUT = (
     "The model reads the query, the guidelines, the scale, a few documents that are known to be "
@@ -206,7 +205,7 @@ def _job_card(project: Project, job: GradingJob) -> None:
 
 def _running(project: Project, job_id: str) -> None:
     """One line that changes in place; the page is renewed when there is more to show."""
-    job = find_job(_shared.engine(), project)
+    job = find_job(engine(), project)
     if job is None or job.id != job_id or job.state != "running":
         st.rerun()
     percent = round(100 * share(job))
@@ -218,7 +217,7 @@ def _running(project: Project, job_id: str) -> None:
     )
     right.button(
         "Cancel", key="annotate_model_cancel", disabled=job.stopping, on_click=attempt,
-        args=(lambda: _shared.engine().annotation.grading.cancel(job_id),),
+        args=(lambda: engine().annotation.grading.cancel(job_id),),
         help="What is graded stays; the next run goes on from there.",
     )  # fmt: skip
 
@@ -239,8 +238,8 @@ def _ended(project: Project, job: GradingJob) -> None:
             st.button(
                 "Try again" if job.state == "failed" else "Resume", key="annotate_model_resume",
                 on_click=attempt,
-                args=(lambda: _start(_shared.engine(), project, job.request),),
-                disabled=not endpoint(_shared.engine()).set_up,
+                args=(lambda: _start(engine(), project, job.request),),
+                disabled=not endpoint(engine()).set_up,
                 help="Goes on with the candidates that it has not graded yet.",
             )  # fmt: skip
         st.button(

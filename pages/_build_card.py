@@ -14,11 +14,10 @@ import streamlit as st
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types.builds import BuildStep, StepJob
-from pages import _shared
 from pages._build_lines import is_whole, notes_of, outcome_line, progress_line, share
 from pages._build_problem import attempt_at, problem_at
 from pages._build_view import SHOWN_BY, STEPS, go
-from pages._shared import note
+from pages._shared import engine, note
 
 _POLL_SECONDS = 1.0
 _PLACE = "card"
@@ -82,7 +81,7 @@ def card(build: _Build, step: BuildStep | None, job: StepJob | None) -> None:
 
 def _running(build: _Build, shown: BuildStep | None) -> None:
     """One line that changes in place; the page is renewed when there is more to show."""
-    known, job = _started().get(build), find(_shared.engine(), build)
+    known, job = _started().get(build), find(engine(), build)
     if known is None or job is None or job.state != "running":
         st.rerun()
     percent = round(100 * share(job.progress))
@@ -130,7 +129,7 @@ def _ended(build: _Build, job: StepJob) -> None:
 def _cancel(build: _Build) -> None:
     known = _started().get(build)
     if known is not None:
-        _shared.engine().builds.cancel(known.job_id)
+        engine().builds.cancel(known.job_id)
         _started()[build] = replace(known, stopping=True)
 
 

@@ -19,11 +19,16 @@ log = logging.getLogger("seedlens")
 
 
 @st.cache_resource(show_spinner=False)
-def engine() -> Explorer:
-    """The engine, one for all sessions."""
+def open_engine() -> Explorer:
+    """Open the engine, once for all sessions. Pages call :func:`engine`."""
     explorer = Explorer()
     explorer.start()
     return explorer
+
+
+def engine() -> Explorer:
+    """The engine, one for all sessions."""
+    return open_engine()
 
 
 def warm_up() -> None:

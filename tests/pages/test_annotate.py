@@ -30,7 +30,7 @@ def _no_cache_outlives_a_test() -> Iterator[None]:
 
 @pytest.fixture
 def home_page(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Explorer:
-    monkeypatch.setattr("pages._shared.engine", lambda: small_copy)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: small_copy)
     return small_copy
 
 

@@ -46,7 +46,7 @@ def graded(small_copy: Explorer, grader: ModelServer, monkeypatch: pytest.Monkey
     """An explorer whose endpoint is that model, and a project of twelve items."""
     home = small_copy.home.ledger.parent
     explorer = make_explorer(home, openai_base_url=grader.url, llm_model=MODEL)
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     return explorer
 
 
@@ -155,7 +155,7 @@ def test_a_run_is_cancelled_found_again_and_resumed(graded: Explorer, grader: Mo
 def test_without_an_endpoint_the_page_says_how_to_connect_one(
     small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages._shared.engine", lambda: small_copy)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: small_copy)
     make_project(small_copy)
     page = visit()
     assert page.button(key="annotate_model_start").disabled

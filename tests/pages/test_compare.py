@@ -48,7 +48,7 @@ def _no_cache_outlives_a_test() -> Iterator[None]:
 
 
 def open_page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch, **params: str) -> AppTest:
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     page = AppTest.from_file(str(ROOT / "pages" / "compare.py"), default_timeout=60)
     for name, value in params.items():
         page.query_params[name] = value

@@ -41,7 +41,7 @@ def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lab(lab_home: Path, monkeypatch: pytest.MonkeyPatch) -> Explorer:
     explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     return explorer
 
 
@@ -178,7 +178,7 @@ def test_a_collection_that_broke_says_where(lab: Explorer, lab_home: Path) -> No
 def test_a_home_without_judgments_says_what_to_import(
     small: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages._shared.engine", lambda: small)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: small)
     assert "No corpus here came with judgments" in shown(visit())
 
 

@@ -47,7 +47,7 @@ def server(source: Path) -> Iterator[ModelServer]:
 def alone(lab_home: Path, monkeypatch: pytest.MonkeyPatch) -> Explorer:
     """No model is connected."""
     explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     return explorer
 
 
@@ -56,7 +56,7 @@ def lab(lab_home: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
     explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     return explorer
 
 
@@ -116,7 +116,7 @@ def test_the_box_for_calls_says_what_the_settings_allow(
     if limit:
         monkeypatch.setenv("SEEDLENS_LLM_MAX_CALLS", limit)
     explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     for params in (SYSTEMS, GAP):
         assert visit(**params).number_input(key="evaluate_most_calls").placeholder == says
 
@@ -129,7 +129,7 @@ def test_what_a_model_answered_is_there_when_it_is_not_connected_any_more(
     finished(run(page), lab.laboratory.job)
     monkeypatch.delenv("OPENAI_BASE_URL")
     explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     page = visit(**SYSTEMS)
     assert list(page.dataframe[0].value["System"]) == ["dense+pairwise", "dense"]
     assert page.button(key="evaluate_run").disabled

@@ -37,7 +37,7 @@ def _no_cache_outlives_a_test() -> Iterator[None]:
 
 
 def open_page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     page = AppTest.from_file(str(ROOT / "pages" / "library.py"), default_timeout=30)
     return run(page)
 

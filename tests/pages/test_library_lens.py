@@ -26,7 +26,7 @@ def _no_cache_outlives_a_test() -> Iterator[None]:
 
 
 def open_page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr("pages._shared.engine", lambda: explorer)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
     return run(AppTest.from_file(str(ROOT / "pages" / "library.py"), default_timeout=60))
 
 

@@ -55,7 +55,7 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def app(small_copy: Explorer, secrets: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The whole app with login, on the corpus ``small``; nobody is logged in."""
-    monkeypatch.setattr("pages._shared.engine", lambda: small_copy)
+    monkeypatch.setattr("pages._shared.open_engine", lambda: small_copy)
     secrets.write_text(AUTH + PEOPLE)
     page = AppTest.from_file(str(ROUTER), default_timeout=60)
     page.user = {"is_logged_in": False}
