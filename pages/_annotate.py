@@ -153,7 +153,8 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     elif view.part == "project" and project.name:
         _annotate_project.project_form(explorer, project, who, is_new=False)
     elif view.part == "agreement":
-        _annotate_agreement.agreement(explorer, project)
+        with st.container(key="annotate_agreement"):
+            _annotate_agreement.agreement(explorer, project)
     elif view.part == "disagreements":
         _annotate_decide.disagreements(explorer, project, who)
     elif view.part == "files":

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types import Agreement, AgreementMeasure, Interval, Project, Scale, SystemScores
+from engine.types import (
+    Agreement,
+    AgreementMeasure,
+    Interval,
+    ModelCheck,
+    Project,
+    Scale,
+    SystemScores,
+)
 from pages._evaluate_tables import table
 
 WORDS = (
@@ -39,28 +47,40 @@ def agreement(explorer: Explorer, project: Project) -> None:
             "to speak of.</div>"
         )
     else:
-        left, right = st.columns(2, gap="large")
-        with left:
-            _overall(found, names)
-        with right:
-            _pairs(found, project.scale, names)
+        st.header("People", anchor=False, help=WORDS)
+        aspects_table(found, names, "annotate_overall", "Agreement over all people")
+        _pairs(found, project.scale, names)
     _human(explorer, project)
 
 
-def measure_rows(
-    measures: Iterable[AgreementMeasure], names: Mapping[str, str], **more: str
-) -> list[dict[str, object]]:
-    """Measures as rows of a table."""
-    return [
-        {
-            **more,
-            "Measure": names.get(measure.name, measure.name),
-            "Value": measure.value,
-            "95 % interval": _interval(measure.interval),
-            "Items": measure.items,
-        }
-        for measure in measures
-    ]
+def aspects_table(
+    found: Agreement | ModelCheck, names: Mapping[str, str], key: str, alt: str
+) -> None:
+    """A row for all aspects together and for each of them, a column per measure.
+
+    Args:
+        names: measure -> how it is called, as the engine gives it.
+    """
+    rows = {"all": found.measures}
+    if len(found.by_aspect) > 1:
+        rows |= {aspect or "as a whole": row for aspect, row in found.by_aspect.items()}
+    frame = pd.DataFrame(
+        {"Aspect": aspect, **_cells(measures, names)} for aspect, measures in rows.items()
+    )
+    st.dataframe(frame, key=key, hide_index=True, alt=alt, placeholder="–")
+
+
+def _cells(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> dict[str, str]:
+    items = max((measure.items for measure in measures), default=0)
+    cells = {"Items": f"{items:,}"}
+    for measure in measures:
+        words = "–" if measure.value is None else f"{measure.value:.2f}".replace("-", "−")
+        if measure.interval is not None:
+            words += f" ({_interval(measure.interval)})"
+        if measure.value is not None and measure.items < items:
+            words += f", {measure.items:,} items"
+        cells[names.get(measure.name, measure.name)] = words
+    return cells
 
 
 def _interval(bounds: Interval, digits: int = 2) -> str:
@@ -68,15 +88,6 @@ def _interval(bounds: Interval, digits: int = 2) -> str:
         return "–"
     low, high = (f"{bound:.{digits}f}".replace("-", "−") for bound in bounds)
     return f"{low} to {high}"
-
-
-def _overall(found: Agreement, names: Mapping[str, str]) -> None:
-    st.header("People", anchor=False, help=WORDS)
-    rows = measure_rows(found.measures, names, Aspect="all")
-    if len(found.by_aspect) > 1:
-        for aspect, measures in found.by_aspect.items():
-            rows += measure_rows(measures, names, Aspect=aspect or "as a whole")
-    agreement_table(rows, "annotate_agreement", "Agreement over all people")
 
 
 def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
@@ -94,9 +105,13 @@ def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
             "Pair", pairs, format_func=named, key="annotate_pair",
             label_visibility="collapsed",
         )  # fmt: skip
-    rows = measure_rows(found.pairs[pair], names)
-    agreement_table(rows, "annotate_pair_table", f"Agreement of {named(pair)}")
-    st.html(confusion_html(pair, found.grades, found.confusion[pair], scale))
+    cells = _cells(found.pairs[pair], names)
+    frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
+    left, right = st.columns(2, gap="small")
+    with left:
+        table(frame, "annotate_pair_table", f"Agreement of {named(pair)}", {})
+    with right:
+        st.html(confusion_html(pair, found.grades, found.confusion[pair], scale))
 
 
 def _human(explorer: Explorer, project: Project) -> None:
@@ -135,14 +150,6 @@ def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]
     return found
 
 
-def agreement_table(rows: list[dict[str, object]], key: str, alt: str) -> None:
-    """Rows of :func:`measure_rows` as a table."""
-    st.dataframe(
-        pd.DataFrame(rows), key=key, hide_index=True, alt=alt, placeholder="–",
-        column_config={"Value": st.column_config.NumberColumn(format="%.2f")},
-    )  # fmt: skip
-
-
 def confusion_html(
     pair: tuple[str, str],
     grades: tuple[int, ...],
@@ -161,7 +168,7 @@ def confusion_html(
     for grade, row in zip(grades, counts, strict=True):
         cells = "".join(
             f'<td class="{"same" if column == grade else ""}" '
-            f'style="--share:{100 * number / most:.0f}%">{number or "·"}</td>'
+            f'style="--share:{100 * number / most:.0f}%">{f"{number:,}" if number else "·"}</td>'
             for column, number in zip(grades, row, strict=True)
         )
         body += f'<tr><th scope="row">{grade} {html.escape(names.get(grade, ""))}</th>{cells}</tr>'

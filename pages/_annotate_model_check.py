@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types import ModelCheck, Project, Query
-from pages._annotate_agreement import WORDS, agreement_table, confusion_html, measure_rows
+from pages._annotate_agreement import WORDS, aspects_table, confusion_html
 from pages._annotate_model_lines import difference_html
 from pages._annotate_view import change_view
 from pages._model_lines import counted
@@ -80,11 +80,7 @@ def check(
     if not found.items:
         return found
     names = explorer.annotation.measure_names
-    rows = measure_rows(found.measures, names, Aspect="all")
-    if len(found.by_aspect) > 1:
-        for aspect, measures in found.by_aspect.items():
-            rows += measure_rows(measures, names, Aspect=aspect or "as a whole")
-    agreement_table(rows, "annotate_check_table", "Agreement of people and the model")
+    aspects_table(found, names, "annotate_check_table", "Agreement of people and the model")
     pair = ("people", found.annotator)
     st.html(confusion_html(pair, found.grades, found.confusion, project.scale))
     return found
