@@ -44,7 +44,7 @@ from engine.types import (
     Mapped,
     Preview,
 )
-from engine.uploads import save_upload
+from engine.uploads import save_upload, sweep_uploads
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.records import CorpusRow
@@ -287,9 +287,10 @@ class Library:
         return [row.name for row in self._ledger.corpora() if self._trash.holds(row)]
 
     def empty_trash(self) -> None:
-        """Forget deleted corpora, and what became of changed ones, for good."""
+        """Forget deleted corpora, what became of changed ones and old uploads, for good."""
         self._trash.empty()
         sweep_all(self._home, self._ledger)
+        sweep_uploads(self._home, {row.source for row in self._ledger.corpora()})
 
     # -- inside ------------------------------------------------------------------------
 

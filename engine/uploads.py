@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import tempfile
+import time
+from collections.abc import Collection
 from pathlib import Path
 
 from engine.errors import StorageError
@@ -13,6 +16,8 @@ from storage.home import Home
 
 NAME_LENGTH = 120
 """Characters of an uploaded file's name that are kept; file systems allow 255 bytes."""
+KEPT_DAYS = 30
+"""How long an upload stays that no corpus was made of: somebody may still be looking at it."""
 
 
 def save_upload(home: Home, name: str, content: bytes) -> Path:
@@ -25,6 +30,7 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
     """
     path = home.uploads / hashlib.sha256(content).hexdigest()[:16] / safe_name(name)
     if path.is_file() and path.stat().st_size == len(content):
+        path.touch()  # of use again
         return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,6 +43,21 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
             f"The file {name[:80]!r} could not be stored: {error.strerror or error}.",
             f"Free some space in {home.uploads}, or give the path of the file instead.",
         ) from error
+
+
+def sweep_uploads(home: Home, sources: Collection[str]) -> None:
+    """Remove uploads that are older than ``KEPT_DAYS`` days and of no use any more.
+
+    Args:
+        sources: files that corpora were made of; they stay, for these can be imported again.
+    """
+    oldest = time.time() - KEPT_DAYS * 24 * 3600
+    used = {Path(source).resolve() for source in sources}
+    for folder in home.uploads.glob("*/"):
+        files = [path.resolve() for path in folder.iterdir()]
+        newest = max((path.stat().st_mtime for path in files), default=folder.stat().st_mtime)
+        if newest < oldest and used.isdisjoint(files):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def safe_name(name: str) -> str:

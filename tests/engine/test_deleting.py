@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 
 import pytest
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
+from engine.importing import ImportRequest
+from engine.uploads import KEPT_DAYS
 
 
 def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy: Explorer) -> None:
@@ -45,6 +49,24 @@ def test_emptying_the_trash_is_final(small_copy: Explorer) -> None:
     assert not small_copy.home.trash.exists()
     with pytest.raises(UnknownNameError):
         small_copy.library.restore("small")
+
+
+def test_old_uploads_go_unless_a_corpus_was_made_of_them(small_copy: Explorer) -> None:
+    library = small_copy.library
+    text = b'{"doc_id": "1", "text": "One sentence that is kept."}\n'
+    used, unused, recent = (
+        library.save_upload(f"{name}.jsonl", text + b"\n" * number)
+        for number, name in enumerate(("used", "unused", "recent"))
+    )
+    library.import_documents(ImportRequest(used, "kept"))
+    long_ago = time.time() - (KEPT_DAYS + 1) * 24 * 3600
+    for path in (used, unused):
+        os.utime(path, (long_ago, long_ago))
+    library.empty_trash()
+    assert [path.exists() for path in (used, unused, recent)] == [True, False, True]
+    library.delete("kept")
+    library.empty_trash()
+    assert not used.exists()
 
 
 def test_a_damaged_corpus_is_listed_beside_its_sound_neighbours(small_copy: Explorer) -> None:
