@@ -73,7 +73,7 @@ def _form(explorer: Explorer, lens: BuildLens, *, is_new: bool) -> None:
 
     with st.form(f"build_form_{place}", border=False):
         with st.container(key="build_lens_pair"):
-            left, right = st.columns([6, 5], gap="large")
+            left, right = st.columns([6, 5], gap="medium")
         with left:
             _about(lens, key, is_new=is_new)
         with right:

@@ -130,7 +130,7 @@ def _queries(found: Provenance, queries: Mapping[str, Query]) -> None:
         return
     st.dataframe(
         pd.DataFrame(rows), key="build_result_queries", hide_index=True,
-        height=table_height(len(rows), 14),
+        height=table_height(len(rows), 16),
         alt="Queries of the collection, and their positives",
         column_config={
             "Query": st.column_config.TextColumn(width=300),
