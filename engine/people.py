@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from engine.config import ROOT
+from engine.config import ROOT, Settings
 from engine.errors import BadInputError, LoginSetupError
 from engine.types import Role
 from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
+from storage.ended_logins import EndedLogins
+
+__all__ = ["EndedLogins", "ended_logins", "is_login_installed", "read_login", "secrets_files"]
 
 SHORTEST_COOKIE_SECRET = 32
 _ROLES: tuple[str, ...] = get_args(Role)
@@ -30,6 +33,11 @@ _MENTIONS_LOGIN = re.compile(rb"^\W*(auth|people)\b", re.MULTILINE)
 def secrets_files() -> tuple[Path, ...]:
     """Where ``seedlens app`` looks for ``secrets.toml``; what a later one says goes first."""
     return tuple(folder / ".streamlit" / "secrets.toml" for folder in (Path.home(), ROOT))
+
+
+def ended_logins() -> EndedLogins:
+    """The logins that were ended, as the home keeps them."""
+    return EndedLogins(Settings().home / "ended-logins")
 
 
 @functools.cache

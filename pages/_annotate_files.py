@@ -88,6 +88,11 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
         help="TREC and BEIR files do not say who graded.",
     )  # fmt: skip
     adjudicated = st.toggle("They are adjudicated", key="annotate_import_adjudicated")
+    by_model = st.toggle(
+        "A language model gave them", key="annotate_import_by_model",
+        help="By the name above. They are no qrels unless the project says so, and no examples for "
+        "models that grade here.",
+    )  # fmt: skip
     overwrite = st.toggle(
         "The file counts where it says otherwise", key="annotate_import_overwrite",
         help="What was said before stays in the record either way.",
@@ -97,7 +102,7 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
         path = explorer.library.save_upload(file, content)
         st.session_state[_SAID] = explorer.annotation.import_(
             project.corpus, path, project.name, annotator=name, adjudicated=adjudicated,
-            overwrite=overwrite,
+            by_model=by_model, overwrite=overwrite,
         )  # fmt: skip
 
     _uploader(take)

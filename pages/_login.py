@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
-from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
+from engine.errors import LoginSetupError, NotLoggedInError, RefusedError, StorageError
 from engine.people import read_login
 from engine.types.people import Login, Person
 from pages import _login_sessions
@@ -78,7 +78,7 @@ def person() -> Person | None:
                 "Write [auth] and [people] into .streamlit/secrets.toml.",
             )
         return None
-    if _login_sessions.has_ended(_cookies()):
+    if has_ended(_cookies()):
         raise NotLoggedInError("You are logged out.", "Log in again.")
     return found.admit(st.user.to_dict())
 
@@ -116,9 +116,24 @@ def is_wanted() -> bool:
 
 def log_out() -> NoReturn:
     """End this login in all tabs of the browser, and leave for the provider's own log-out."""
-    _login_sessions.end(_cookies())
+    try:
+        _login_sessions.end(_cookies())
+    except StorageError as error:
+        log.error("A login was ended, and until the next start only: %s", error)
     st.logout()
     st.stop()
+
+
+def has_ended(cookies: Mapping[str, str]) -> bool:
+    """Whether the login of these cookies was ended.
+
+    Raises:
+        LoginSetupError: nobody knows, so nobody may enter.
+    """
+    try:
+        return _login_sessions.has_ended(cookies)
+    except StorageError as error:
+        raise LoginSetupError(error.message, error.remedy) from error
 
 
 def log_setup() -> None:

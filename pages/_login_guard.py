@@ -27,7 +27,7 @@ def _stands(name: str) -> bool:
     admitted = admitted_as(name)
     if admitted is None:
         return not _login.is_wanted()
-    return not is_over(name) and _login.would_admit(admitted.claims) == admitted.person
+    return not is_over(admitted) and _login.would_admit(admitted.claims) == admitted.person
 
 
 class GuardSessions:

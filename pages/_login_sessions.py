@@ -1,57 +1,79 @@
 """Logins as the gate let them in, and those that were ended.
 
-They are known by a digest of Streamlit's signed cookies, which holds nothing that proves a login.
+They are known by digests of what Streamlit's cookies say, without the signatures that prove it. So
+a digest holds nothing that proves a login, and a cookie that says the same is the same login, with
+whatever others it comes.
 """
 
 from __future__ import annotations
 
+import base64
+import functools
 import hashlib
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from engine.errors import StorageError
+from engine.people import EndedLogins, ended_logins
 from engine.types.people import CLAIMS, Person
 
 USER_COOKIE = "_streamlit_user"
-"""Begins the names of Streamlit's signed cookies, which may be cut into several."""
+"""Streamlit's signed cookie. One that is too long is cut into NAME_1, NAME_2 ..., and it says into
+how many."""
+_PIECES = re.compile(rb'"chunks-(\d{1,4})')
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Whom the gate let in, by which of their provider's claims, and when (monotonic seconds)."""
+    """Whom the gate let in, by which of their provider's claims, and when (monotonic seconds).
+
+    Attributes:
+        digests: of their cookies; the login is over when one of these was ended.
+    """
 
     person: Person
     claims: Mapping[str, Any]
     at: float
+    digests: tuple[str, ...] = ()
 
 
 _admitted: dict[str, Admitted] = {}
-_ended: set[str] = set()
 
 
 def login_name(cookies: Mapping[str, str]) -> str:
     """Names a login without holding what proves it; "" for none."""
-    own = sorted(f"{k}={v}" for k, v in dict(cookies).items() if k.startswith(USER_COOKIE))
-    return hashlib.sha256("\0".join(own).encode()).hexdigest() if own else ""
+    digests = _digests(cookies)
+    return _digest(*digests) if digests else ""
 
 
 def begin(cookies: Mapping[str, str], person: Person, claims: Mapping[str, Any]) -> None:
     """The gate let somebody in."""
-    if name := login_name(cookies):
+    if digests := _digests(cookies):
         kept = {claim: claims[claim] for claim in CLAIMS if claim in claims}
-        _admitted[name] = Admitted(person, kept, time.monotonic())
+        admitted = Admitted(person, kept, time.monotonic(), tuple(digests))
+        _admitted[_digest(*digests)] = admitted
 
 
 def end(cookies: Mapping[str, str]) -> None:
-    """Somebody logged out: these cookies count no longer, wherever copies of them are."""
-    if name := login_name(cookies):
-        _ended.add(name)
+    """Somebody logged out: these cookies count no longer, wherever copies of them are.
+
+    Raises:
+        StorageError: that will be forgotten when SeedLens is restarted.
+    """
+    if digests := _digests(cookies):
+        _ended().add(digests)
 
 
 def has_ended(cookies: Mapping[str, str]) -> bool:
-    """Whether the login of these cookies was ended."""
-    return login_name(cookies) in _ended
+    """Whether the login of these cookies was ended.
+
+    Raises:
+        StorageError: nobody knows, for what was kept of ended logins cannot be read.
+    """
+    return _ended().has_any(_digests(cookies))
 
 
 def admitted_as(name: str) -> Admitted | None:
@@ -59,6 +81,50 @@ def admitted_as(name: str) -> Admitted | None:
     return _admitted.get(name)
 
 
-def is_over(name: str) -> bool:
-    """Whether the login of this name was ended."""
-    return name in _ended
+def is_over(admitted: Admitted) -> bool:
+    """Whether this login was ended, or nobody knows."""
+    try:
+        return _ended().has_any(admitted.digests)
+    except StorageError:
+        return True
+
+
+@functools.cache
+def _ended() -> EndedLogins:
+    return ended_logins()
+
+
+def _digests(cookies: Mapping[str, str]) -> list[str]:
+    """One of each cookie that Streamlit reads a login from; [] for none.
+
+    A login is over when any piece of it is: pieces of several could be put together otherwise.
+    """
+    cookies = dict(cookies)
+    whole = cookies.get(USER_COOKIE)
+    if not whole:
+        return []
+    pieces = _PIECES.match(_content(whole))
+    if pieces is None:
+        return [_digest(USER_COOKIE, _said(whole))]
+    names = [f"{USER_COOKIE}_{number}" for number in range(1, int(pieces[1]) + 1)]
+    if not all(name in cookies for name in names):
+        return []
+    return [_digest(name, _said(cookies[name])) for name in names]
+
+
+def _said(cookie: str) -> str:
+    """What is signed: content and time. The signature itself can be written in many ways."""
+    return cookie.rpartition(".")[0]
+
+
+def _content(cookie: str) -> bytes:
+    """The JSON of a cookie that is short enough not to be packed; b"" of others."""
+    text = _said(cookie).rpartition(".")[0]
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        return b""
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

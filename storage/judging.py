@@ -239,6 +239,12 @@ class Judging:
         key = ("history", *values.values())
         return list(self._file.remembered(key, lambda c: _rows(c.execute(_HISTORY, values))))
 
+    def find(self, event: str) -> JudgmentRow | None:
+        """The event of this id, in whatever project; None when there is none."""
+        sql = f"SELECT {_COLUMNS} FROM judgment_events WHERE event = ?"  # noqa: S608
+        with self._file.access() as connection:
+            return next(iter(_rows(connection.execute(sql, [event]))), None)
+
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
         with self._file.access() as connection:

@@ -12,9 +12,10 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.annotate.judging import make_judgment
+from engine.annotate.judging import from_row, make_judgment, store
 from engine.errors import BadInputError
 from engine.types import Disagreement, Judgment, Project, Scale
+from storage.judging import Judging
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
 Item = tuple[str, str]
@@ -211,6 +212,25 @@ def adjudication(
     )
 
 
+def store_decision(judging: Judging, judgment: Judgment) -> None:
+    """Keep what :func:`adjudication` made.
+
+    Raises:
+        BadInputError: it takes back a decision, and there is none by whom it is from.
+    """
+    if judgment.verdict == "withdrawn" and judging.find(judgment.event) is None:
+        rows = judging.latest(judgment.corpus, judgment.project, judgment.query_id)
+        stands = _adjudications(from_row(r) for r in rows if r.doc_id == judgment.doc_id)
+        if all(j.annotator != judgment.annotator for j in stands):
+            others = ", ".join(sorted({j.annotator for j in stands}))
+            raise BadInputError(
+                f"'{judgment.annotator}' decided nothing about document '{judgment.doc_id}' for "
+                f"'{judgment.query_id}'.",
+                f"It was decided by {others}." if others else "There is nothing to take back.",
+            )
+    store(judging, judgment)
+
+
 def _by_item(judgments: Iterable[Judgment]) -> Mapping[Item, list[Judgment]]:
     found: dict[Item, list[Judgment]] = {}
     for judgment in judgments:
@@ -224,4 +244,8 @@ def _is_graded(judgment: Judgment) -> bool:
 
 def _adjudication(said: Iterable[Judgment]) -> Judgment | None:
     """The last decision to arrive; when its author takes it back, the one before counts."""
-    return next((j for j in reversed(list(said)) if j.origin == "adjudication"), None)
+    return next(reversed(_adjudications(said)), None)
+
+
+def _adjudications(said: Iterable[Judgment]) -> list[Judgment]:
+    return [j for j in said if j.origin == "adjudication"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.annotate import exporting, readers
 from engine.annotate.adjudication import DecidedQrels, decide
-from engine.annotate.intake import Incoming, Intake
+from engine.annotate.intake import Incoming, Intake, check_no_model
 from engine.annotate.judging import from_row, standing
 from engine.annotate.merging import Merged, merge, named_here
 from engine.annotate.project_queries import ProjectQueries
@@ -16,6 +16,8 @@ from engine.annotate.projects import (
     ProjectShelf,
     check_annotator,
     check_project,
+    model_annotator,
+    own_name,
     project_from_settings,
 )
 from engine.collections import read_collection
@@ -126,6 +128,7 @@ class Exchange:
         *,
         annotator: str = "",
         adjudicated: bool = False,
+        by_model: bool = False,
         overwrite: bool = False,
     ) -> ImportedJudgments:
         """Take in judgments, all of them or, when a line is broken, none.
@@ -140,19 +143,30 @@ class Exchange:
             project: None for the corpus's own, or the one that a hand-over is from, which is
                 made when it is not there.
             kind: one of :data:`IMPORTED`.
-            annotator: whose judgments they are; needed for TREC and BEIR, in a CSV or JSONL
-                instead of what it says, and for CSFCube who adjudicated.
+            annotator: whose judgments they are, where the file does not say; needed for TREC
+                and BEIR. For CSFCube who adjudicated.
             adjudicated: they are decisions, not the annotator's own grades.
+            by_model: they are a language model's, whose name the annotator's is; so they are
+                where that begins with ``model:``.
 
         Raises:
-            BadInputError: lists the lines that are broken, by number.
+            BadInputError: lists the lines that are broken, by number; a person's name is one by
+                which a model graded here; ``by_model`` of what says itself whose it is.
             UnknownNameError: no such corpus, project or format.
         """
         path, kind = self._source(corpus, source, kind)
+        if by_model:
+            annotator = _model(kind, annotator, adjudicated=adjudicated)
         target, is_new = self._target(corpus, path, project, kind)
         stored = {row.event: row for row in self._ledger.judging.history(corpus, target.name)}
         queries = self._queries.all(target, retired=True)
-        intake = Intake(path.name, target, self._library.open(corpus), queries, stored)
+        models = frozenset(own_name(r.annotator) for r in stored.values() if r.origin == "model")
+        if annotator and kind != "hand-over":
+            check_no_model(annotator, models)
+        opened = self._library.open(corpus)
+        intake = Intake(
+            path.name, target, opened, queries, stored, models=models, by_model=by_model
+        )
         _read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
@@ -215,6 +229,15 @@ class Exchange:
         if settings.name in names:
             return self._shelf.get(corpus, settings.name), False
         return settings, True
+
+
+def _model(kind: str, annotator: str, *, adjudicated: bool) -> str:
+    """The name by which a file of a model's grades comes in; "" where the file says it."""
+    if kind in ("hand-over", "csfcube"):
+        raise BadInputError(f"A {kind} says itself whose grades it has.", "Import it as it is.")
+    if adjudicated:
+        raise BadInputError("A model decides nothing between annotators.", "Import its grades.")
+    return model_annotator(annotator) if annotator.strip() else ""
 
 
 def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated: bool) -> None:

@@ -6,14 +6,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from engine.annotate.adjudication import DecidedQrels, adjudication, find_disagreements
+from engine.annotate.adjudication import (
+    DecidedQrels,
+    adjudication,
+    find_disagreements,
+    store_decision,
+)
 from engine.annotate.agreement import find_agreement
 from engine.annotate.coefficients import MEASURES
 from engine.annotate.exchange import Exchange
 from engine.annotate.exporting import Exported, write_files
 from engine.annotate.filling import Filling
 from engine.annotate.human import human_rows
-from engine.annotate.judging import check_not_seed, from_row, make_judgment, standing, to_row
+from engine.annotate.judging import check_not_seed, from_row, make_judgment, standing, store
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
@@ -202,7 +207,7 @@ class Annotation:
 
         Raises:
             UnknownNameError: the project does not have the query, or the corpus not the document.
-            BadInputError: see :func:`engine.annotate.judging.make_judgment`.
+            BadInputError: see :func:`make_judgment` and :func:`store`.
         """
         query = self._queries.get(project, query_id)
         self._library.open(project.corpus).document(doc_id)
@@ -212,7 +217,7 @@ class Annotation:
             event=event,
         )  # fmt: skip
         check_not_seed(judgment, query)
-        self._ledger.judging.add([to_row(judgment)])
+        store(self._ledger.judging, judgment)
         return judgment
 
     def undo(
@@ -308,22 +313,16 @@ class Annotation:
         return find_disagreements(j for j in self.judgments(project) if j.query_id not in retired)
 
     def adjudicate(
-        self,
-        project: Project,
-        query_id: str,
-        doc_id: str,
-        relevance: int | None,
-        reason: str,
-        by: str,
-        event: str = "",
-    ) -> Judgment:
+        self, project: Project, query_id: str, doc_id: str, relevance: int | None, reason: str,
+        by: str, event: str = "",
+    ) -> Judgment:  # fmt: skip
         """Decide an item, or with None take back one's own decision; everybody's own grades
-        stay. BadInputError as in :func:`engine.annotate.adjudication.adjudication`."""
+        stay. BadInputError as :func:`adjudication` and :func:`store_decision` say."""
         query = self._queries.get(project, query_id)
         self._library.open(project.corpus).document(doc_id)
         judgment = adjudication(project, query_id, doc_id, relevance, reason, by, event)
         check_not_seed(judgment, query)
-        self._ledger.judging.add([to_row(judgment)])
+        store_decision(self._ledger.judging, judgment)
         return judgment
 
     def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:

@@ -52,8 +52,8 @@ def human_rows(
 ) -> dict[str, SystemScores]:
     """annotator -> all measures of their own grades as a ranking.
 
-    Each is held against what there is without them: decisions, else the grade that the others
-    agree on (a model's, where the project lets it count). Only what both of them graded is
+    Each is held against what there is without them: what others decided, else the grade that the
+    others agree on (a model's, where the project lets it count). Only what both of them graded is
     ranked; who shares nothing with others has no row. What the corpus does not hold any more
     is left out.
     """
@@ -67,7 +67,7 @@ def human_rows(
     found = {}
     ties: dict[str, list[str]] = {}
     for annotator, own in own_grades(judgments).items():
-        others = [j for j in judgments if j.annotator != annotator or j.origin == "adjudication"]
+        others = [j for j in judgments if j.annotator != annotator]
         decided = decide(others, model_grades=project.model_grades, scale=project.scale)
         shared, rest = _shared(own, decided.grades)
         asked = [topic for topic in topics if topic.query_id in shared]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.annotate.judging import make_judgment, to_row
-from engine.annotate.projects import HIGHEST, is_model
+from engine.annotate.judging import checked_note, make_judgment, to_row
+from engine.annotate.projects import HIGHEST, is_model, model_annotator, own_name
 from engine.annotate.query_ids import is_free, read_query_id
 from engine.annotate.rows import Given
 from engine.corpus import OpenCorpus
@@ -46,6 +46,9 @@ class Intake:
         offered: queries that the file describes itself, by id.
         new_queries: those that its judgments need and the project does not have yet.
         stored: event -> the project's judgments, all there ever were.
+        models: bare names of models that graded in the project; no person's grades come in by
+            one of these.
+        by_model: what comes without an event was said by models.
         as_it_was: events were said in this project before, when it may have had another scale
             and other people, and are taken as they were.
     """
@@ -60,7 +63,10 @@ class Intake:
     rows: list[Incoming] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    models: frozenset[str] = frozenset()
+    by_model: bool = False
     as_it_was: bool = False
+    _events: dict[str, tuple[int, JudgmentRow]] = field(default_factory=dict)
     _seen: dict[Key, tuple[int, JudgmentVerdict, int | None]] = field(default_factory=dict)
     _repeats: list[int] = field(default_factory=list)
     _seeds: list[int] = field(default_factory=list)
@@ -71,15 +77,15 @@ class Intake:
         What stands by a model's name is that model's, also in files that say only names. A
         query's own seed is no answer to it, and left out.
         """
-        if given.origin == "import" and is_model(given.annotator):
-            given = replace(given, origin="model")
+        given = self._attributed(given)
         try:
             self._check_names(given)
+            self._check_attributed(given)
             row = self._row(given)
             if self._is_seed(given):
                 self._seeds.append(given.line)
                 return
-            if not given.event and self._is_repeated(given, row):
+            if self._is_sent_twice(given, row) if given.event else self._is_repeated(given, row):
                 return
         except BadInputError as error:
             self.broken(given.line, error)
@@ -129,6 +135,25 @@ class Intake:
             )
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _attributed(self, given: Given) -> Given:
+        """The same, as a model's where it is one's."""
+        if given.event or not given.annotator.strip():
+            named = is_model(given.annotator)
+        else:
+            named = self.by_model or is_model(given.annotator)
+            name = model_annotator(given.annotator) if named else given.annotator
+            given = replace(given, annotator=name)
+        return replace(given, origin="model") if named and given.origin == "import" else given
+
+    def _check_attributed(self, given: Given) -> None:
+        """Nobody's grades come in as a person's where they are a model's, or the other way."""
+        if given.origin == "model" and not is_model(given.annotator):
+            raise BadInputError(f"It is a model's, by '{given.annotator}', which names none.")
+        if self.by_model and given.origin != "model":
+            raise BadInputError("It is no model's: the file says who said it.")
+        if not given.event and given.origin != "model":
+            check_no_model(given.annotator, self.models)
 
     def _check_names(self, given: Given) -> None:
         if not self._has_query(given.query_id):
@@ -196,7 +221,7 @@ class Intake:
             raise BadInputError("The undo does not name its event, time and what it takes back.")
         return JudgmentRow(
             self.project.corpus, given.query_id, given.doc_id, None, given.annotator,
-            given.note, given.instruction, given.rank, given.system, given.time,
+            checked_note(given.note), given.instruction, given.rank, given.system, given.time,
             verdict="undo", project=self.project.name, origin=given.origin, blind=given.blind,
             seconds=given.seconds, event=given.event, undoes=given.undoes,
         )  # fmt: skip
@@ -208,6 +233,19 @@ class Intake:
             target = said.get(item.row.undoes)
             if item.row.undoes and (target is None or key_of(target)[:3] != key_of(item.row)[:3]):
                 self.broken(item.line, "It takes back a judgment that is not this annotator's own.")
+
+    def _is_sent_twice(self, given: Given, row: JudgmentRow) -> bool:
+        """Whether a line before says the same by the same event."""
+        line, before = self._events.setdefault(row.event, (given.line, row))
+        if line == given.line:
+            return False
+        if replace(row, time=before.time) != before:
+            raise BadInputError(
+                f"Line {line:,} says something else by the same event; clear its 'event' where "
+                "it is another judgment."
+            )
+        self._repeats.append(given.line)
+        return True
 
     def _is_repeated(self, given: Given, row: JudgmentRow) -> bool:
         said = (row.verdict, row.relevance)
@@ -221,6 +259,20 @@ class Intake:
             )
         self._repeats.append(given.line)
         return True
+
+
+def check_no_model(annotator: str, models: Container[str]) -> None:
+    """Raise BadInputError for a person's name by which a model graded.
+
+    Args:
+        models: their bare names, see :func:`engine.annotate.projects.own_name`.
+    """
+    if not is_model(annotator) and own_name(annotator) in models:
+        raise BadInputError(
+            f"By the name '{annotator.strip()}' a model graded in this project.",
+            f"If these are its grades, import them by '{model_annotator(annotator)}'; if they "
+            "are a person's, by another name.",
+        )
 
 
 def _check_lead(project: Project, annotator: str) -> None:

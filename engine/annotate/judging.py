@@ -12,6 +12,8 @@ from engine.types import Judgment, JudgmentVerdict, Origin, Project, Query, Span
 from storage.judging import Judging, JudgmentRow, new_event
 
 LONGEST_NOTE = 10_000
+LONGEST_SECONDS = 1e9
+"""What somebody can have taken for one item; far beyond any."""
 GIVEN: tuple[JudgmentVerdict, ...] = ("grade", "skip", "unsure", "withdrawn")
 """What a person can say of an item; an undo is asked for separately."""
 
@@ -39,6 +41,7 @@ def make_judgment(
     Args:
         verdict: None for a grade, or for taking one back when there is no ``relevance``.
         event: an id by which sending it twice stores it once.
+        seconds: what cannot be measured (below 0, or no number) is None.
 
     Raises:
         BadInputError: a grade outside the scale, no annotator or one that the project does not
@@ -52,19 +55,25 @@ def make_judgment(
     item, said = (project.corpus, project.name, query_id, doc_id), (annotator, verdict, relevance)
     return Judgment(
         *(*item, *said, time or datetime.now(UTC)),
-        note=_checked_note(note),
+        note=checked_note(note),
         marks=tuple(marks),
         origin=origin,
         rank=None if blind else rank,
         system="" if blind else system,
         instruction=instruction,
         blind=blind,
-        seconds=seconds,
+        seconds=_measured(seconds),
         event=event or new_event(),
     )
 
 
-def _checked_note(note: str) -> str:
+def _measured(seconds: float | None) -> float | None:
+    # A browser's clock may be set back between two keys; NaN is not within, either.
+    return seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else None
+
+
+def checked_note(note: str) -> str:
+    """The note without control characters; BadInputError when it is too long."""
     if len(note) > LONGEST_NOTE:
         raise BadInputError(
             f"The note has {len(note):,} characters.", f"Use at most {LONGEST_NOTE:,}."
@@ -157,6 +166,28 @@ def from_row(row: JudgmentRow) -> Judgment:
         seconds=row.seconds,
         event=row.event,
     )
+
+
+def store(judging: Judging, judgment: Judgment) -> None:
+    """Keep a judgment; one that was sent before is there already.
+
+    Raises:
+        BadInputError: its event is stored as something else, and it is not.
+    """
+    row = to_row(judgment)
+    if judging.add([row]):
+        return
+    held = judging.find(row.event)
+    if held is None or _said(held) != _said(row):
+        raise BadInputError(
+            f"The event '{row.event}' is stored already, and says something else.",
+            "Say it again: what is new has another event. Nothing was changed.",
+        )
+
+
+def _said(row: JudgmentRow) -> tuple[object, ...]:
+    item = (row.corpus, row.project, row.query_id, row.doc_id)
+    return (*item, row.annotator, row.origin, row.verdict, row.relevance, row.note, row.marks)
 
 
 def standing(

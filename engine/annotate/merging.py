@@ -38,9 +38,10 @@ def merge(
 ) -> Merged:
     """Events that are new, without those that would change what somebody said here.
 
-    Where an annotator's standing judgment differs from what the file says last, and the file
-    does not know of it, what stands here stays (``overwrite``: the file's counts from now on).
-    Both are reported. A judgment that came without an event says what stands, or differs.
+    Where an annotator's standing judgment, or that they took it back, differs from what the file
+    says last, and the file does not know of it, what is here stays (``overwrite``: the file's
+    counts from now on). Both are reported. A judgment that came without an event says what
+    stands, or differs.
 
     Args:
         stored: event -> row, all that the project ever had, in order of arrival.
@@ -87,12 +88,14 @@ class _Merging:
         new = [i for i in items if i.row.event not in self.stored]
         self.known += len(items) - len(new)
         self.conflicts += [c for i in items if (c := _changed(i, self.stored.get(i.row.event)))]
-        stands, last = self.here.get(key_of(items[0].row)), _last(items)
-        if not new or stands is None or stands.event in {i.row.event for i in items}:
+        key, told = key_of(items[0].row), {i.row.event for i in items}
+        stands, here, last = self.here.get(key), self.last.get(key), _last(items)
+        if not new or here is None or (stands or here).event in told:
             return True
-        if last is not None and _said(stands) == _said(last.row):
+        # Where nothing stands, it was taken back here.
+        if _said_at_last(stands) == _said_at_last(None if last is None else last.row):
             return True
-        self._differs(stands, stands, last or items[-1])
+        self._differs(stands, here, last or items[-1])
         return self.overwrite
 
     def unnamed(self, item: Incoming) -> list[JudgmentRow]:
@@ -159,6 +162,10 @@ def _last(items: Sequence[Incoming]) -> Incoming | None:
     undone = {i.row.undoes for i in items}
     left = [i for i in items if i.row.verdict != "undo" and i.row.event not in undone]
     return left[-1] if left else None
+
+
+def _said_at_last(row: JudgmentRow | None) -> tuple[str, int | None]:
+    return ("withdrawn", None) if row is None else _said(row)
 
 
 def _said(row: JudgmentRow) -> tuple[str, int | None]:

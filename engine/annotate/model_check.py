@@ -70,7 +70,7 @@ def check_model(
     }
     people = {
         (d.query_id, d.doc_id): d
-        for d in decide(j for j in judgments if j.origin != "model").decisions
+        for d in decide((j for j in judgments if j.origin != "model"), scale=scale).decisions
     }
     both = [
         (people[item], judgment)

@@ -8,8 +8,8 @@ person graded.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from engine.annotate.judging import standing
 from engine.annotate.model_check import check_model, draw_sample, models_of
@@ -17,7 +17,7 @@ from engine.annotate.model_plan import GradingPlan, Item, make_plan
 from engine.annotate.model_work import BATCH, Grader, GradingWork, Material, TellGrading
 from engine.annotate.pool import pool_items
 from engine.annotate.project_queries import ProjectQueries
-from engine.annotate.projects import LONGEST_ANNOTATOR, printable
+from engine.annotate.projects import model_annotator
 from engine.background import Jobs
 from engine.callbacks import Ask, never, tell_nobody
 from engine.config import Settings
@@ -28,7 +28,6 @@ from engine.llm.connection import Connection
 from engine.llm.run import Run, complete
 from engine.searching import Searcher
 from engine.types import (
-    MODEL_PREFIX,
     GradingEstimate,
     GradingJob,
     GradingProgress,
@@ -75,11 +74,7 @@ class ModelGrading:
 
         No person can judge by such a name.
         """
-        room = LONGEST_ANNOTATOR - len(MODEL_PREFIX)
-        name = " ".join(printable(model).split()) or "unnamed"
-        if len(name) > room:
-            name = f"{name[: room - 9]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-        return f"{MODEL_PREFIX}{name}"
+        return model_annotator(model)
 
     def models(self, project: Project) -> list[str]:
         """The names by which models graded in a project, the latest to do so last."""
@@ -134,12 +129,13 @@ class ModelGrading:
         Raises:
             NoEndpointError: no model is set up; says how to.
             UnknownNameError, BadInputError: as :meth:`estimate`.
+            CorpusBusyError: another program grades the project, or a build does; says which.
         """
         connection = connect(self._settings, session, secrets, most_calls)
         name, place = self.annotator(connection.endpoint.model), (project.corpus, project.name)
 
         def begin() -> GradingWork:
-            self._plan(project, name, request)
+            self._check(project, name, request)
             work = GradingWork(place, request, name, GradingProgress(0, 0))
             work.run = self._run(connection, project, request, work.note)
             return work
@@ -161,10 +157,10 @@ class ModelGrading:
 
         Raises:
             EndpointError: the endpoint refused or failed, and there is not a single answer.
-            NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
+            NoEndpointError, UnknownNameError, BadInputError, CorpusBusyError: as :meth:`start`.
         """
         connection = connect(self._settings, session, secrets, most_calls)
-        self._plan(project, self.annotator(connection.endpoint.model), request)
+        self._check(project, self.annotator(connection.endpoint.model), request)
 
         async def work(client: Client) -> GradingReport:
             return await self.grade(client, project, request, tell)
@@ -204,13 +200,15 @@ class ModelGrading:
 
         Raises:
             UnknownNameError, BadInputError: as :meth:`estimate`.
+            CorpusBusyError: the project is being graded already; nothing was asked.
             StorageError: the ledger cannot be read or written; what was stored stays.
         """
         name = self.annotator(client.usage.model)
-        plan = await asyncio.to_thread(self._plan, project, name, request)
-        material = Material(plan, self._searcher(project.corpus))
-        grader = Grader(plan, material, self._ledger.judging, tell, cancelled, self.batch)
-        return await grader.work(client)
+        with self._alone(project):  # around the plan, too: nobody asks what was just answered
+            plan = await asyncio.to_thread(self._plan, project, name, request)
+            material = Material(plan, self._searcher(project.corpus))
+            grader = Grader(plan, material, self._ledger.judging, tell, cancelled, self.batch)
+            return await grader.work(client)
 
     # -- checking --------------------------------------------------------------------------
 
@@ -241,6 +239,17 @@ class ModelGrading:
         return check_model(name, judgments, project.scale, aspects)
 
     # -- inside ----------------------------------------------------------------------------
+
+    def _alone(self, project: Project) -> AbstractContextManager[None]:
+        """Grade a project while nobody else does: two runs would pay for every answer twice."""
+        what = f"The project '{project.name}' of corpus '{project.corpus}' is being graded"
+        return self._ledger.claims.hold("grading", project.corpus, project.name, what=what)
+
+    def _check(self, project: Project, annotator: str, request: GradingRequest) -> None:
+        """Raise before anything is asked for what :meth:`grade` would refuse."""
+        self._plan(project, annotator, request)
+        with self._alone(project):
+            pass
 
     def _run(
         self,

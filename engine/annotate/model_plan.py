@@ -6,14 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.annotate.adjudication import decide
+from engine.annotate.projects import own_name
 from engine.errors import BadInputError, UnknownNameError
 from engine.types import GradingRequest, Judgment, PoolItem, Project, Query
 
 Item = tuple[str, str]
 """(query_id, doc_id)"""
 EVENT = "grading-"
-"""Begins the events that grading makes: such grades are never anchors themselves, not in another
-project either that they are copied into."""
+"""Begins the events that grading makes."""
+BUILT = "build-"
+"""Begins the events by which a build says which documents it made a query from: they are its known
+positives, also where a model labelled them, and also in a project that they are copied into."""
 MOST_ANCHORS = 10
 
 
@@ -107,7 +110,7 @@ def make_plan(
         else:
             found[item[0]].append(item)
     candidates = [item for items in found.values() for item in items][: request.limit]
-    anchors = known_positives(project, queries, judgments, known)
+    anchors = known_positives(project, queries, judgments, known, annotator)
     return GradingPlan(
         project, annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
     )
@@ -130,15 +133,23 @@ def known_positives(
     queries: Mapping[str, Query],
     judgments: Iterable[Judgment],
     known: Collection[str],
+    annotator: str = "",
 ) -> dict[str, list[Anchor]]:
     """query_id -> documents with a grade above the lowest, the surest first.
 
-    Adjudicated grades come first, then those that people agree on, then those of models that
-    did not come from grading (which documents a query was made from, say): by grade, then in
-    order of arrival. A model's own grading never shows it what to think, so that a run that was
-    stopped asks the same questions when it goes on.
+    Adjudicated grades come first, then those that people agree on, then the documents that a
+    build made the query from: by grade, then in order of arrival. What models graded is left
+    out, wherever it came from: it would show a model what to think, and a run that was stopped
+    would ask other questions when it goes on. So is what was imported by the bare name of a
+    model that grades here.
+
+    Args:
+        annotator: the model that is to grade; "" while nobody knows which one it is.
     """
-    judgments = [j for j in judgments if j.origin != "model" or not j.event.startswith(EVENT)]
+    judgments = list(judgments)
+    models = {j.annotator for j in judgments if j.origin == "model"} | {annotator}
+    names = set(map(own_name, models)) - {""}
+    judgments = [j for j in judgments if _may_anchor(j, names)]
     tiers = {"adjudicated": 0, "agreed": 1, "single": 1, "model": 2}
     lowest = min(project.scale.values)
     decided = decide(judgments, model_grades=True, scale=project.scale)
@@ -155,3 +166,9 @@ def known_positives(
             anchor = Anchor(decision.doc_id, decision.relevance or 0)
             found.setdefault(decision.query_id, []).append(anchor)
     return found
+
+
+def _may_anchor(judgment: Judgment, models: Collection[str]) -> bool:
+    if judgment.origin == "model":
+        return judgment.event.startswith(BUILT)
+    return judgment.origin != "import" or own_name(judgment.annotator) not in models

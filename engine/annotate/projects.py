@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import unicodedata
@@ -31,6 +32,30 @@ def is_model(name: str) -> bool:
     (True, False)
     """
     return name.strip().casefold().startswith(MODEL_PREFIX)
+
+
+def model_annotator(model: str) -> str:
+    """The name by which a model grades: ``model:`` and its own; long ones are cut.
+
+    >>> model_annotator("judge"), model_annotator(" model:judge ")
+    ('model:judge', 'model:judge')
+    """
+    room = LONGEST_ANNOTATOR - len(MODEL_PREFIX)
+    name = " ".join(printable(model).split())
+    name = (name[len(MODEL_PREFIX) :].lstrip() if is_model(name) else name) or "unnamed"
+    if len(name) > room:
+        name = f"{name[: room - 9]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{MODEL_PREFIX}{name}"
+
+
+def own_name(annotator: str) -> str:
+    """What a model, or anybody, is called without the prefix of models, as names are compared.
+
+    >>> own_name("model:Judge"), own_name("judge ")
+    ('judge', 'judge')
+    """
+    name = annotator.strip().casefold()
+    return name.removeprefix(MODEL_PREFIX).strip()
 
 
 def check_annotator(name: str, origin: Origin = "person") -> str:

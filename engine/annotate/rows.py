@@ -11,7 +11,7 @@ from typing import Any, get_args
 from engine.annotate.projects import printable
 from engine.errors import BadInputError
 from engine.queries import LONGEST_INSTRUCTION
-from engine.types import JudgmentVerdict, Origin, Span
+from engine.types import ADJUDICATED, JudgmentVerdict, Origin, Span
 from storage.judging import JudgmentRow
 
 FIELDS = (
@@ -84,12 +84,17 @@ def from_fields(fields: Mapping[str, Any], line: int, annotator: str = "") -> Gi
 
     Only query_id, doc_id and relevance must be there, and an annotator unless one is given.
 
+    Args:
+        annotator: whose judgment it is where the fields do not say; adjudicated grades are
+            nobody's in them.
+
     Raises:
         BadInputError: a field that cannot be read.
     """
     texts = ("query_id", "doc_id", "annotator", "note", "system", "instruction", "event", "undoes")
     found: dict[str, Any] = {name: _text(fields, name) for name in texts}
-    found["annotator"] = annotator or found["annotator"]
+    if found["annotator"].strip().casefold() in ("", ADJUDICATED):
+        found["annotator"] = annotator or found["annotator"]
     for name in ("event", "undoes", "system", "instruction"):
         if found[name] != printable(found[name]) or len(found[name]) > LONGEST:
             raise BadInputError(f"The {name} is too long or holds control characters.")

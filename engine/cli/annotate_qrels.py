@@ -122,9 +122,15 @@ def _print(found: Exported) -> None:
     "--annotator",
     default="",
     metavar="WHO",
-    help="Whose judgments they are (needed for TREC and BEIR); for CSFCube, who adjudicated.",
+    help="Whose judgments they are where the file does not say (needed for TREC and BEIR); for "
+    "CSFCube, who adjudicated.",
 )
 @click.option("--adjudicated", is_flag=True, help="They are decisions between annotators.")
+@click.option(
+    "--by-model",
+    is_flag=True,
+    help="They are a language model's, by the name WHO: no examples for models that grade here.",
+)
 @click.option(
     "--overwrite",
     is_flag=True,
@@ -138,6 +144,7 @@ def import_(
     kind: str,
     annotator: str,
     adjudicated: bool,
+    by_model: bool,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -154,6 +161,7 @@ def import_(
         kind=kind,
         annotator=annotator,
         adjudicated=adjudicated,
+        by_model=by_model,
         overwrite=overwrite,
     )
     if as_json:

@@ -10,7 +10,7 @@ import signal
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,7 @@ class Served:
     server: Server
     secrets: Path
     explorer: Explorer
+    restart: Callable[[], None]
 
     @contextmanager
     def with_people(self, old: str, new: str) -> Iterator[None]:
@@ -85,12 +86,25 @@ def served(
     secrets.parent.mkdir()
     url = f"http://127.0.0.1:{port}"
     secrets.write_text(SECRETS.format(url=url, provider=provider))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(folder))
-        process = start_app(home, port, log)
-    yield Served(Server(url, home, log), secrets, make_explorer(home))
-    os.killpg(process.pid, signal.SIGTERM)
-    process.wait(timeout=20)
+    running = []
+
+    def start() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HOME", str(folder))
+            running.append(start_app(home, port, log))
+
+    def end() -> None:
+        process = running.pop()
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=20)
+
+    def restart() -> None:
+        end()
+        start()
+
+    start()
+    yield Served(Server(url, home, log), secrets, make_explorer(home), restart)
+    end()
     said = log.read_text()
     assert "Traceback" not in said
     assert "b1946ac92492" not in said
@@ -289,6 +303,30 @@ def test_logging_out_ends_the_login_in_every_tab_and_for_every_copy_of_it(
     thief.open("/annotate?corpus=demo&project=tabs")
     expect(thief.page.get_by_role("button", name="Log in")).to_be_visible()
     thief.page.context.close()
+
+
+def test_a_copy_of_an_ended_login_opens_nothing_after_a_restart_and_others_still_do(
+    visit: Visit, browser: Browser, served: Served
+) -> None:
+    page = visit.open("/annotate")
+    log_in(page, "ada")
+    expect(page.locator(".st-key-login_corner")).to_contain_text("Ada", timeout=60_000)
+    copied = page.context.cookies()
+    log_out(page, "Ada")
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    log_in(page, "grace")
+    expect(page.locator(".st-key-login_corner")).to_contain_text("Grace", timeout=60_000)
+    page.goto("about:blank")
+    served.restart()
+
+    thief = visit_with(browser, served.server)
+    kept = [c for c in copied if c["name"] != "_streamlit_user_tokens"]  # proves nothing by itself
+    thief.page.context.add_cookies(kept)  # type: ignore[arg-type]
+    thief.open("/annotate")
+    expect(thief.page.get_by_role("button", name="Log in")).to_be_visible(timeout=60_000)
+    thief.page.context.close()
+    visit.open("/annotate")
+    expect(page.locator(".st-key-login_corner")).to_contain_text("Grace", timeout=60_000)
 
 
 def test_nothing_is_uploaded_or_counted_for_strangers(served: Served) -> None:

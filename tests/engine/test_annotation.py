@@ -38,6 +38,34 @@ def queue(judgments: Sequence[Judgment] = (), annotator: str = "ann", **project:
     return Queue.of(Project("c", "p", **project), annotator, ITEMS, judgments)  # type: ignore[arg-type]
 
 
+# -- what is said --------------------------------------------------------------------------
+
+
+def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstored(
+    small_copy: Explorer,
+) -> None:
+    annotation = small_copy.annotation
+    project, query_id = annotation.project("small"), "bees-network_method"
+    for _ in range(2):  # an answer that got lost: the same is sent again
+        annotation.judge(project, query_id, "bread-network", "ann", 1, event="e")
+    for who, grade in (("ann", 2), ("bob", 1)):
+        with pytest.raises(BadInputError, match="'e' is stored already, and says something else"):
+            annotation.judge(project, query_id, "bread-network", who, grade, event="e")
+    with pytest.raises(BadInputError, match="something else"):
+        annotation.adjudicate(project, query_id, "bread-network", 1, "so", "ann", event="e")
+    assert [(j.annotator, j.relevance) for j in annotation.history(project)] == [("ann", 1)]
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -3.0])
+def test_a_time_that_no_clock_measures_is_unknown(small_copy: Explorer, seconds: float) -> None:
+    annotation = small_copy.annotation
+    project = annotation.project("small")
+    annotation.judge(
+        project, "bees-network_method", "bread-network", "ann", 1, seconds=seconds, event="e"
+    )
+    assert [j.seconds for j in annotation.history(project)] == [None]
+
+
 # -- the queue -----------------------------------------------------------------------------
 
 

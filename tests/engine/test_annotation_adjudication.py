@@ -109,6 +109,25 @@ def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy: Exp
     assert annotation.judgments(project) == before
 
 
+def test_only_a_decision_of_one_s_own_that_stands_is_taken_back(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = annotation.project("small")
+    annotation.judge(project, QUERY, "bread-network", "ann", 0)
+    back = (project, QUERY, "bread-network", None, "")
+    with pytest.raises(BadInputError, match=r"'ann' decided nothing.*nothing to take back"):
+        annotation.adjudicate(*back, "ann")
+    annotation.adjudicate(project, QUERY, "bread-network", 1, "so", "lead")
+    with pytest.raises(BadInputError, match=r"'ann' decided nothing.*decided by lead"):
+        annotation.adjudicate(*back, "ann")
+    assert len(annotation.history(project)) == 2
+    for _ in range(2):  # an answer that got lost: the same is sent again
+        annotation.adjudicate(*back, "lead", event="back")
+    assert len(annotation.history(project)) == 3
+    with pytest.raises(BadInputError, match="nothing to take back"):
+        annotation.adjudicate(*back, "lead")
+    assert annotation.qrels(project).grades == {QUERY: {"bread-network": 0}}
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
@@ -164,6 +183,18 @@ def test_one_annotator_is_held_against_what_the_others_decided(small_copy: Explo
     assert set(rows) == {"ann", "bob", "eve"}
     assert rows["ann"].metrics["nDCG@10"] == pytest.approx(1.0)
     assert rows["eve"].metrics["nDCG@10"] < 0.8  # type: ignore[operator]
+
+
+def test_nobody_s_grades_are_held_against_their_own_decisions(small_copy: Explorer) -> None:
+    annotation = small_copy.annotation
+    project = annotation.project("small")
+    for doc_id, lead, ann in (("bread-network", 3, 0), ("maps-survey", 0, 3)):
+        annotation.judge(project, QUERY, doc_id, "lead", lead)
+        annotation.judge(project, QUERY, doc_id, "ann", ann)
+        annotation.adjudicate(project, QUERY, doc_id, lead, "I said so", "lead")
+    rows = annotation.human_rows(project)
+    assert rows["lead"].metrics["nDCG@10"] < 0.8, "not 1.0 by their own word"  # type: ignore[operator]
+    assert rows["lead"].metrics["nDCG@10"] == pytest.approx(rows["ann"].metrics["nDCG@10"])
 
 
 def test_what_a_corpus_made_anew_lacks_is_left_out_of_the_human_rows(

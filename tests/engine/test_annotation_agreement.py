@@ -29,7 +29,7 @@ from engine.collections import read_collection
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
 from engine.types import GRADED, AgreementMeasure, Judgment, JudgmentVerdict, Origin
-from tests.support import make_explorer, write_jsonl
+from tests.support import make_explorer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 # Fleiss (1971) as Wikipedia works it through: fourteen raters, ten items, five categories.
@@ -168,20 +168,14 @@ def test_a_model_is_compared_with_people_and_never_counts_as_one() -> None:
 
 
 @pytest.fixture(scope="module")
-def graded(csfcube: Path, tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+def graded(
+    csfcube_judged: Path, tiny_model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Explorer:
     """CSFCube's judged documents, with all that its two annotators and their arbiter said."""
-    folder = tmp_path_factory.mktemp("data") / "csfcube-graded"
-    folder.mkdir()
-    kept: set[str] = set()
-    for path in csfcube.glob("test-pid2anns-csfcube-*.json"):
-        (folder / path.name).write_bytes(path.read_bytes())
-        for seed, pool in json.loads(path.read_text("utf-8")).items():
-            kept.update((seed, *pool["cands"]))
-    with (csfcube / "abstracts-csfcube-preds.jsonl").open(encoding="utf-8") as lines:
-        documents = [d for d in map(json.loads, lines) if d["paper_id"] in kept]
-    write_jsonl(folder / "abstracts-csfcube-preds.jsonl", documents)
     explorer = make_explorer(tmp_path_factory.mktemp("home"), shard_documents=1024)
-    explorer.library.import_documents(ImportRequest(folder, "csfcube", encoder=str(tiny_model)))
+    explorer.library.import_documents(
+        ImportRequest(csfcube_judged, "csfcube", encoder=str(tiny_model))
+    )
     explorer.annotation.import_("csfcube", None)
     return explorer
 

@@ -199,6 +199,38 @@ def test_a_correction_after_a_hand_over_arrives_with_the_next_one(
     assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
 
 
+def test_what_was_taken_back_there_stays_so_when_a_later_hand_over_says_something_new(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    annotation = judged.annotation
+    project = annotation.project("small", "p")
+    file = tmp_path / "ann.jsonl"
+    other.annotation.import_("small", write(judged, project, file, "hand-over", annotator="ann"))
+    other.annotation.judge(project, METHOD, "bread-network", "ann")  # taken back
+    annotation.judge(project, METHOD, "bread-network", "ann", 0)
+    write(judged, project, file, "hand-over", annotator="ann")
+    found = other.annotation.import_("small", file)
+    assert (found.added, other.annotation.judgments(project, METHOD)) == (0, [])
+    assert "ann took back what was said of 'bread-network'" in found.conflicts[0]
+    assert other.annotation.import_("small", file, overwrite=True).added == 1
+    assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_file_that_names_its_annotators_is_nobody_else_s(
+    judged: Explorer, other: Explorer, tmp_path: Path, kind: str
+) -> None:
+    project = judged.annotation.project("small", "p")
+    file = write(judged, project, tmp_path / f"a.{kind}", kind, per_annotator=True)
+    empty_project(other, judged)
+    assert other.annotation.import_("small", file, "p", annotator="eve").added == 7
+    assert other.annotation.judgments(project) == judged.annotation.judgments(project)
+    decided = write(judged, project, tmp_path / f"d.{kind}", kind)
+    found = other.annotation.import_("small", decided, "p", annotator="lead", adjudicated=True)
+    assert {c.partition(" said")[0].partition(": ")[2] for c in found.conflicts} <= {"lead"}
+    assert {j.annotator for j in other.annotation.judgments(project)} == {"ann", "bob B.", "lead"}
+
+
 def test_arrival_decides_even_when_the_clock_ran_backwards(judged: Explorer) -> None:
     annotation = judged.annotation
     project = annotation.project("small", "p")
@@ -211,6 +243,23 @@ def test_arrival_decides_even_when_the_clock_ran_backwards(judged: Explorer) -> 
 
 
 # -- bad input -------------------------------------------------------------------------------------
+
+
+def test_two_lines_by_one_event_that_differ_are_broken_and_not_dropped(
+    judged: Explorer, other: Explorer, tmp_path: Path
+) -> None:
+    project = judged.annotation.project("small", "p")
+    file = write(judged, project, tmp_path / "a.jsonl", "jsonl", annotator="bob B.")
+    lines = file.read_text("utf-8").splitlines()
+    empty_project(other, judged)
+    copied = json.dumps({**json.loads(lines[0]), "relevance": 3})
+    file.write_text("\n".join([*lines, copied]), "utf-8")
+    with pytest.raises(BadInputError, match="line 3: Line 1 says something else by the same event"):
+        other.annotation.import_("small", file, "p")
+    file.write_text("\n".join([*lines, lines[0]]), "utf-8")
+    found = other.annotation.import_("small", file, "p")
+    assert found.added == 2
+    assert found.warnings == ("1 line repeats a judgment (first: line 3).",)
 
 
 def test_nobody_s_hand_over_takes_back_or_says_what_another_did(

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types import PoolJob, PoolRequest, Project, Query
+from tests.support import ended
 
 SEEDS = ("bees-network", "bread-network", "tides-network", "maps-survey")
 REQUEST = PoolRequest(("bm25", "dense"), 5)
 
 
-def ended(explorer: Explorer, project: Project) -> PoolJob:
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline:
-        job = explorer.annotation.filling.latest(project)
-        if job is not None and job.state != "running":
-            return job
-        time.sleep(0.02)
-    raise AssertionError("the pool was not filled in time")
+def filled(explorer: Explorer, project: Project) -> PoolJob:
+    return ended(lambda: explorer.annotation.filling.latest(project))
 
 
 @pytest.fixture
@@ -38,12 +31,12 @@ def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(
     filling, ids = small_copy.annotation.filling, list(small_copy.annotation.queries(project))
     assert filling.latest(project) is None
     filling.start(project, REQUEST, ids)
-    job = ended(small_copy, project)
+    job = filled(small_copy, project)
     assert (job.state, job.progress.done) == ("done", len(SEEDS))
     assert job.report is not None
     assert job.report.added == len(small_copy.annotation.pool(project)) > 0
     filling.start(project, PoolRequest(("nonsense",), 5), ids)
-    job = ended(small_copy, project)
+    job = filled(small_copy, project)
     assert job.state == "failed"
     assert "nonsense" in job.error
 
@@ -74,7 +67,7 @@ def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(
     with pytest.raises(BadInputError, match="being filled already"):
         filling.start(project, REQUEST, [first])
     filling.cancel(job_id)
-    job = ended(small_copy, project)
+    job = filled(small_copy, project)
     assert job.state == "cancelled"
     assert job.report is not None
     assert job.report.left > 0

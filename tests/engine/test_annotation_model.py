@@ -13,18 +13,20 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from engine.annotate.model_prompts import Asked, grading, guidelines_for, in_words
-from engine.errors import BadInputError
+from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.types import (
     BINARY,
     GRADED,
     Document,
+    GradeMeaning,
     GradingJob,
     GradingReport,
     GradingRequest,
     PoolRequest,
     Project,
     Query,
+    Scale,
 )
 from storage.projects import ProjectRow
 from tests.grading_answers import candidate_of, fenced_texts, grades_by
@@ -113,8 +115,9 @@ def test_the_question_shows_query_guidelines_scale_and_the_surest_positives(
     annotation.judge(project, QUERY, ALIKE[1], "Ada", 1)
     annotation.adjudicate(project, QUERY, ALIKE[1], 2, "half of it", "lead")
     annotation.judge(project, QUERY, "bees-survey", "Ada", 0)
-    annotation.judge(project, QUERY, ALIKE[2], "model:labels", 3, origin="model")
-    annotation.judge(project, QUERY, ALIKE[3], "model:labels", 3, origin="model")
+    for number, doc_id in enumerate(ALIKE[2:4]):
+        made = {"origin": "model", "event": f"build-{number}"}
+        annotation.judge(project, QUERY, doc_id, "model:labels", 3, **made)  # type: ignore[arg-type]
     grade(graded, project, anchors=3)
 
     prompts = [p for p in grader.seen.prompts if candidate_of(p)]
@@ -127,7 +130,7 @@ def test_the_question_shows_query_guidelines_scale_and_the_surest_positives(
     assert "convolutional neural network" in fenced_texts(other, "starting document")[0]
     examples = [text.partition("\n")[0] for text in fenced_texts(other, "example")]
     titles = [graded.document("small", doc_id).title for doc_id in ALIKE]
-    assert examples == [titles[1], titles[0], titles[2]], "adjudicated, then people, then models"
+    assert examples == [titles[1], titles[0], titles[2]], "adjudicated, people's, the build's"
     assert "graded 2 Similar" in other
     own = next(p for p in prompts if candidate_of(p).startswith(titles[2]))
     examples = [text.partition("\n")[0] for text in fenced_texts(own, "example")]
@@ -143,6 +146,56 @@ def test_what_it_graded_itself_is_no_example_so_that_questions_stay_the_same(
     assert report.grades[3]
     grade(graded, project)
     assert not any(fenced_texts(prompt, "example") for prompt in grader.seen.prompts)
+
+
+def test_no_model_s_grades_are_examples_however_they_came_in(
+    graded: Explorer, grader: ModelServer, tmp_path: Path
+) -> None:
+    annotation, project = graded.annotation, make_project(graded, depth=8)
+    files = [tmp_path / f"{name}.qrels" for name in ("prefixed", "said", "bare", "person")]
+    for file, doc_id in zip(files, ALIKE, strict=True):
+        file.write_text(f"{QUERY} 0 {doc_id} 3\n")
+    annotation.import_("small", files[0], "p", annotator="Model:other")
+    annotation.import_("small", files[1], "p", annotator="another", by_model=True)
+    annotation.import_("small", files[2], "p", annotator=MODEL)  # before anybody knew that model
+    annotation.import_("small", files[3], "p", annotator="Ada")
+    found = {j.annotator: j.origin for j in annotation.judgments(project)}
+    assert found == {
+        "model:other": "model",
+        "model:another": "model",
+        MODEL: "import",
+        "Ada": "import",
+    }
+    assert set(annotation.qrels(project).grades[QUERY]) == {*ALIKE[2:4]}, "models are no qrels"
+    grade(graded, project)
+    shown = {t.partition("\n")[0] for p in grader.seen.prompts for t in fenced_texts(p, "example")}
+    assert shown == {graded.document("small", ALIKE[3]).title}
+
+
+def test_a_model_that_graded_here_is_nobody_whose_grades_a_file_brings(
+    graded: Explorer, tmp_path: Path
+) -> None:
+    annotation, project = graded.annotation, make_project(graded, depth=3)
+    grade(graded, project)
+    before = annotation.history(project)
+    line = {"query_id": QUERY, "doc_id": ALIKE[0], "relevance": 3, "annotator": MODEL.upper()}
+    own = tmp_path / "own.jsonl"
+    own.write_text(json.dumps(line))
+    qrels = tmp_path / "a.qrels"
+    qrels.write_text(f"{QUERY} 0 {ALIKE[0]} 3\n")
+    for file, named in ((own, {}), (qrels, {"annotator": MODEL})):
+        for adjudicated in (False, True):
+            with pytest.raises(BadInputError, match=f"(?i)a model graded.*'{JUDGE}'"):
+                annotation.import_("small", file, "p", adjudicated=adjudicated, **named)
+    with pytest.raises(BadInputError, match="decides nothing"):
+        annotation.import_("small", qrels, "p", annotator="m", by_model=True, adjudicated=True)
+    own.write_text(json.dumps({**line, "annotator": "Ada", "event": "e1", "origin": "model"}))
+    with pytest.raises(BadInputError, match="a model's, by 'Ada'"):
+        annotation.import_("small", own, "p")
+    own.write_text(json.dumps({**line, "annotator": "Ada", "event": "e1", "origin": "person"}))
+    with pytest.raises(BadInputError, match="no model's: the file says"):
+        annotation.import_("small", own, "p", by_model=True)
+    assert annotation.history(project) == before
 
 
 def test_a_query_in_words_is_asked_for_what_it_says(graded: Explorer, grader: ModelServer) -> None:
@@ -269,13 +322,24 @@ def test_a_budget_ends_a_run_with_what_it_has(graded: Explorer) -> None:
     assert len(by_model(graded, project)) == report.graded
 
 
-def test_two_runs_at_once_store_every_grade_once(
+def test_two_programs_never_pay_for_the_same_grades(
     graded: Explorer, home: Path, grader: ModelServer
 ) -> None:
     project = make_project(graded, depth=12)
-    other = make_explorer(home, openai_base_url=grader.url, llm_model=MODEL)
-    jobs = [(e, e.annotation.grading.start(project, GradingRequest())) for e in (graded, other)]
-    assert [ended(e, job_id).state for e, job_id in jobs] == ["done", "done"]
+    other = make_explorer(home, openai_base_url=grader.url, llm_model=MODEL).annotation.grading
+    grader.behaviour.latency = 0.3
+    job_id = graded.annotation.grading.start(project, GradingRequest())
+    deadline = time.monotonic() + 180
+    while not grader.seen.prompts:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    for act in (other.run, other.start):
+        with pytest.raises(CorpusBusyError, match=r"'p' of corpus 'small' is being graded.*Wait"):
+            act(project, GradingRequest())
+    assert ended(graded, job_id).state == "done"
+    assert other.run(project, GradingRequest()).calls == 0, "all of it is there"
+    candidates = [candidate_of(p) for p in grader.seen.prompts if candidate_of(p)]
+    assert len(candidates) == len(set(candidates)) == 12
     assert len(graded.annotation.history(project)) == 12
 
 
@@ -488,3 +552,18 @@ def test_where_people_differ_the_decision_is_held_against_the_model(graded: Expl
     assert (check.items, check.undecided) == (1, 1)
     assert check.differences[0].people == 2
     assert check.differences[0].notes["lead"] == "it counts"
+
+
+def test_a_person_s_grade_of_another_scale_leaves_the_rest_of_the_people_in_the_check(
+    graded: Explorer,
+) -> None:
+    project = make_project(graded, depth=2)
+    annotation = graded.annotation
+    grade(graded, project)
+    doc_id = annotation.pool(project)[0].doc_id
+    annotation.judge(project, QUERY, doc_id, "Ada", 1)
+    strange = replace(project, scale=Scale("ten", (*GRADED.grades, GradeMeaning(9, "nine"))))
+    annotation.judge(strange, QUERY, doc_id, "Grace", 9)
+    check = annotation.grading.check(project)
+    assert (check.items, check.undecided) == (1, 0), "as in the project's grades"
+    assert annotation.qrels(project).grades == {QUERY: {doc_id: 1}}

@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -26,7 +25,7 @@ from engine.errors import LedgerBusyError
 from engine.explorer import Explorer
 from engine.types import Query
 from tests.small_corpus import METHODS, PROBLEMS
-from tests.support import make_explorer
+from tests.support import make_explorer, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX processes and signals")
 
@@ -108,14 +107,6 @@ def acknowledged(home: Path, who: str) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
-def until(what: Any, seconds: float = SECONDS) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline, "took too long"
-        time.sleep(0.05)
-
-
 @pytest.mark.timeout(2 * SECONDS)
 def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
     shared: Explorer, home: Path, writers: Writers
@@ -126,13 +117,14 @@ def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
     for who in people:
         writers.start(home, who, EACH)
     seen = [0]
-    deadline = time.monotonic() + SECONDS
-    while sum(len(acknowledged(home, who)) for who in people) < WRITERS * EACH:
-        assert time.monotonic() < deadline
+
+    def all_said() -> bool:
         judgments = annotation.judgments(project)  # as the app does at every click
         assert len(judgments) >= seen[-1]
         seen.append(len(judgments))
-        time.sleep(0.2)
+        return sum(len(acknowledged(home, who)) for who in people) >= WRITERS * EACH
+
+    wait_until(all_said, what="the last judgment", seconds=SECONDS, pause=0.2)
 
     history = annotation.history(project)
     assert len(history) == WRITERS * EACH
@@ -154,7 +146,12 @@ def test_twenty_writers_killed_in_the_middle_lose_no_acknowledged_judgment(
     for who in people:
         pid = writers.start(home, who, len(QUERIES) * len(DOCUMENTS))
         enough = chance.randrange(1, 6)
-        until(lambda who=who, enough=enough: len(acknowledged(home, who)) >= enough)
+        wait_until(
+            lambda who=who, enough=enough: len(acknowledged(home, who)) >= enough,
+            what=f"{enough} judgments of {who}",
+            seconds=SECONDS,
+            pause=0.05,
+        )
         time.sleep(chance.uniform(0, 0.03))
         os.kill(pid, signal.SIGKILL)
         # The app goes on judging between the kills.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +10,17 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.testing.v1 import AppTest
+from streamlit.web.server.starlette.starlette_app_utils import (
+    create_signed_value,
+    decode_signed_value,
+)
 
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types import PoolRequest, Project, Query
-from pages import _login
+from pages import _login, _login_sessions
 from pages._annotate_view import FOR_LEADS, NEW
 from pages._login_return import COOKIE, returning_to
 
@@ -147,6 +153,95 @@ def test_who_is_taken_off_the_list_is_out_on_the_next_run(app: AppTest, secrets:
     run(app)
     assert "not on the list" in shown(app)
     assert not app.selectbox
+
+
+# -- logging out -----------------------------------------------------------------------------------
+
+
+def cookies_of(who: str, groups: int = 1) -> dict[str, str]:
+    """What a browser holds after a login, as Streamlit writes it."""
+    jar: dict[str, str] = {}
+    secret = "0123456789abcdef" * 4
+
+    def signed(name: str, value: str) -> bytes:
+        return create_signed_value(secret, name, value)
+
+    def put(name: str, value: str) -> None:
+        jar[name] = signed(name, value).decode()
+
+    in_groups = [hashlib.sha256(f"{who} {n}".encode()).hexdigest() for n in range(groups)]
+    said = {"email": who, "groups": in_groups}
+    for name, value in (("_streamlit_user", said), ("_streamlit_user_tokens", {})):
+        set_cookie_with_chunks(put, signed, name, value, cookie_attr_size=60)
+    assert decode_signed_value(secret, "_streamlit_user", jar["_streamlit_user"])
+    return jar
+
+
+def restart() -> None:
+    """What a process knows by itself is gone."""
+    _login_sessions._ended.cache_clear()
+    _login_sessions._admitted.clear()
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """A process that has just begun, on the home of this test."""
+    restart()
+    yield monkeypatch
+    restart()
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("groups", [1, 400], ids=["whole", "in pieces"])
+def test_no_copy_of_a_cookie_logs_in_again_after_a_restart(home: Path, groups: int) -> None:
+    jar = cookies_of("ada@example.org", groups)
+    assert len(jar) == 2 if groups == 1 else len(jar) > 4
+    last = max((name for name in jar if "tokens" not in name), key=len)
+    rewritten = jar[last][:-1] + chr(ord(jar[last][-1]) ^ 1)  # spare bits of the signature
+    copies = [
+        jar,
+        {**jar, "_streamlit_user_x": "y", "_streamlit_user_99": "z", "other": "a"},
+        {name: value for name, value in jar.items() if "tokens" not in name},
+        {**jar, last: rewritten},
+        {**jar, last: jar[last] + "!"},
+    ]
+    assert not any(map(_login_sessions.has_ended, copies))
+    _login_sessions.end(jar)
+    for _ in range(2):
+        assert all(map(_login_sessions.has_ended, copies))
+        assert not _login_sessions.has_ended(cookies_of("eve@example.org", groups))
+        assert not _login_sessions.has_ended({})
+        restart()
+    kept = (home / "ended-logins").read_text()
+    assert not any(value in kept or value[:40] in kept for value in jar.values())
+
+
+def test_who_logged_out_is_asked_to_log_in_also_after_a_restart(
+    app: AppTest, fresh: pytest.MonkeyPatch
+) -> None:
+    jar = cookies_of("ada@example.org")
+    fresh.setattr(type(st.context), "cookies", property(lambda _: jar))
+    be(app, "ada")
+    app.button(key="login_out").click()
+    app.run()
+    restart()
+    again = AppTest.from_file(str(ROUTER), default_timeout=60)
+    be(again, "ada")
+    assert [button.label for button in again.button] == ["Log in"]
+    jar = cookies_of("ada@example.org, later")
+    assert "Log out" in [button.label for button in be(again, "ada").button]
+
+
+def test_nobody_enters_while_it_is_unknown_who_logged_out(
+    app: AppTest, fresh: pytest.MonkeyPatch, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fresh.setattr(type(st.context), "cookies", property(lambda _: cookies_of("ada")))
+    home.mkdir(exist_ok=True)
+    (home / "ended-logins").write_text("half a li")
+    assert "SeedLens is closed" in shown(be(app, "ada"))
+    assert "Change cookie_secret" in caplog.text
+    (home / "ended-logins").unlink()
+    assert "Log out" in [button.label for button in be(app, "ada").button]
 
 
 @pytest.mark.parametrize("page", ["evaluate", "build", "library"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -12,11 +11,6 @@ from storage.builds import BuildRow, LabelRow, StepRow
 from storage.ledger import Ledger
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "ledger.duckdb")
 
 
 def _label(doc_id: str, label: str, maker: str) -> LabelRow:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 from engine.annotate.facade import Annotation
 from engine.annotate.judging import check_member, make_judgment, to_row
+from engine.annotate.model_plan import BUILT as EVENT
 from engine.build.lens.records import (
     Expanded,
     expanded_to_json,
@@ -52,8 +53,6 @@ SCALE = Scale(
 """Of projects that a build makes."""
 SOURCE = "cluster"
 """By this name the pool remembers the documents of a query's cluster."""
-EVENT = "build-"
-"""Begins the events that a build makes: it takes back no others."""
 LONGEST_ID = 48
 
 

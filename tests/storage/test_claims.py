@@ -1,0 +1,85 @@
+"""Claims: one run at a time in all processes, and none that outlives its process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from engine.config import ROOT
+from storage.claims import Claims
+from storage.errors import CorpusBusyError, StorageError
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from storage.claims import Claims
+with Claims(Path(sys.argv[1])).hold("grading", "c", "p", what="It is graded"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+WHAT = "It is graded"
+
+
+def test_a_claim_of_another_process_is_named_and_ends_with_that_process(tmp_path: Path) -> None:
+    claims = Claims(tmp_path / "locks")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path / "locks")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        with (
+            pytest.raises(CorpusBusyError, match=rf"by another program \(process {process.pid}\)"),
+            claims.hold("grading", "c", "p", what=WHAT),
+        ):
+            pass
+        with claims.hold("grading", "c", "q", what=WHAT), claims.hold("x", "c", "p", what=WHAT):
+            pass  # of other things
+        os.kill(process.pid, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+        process.wait(timeout=20)
+    with claims.hold("grading", "c", "p", what=WHAT):
+        pass
+
+
+def test_two_threads_do_not_share_a_claim_and_one_that_fails_gives_it_back(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def other() -> None:
+        try:
+            with Claims(tmp_path).hold("grading", "c", "p", what=WHAT):
+                pass
+        except CorpusBusyError as error:
+            refused.append(str(error))
+
+    thread = threading.Thread(target=other)
+
+    def fail() -> None:
+        thread.start()
+        thread.join()
+        raise ValueError("within")
+
+    with (
+        pytest.raises(ValueError, match="within"),
+        Claims(tmp_path).hold("grading", "c", "p", what=WHAT),
+    ):
+        fail()
+    assert refused == ["It is graded by another run here. Wait until it is done, or cancel it."]
+    with Claims(tmp_path).hold("grading", "c", "p", what=WHAT):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "locks").write_text("a file")
+    with (
+        pytest.raises(StorageError, match=r"locks.*cannot be written to"),
+        Claims(tmp_path / "locks").hold("grading", what=WHAT),
+    ):
+        pass

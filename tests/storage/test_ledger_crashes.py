@@ -1,0 +1,264 @@
+"""What the ledger acknowledged is there after a crash, and for all processes that write at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import duckdb
+import pytest
+from filelock import FileLock
+
+from storage.access import LedgerFile
+from storage.errors import LedgerBusyError, StorageError, StorageFullError
+from storage.ledger import Ledger
+from tests.storage.rows import judgment
+
+SPAWN = multiprocessing.get_context("spawn")
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
+
+
+# What other processes do in these tests
+
+
+def judge(path: Path, who: str, count: int) -> None:
+    ledger = Ledger(path, wait_seconds=120)
+    for number in range(count):
+        ledger.judging.add([judgment(f"d{number}", annotator=who)])
+
+
+def judge_until_killed(path: Path, acknowledged: Connection) -> None:
+    ledger = Ledger(path)
+    for number in range(100_000):
+        ledger.judging.add([judgment(f"d{number}")])
+        acknowledged.send(number)
+
+
+def die_in_mid_transaction(path: Path) -> None:
+    with LedgerFile(path, 5).access() as connection:
+        connection.execute("UPDATE judgment_events SET relevance = 0")
+        connection.execute("DELETE FROM judgment_events WHERE doc_id = 'd1'")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_before_closing(path: Path) -> None:
+    connection = duckdb.connect(str(path))
+    connection.execute(
+        "INSERT INTO judgment_events BY NAME SELECT * EXCLUDE (id) "
+        "REPLACE ('wal' AS doc_id, 'wal' AS event) FROM judgment_events LIMIT 1"
+    )
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hold_lock(path: Path, ready: Connection) -> None:
+    with FileLock(f"{path}.lock"):
+        ready.send("held")
+        time.sleep(60)
+
+
+def hold_database(path: Path, ready: Connection) -> None:
+    connection = duckdb.connect(str(path))
+    ready.send("held")
+    time.sleep(60)
+    connection.close()
+
+
+def fill_disk(path: Path, outcome: Connection) -> None:
+    import resource
+
+    limit = path.stat().st_size + 4096
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    try:
+        Ledger(path).put_text(os.urandom(1_000_000).hex())
+        outcome.send("stored")
+    except StorageError as e:
+        outcome.send((type(e).__name__, str(e)))
+
+
+# Many at once
+
+
+def test_eight_processes_judging_at_once_lose_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    processes = [SPAWN.Process(target=judge, args=(path, f"p{n}", 25)) for n in range(8)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+
+    assert [process.exitcode for process in processes] == [0] * 8
+    rows = Ledger(path).judging.history("demo")
+    assert len(rows) == 200
+    assert len({(row.annotator, row.doc_id) for row in rows}) == 200
+
+
+def test_threads_sharing_one_ledger_lose_no_row(ledger: Ledger) -> None:
+    def work(who: str) -> None:
+        for number in range(10):
+            ledger.judging.add([judgment(f"d{number}", annotator=who)])
+
+    threads = [threading.Thread(target=work, args=(f"t{n}",)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len({(row.annotator, row.doc_id) for row in ledger.judging.history("demo")}) == 60
+
+
+@pytest.mark.parametrize("holder", [hold_lock, hold_database])
+def test_a_ledger_held_by_another_process_is_reported_within_the_wait(
+    tmp_path: Path, holder: object
+) -> None:
+    path = tmp_path / "ledger.duckdb"
+    Ledger(path).judging.add([judgment()])
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=holder, args=(path, there))  # type: ignore[arg-type]
+    process.start()
+    try:
+        assert here.recv() == "held"
+        started = time.monotonic()
+        with pytest.raises(LedgerBusyError, match=r"0\.4 s.*Try again") as caught:
+            Ledger(path, wait_seconds=0.4).judging.add([judgment("d2")])
+        assert 0.3 < time.monotonic() - started < 5
+        assert str(path) in str(caught.value)
+        with pytest.raises(LedgerBusyError):
+            Ledger(path, wait_seconds=0).judging.history("demo")
+    finally:
+        process.kill()
+        process.join()
+    assert [row.doc_id for row in Ledger(path).judging.history("demo")] == ["d1"]
+
+
+# Crashes, full disks, damaged files
+
+
+@posix_only
+@pytest.mark.parametrize(
+    ("crash", "survivors"),
+    [(die_in_mid_transaction, ["d1", "d2"]), (die_before_closing, ["d1", "d2", "wal"])],
+)
+def test_a_crash_keeps_exactly_what_was_committed(
+    tmp_path: Path, crash: object, survivors: list[str]
+) -> None:
+    path = tmp_path / "ledger.duckdb"
+    Ledger(path).judging.add([judgment("d1"), judgment("d2")])
+    process = SPAWN.Process(target=crash, args=(path,))  # type: ignore[arg-type]
+    process.start()
+    process.join()
+
+    assert process.exitcode == -signal.SIGKILL
+    Ledger(path, wait_seconds=5).judging.add([judgment("after")])
+    rows = Ledger(path).judging.history("demo")
+    assert [row.doc_id for row in rows] == [*survivors, "after"]
+    assert {row.relevance for row in rows} == {2}
+
+
+@posix_only
+@pytest.mark.parametrize("seconds", [0.0, 0.11, 0.27])
+def test_every_judgment_acknowledged_before_a_kill_is_there_after_it(
+    tmp_path: Path, seconds: float
+) -> None:
+    path = tmp_path / "ledger.duckdb"
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=judge_until_killed, args=(path, there))
+    process.start()
+    acknowledged = [here.recv()]
+    time.sleep(seconds)
+    process.kill()
+    process.join()
+    while here.poll():
+        acknowledged.append(here.recv())
+
+    found = [row.doc_id for row in Ledger(path).judging.history("demo")]
+    # The kill may fall between the commit and its acknowledgement.
+    assert found[: len(acknowledged)] == [f"d{number}" for number in acknowledged]
+    assert len(found) <= len(acknowledged) + 1
+
+
+def test_a_crash_while_the_ledger_was_first_made_does_not_spoil_it(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    (tmp_path / "ledger.duckdb.new").write_bytes(b"half a file")
+    (tmp_path / "ledger.duckdb.new.wal").write_bytes(b"half a log")
+    Ledger(path).judging.add([judgment()])
+    assert len(Ledger(path).judging.history("demo")) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger.duckdb", "ledger.duckdb.lock"]
+
+
+@posix_only
+def test_a_full_disk_is_named_and_costs_nothing_stored_before(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    Ledger(path).judging.add([judgment()])
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=fill_disk, args=(path, there))
+    process.start()
+    kind, message = here.recv()
+    process.join()
+
+    assert kind == StorageFullError.__name__
+    assert str(path) in message
+    assert "Free some space" in message
+    assert Ledger(path).judging.history("demo") == [judgment()]
+    Ledger(path).put_text("there is room again")
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"not a database " * 5000])
+def test_a_corrupt_file_is_named_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "ledger.duckdb"
+    path.write_bytes(content)
+    with pytest.raises(StorageError, match="left the file as it is") as caught:
+        Ledger(path).judging.history("demo")
+    assert str(path) in str(caught.value)
+    assert isinstance(caught.value.__cause__, duckdb.Error)
+    assert path.read_bytes() == content
+
+
+def test_a_truncated_file_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    Ledger(path).judging.add([judgment()])
+    content = path.read_bytes()[:20_000]
+    path.write_bytes(content)
+    with pytest.raises(StorageError, match="cannot be read or written"):
+        Ledger(path).judging.add([judgment()])
+    assert path.read_bytes() == content
+
+
+def test_a_ledger_from_a_newer_seedlens_is_refused_and_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    Ledger(path).judging.add([judgment()])
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("INSERT INTO schema_version VALUES (99, 'm0099', now()::TIMESTAMP)")
+    content = path.read_bytes()
+    for access in (Ledger(path).corpora, lambda: Ledger(path).judging.add([judgment()])):
+        with pytest.raises(StorageError, match=r"newer SeedLens.*99.*Upgrade"):
+            access()
+    assert path.read_bytes() == content
+
+
+def test_a_place_that_cannot_hold_a_file_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "ledger.duckdb"
+    with pytest.raises(StorageError, match=r"ledger\.duckdb cannot be read or written"):
+        Ledger(path).corpora()
+
+
+def test_what_another_process_writes_is_seen_at_the_next_read(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.duckdb"
+    mine = Ledger(path)
+    mine.judging.add([judgment("d1")])
+    assert len(mine.judging.history("demo")) == 1
+    other = SPAWN.Process(target=judge_once_more, args=(path,))
+    other.start()
+    other.join()
+    assert [row.doc_id for row in mine.judging.history("demo")] == ["d1", "d2"]
+
+
+def judge_once_more(path: Path) -> None:
+    Ledger(path).judging.add([judgment("d2")])
