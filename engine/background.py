@@ -127,6 +127,31 @@ class Work(Generic[Told, R]):
         """Told as the work goes on."""
         self.progress = progress
 
+    def begin(
+        self, perform: Callable[[Callable[[Told], None], Ask], R], tell: Callable[[Told], None]
+    ) -> None:
+        """Begin in a thread of its own.
+
+        Args:
+            perform: the work itself, by whom it tells how far it is, and whom it asks whether
+                it was cancelled.
+            tell: told too as it goes on.
+        """
+
+        def note(progress: Told) -> None:
+            self.note(progress)
+            tell(progress)
+
+        self.run = Background(lambda stop: perform(note, stop))
+
+    def outcome(self) -> R:
+        """Wait for the report. Ctrl-C ends the work soon; a second one is a KeyboardInterrupt."""
+        try:
+            return self.run.result()
+        except KeyboardInterrupt:
+            self.run.cancel()
+        return self.run.result()
+
 
 class Jobs:
     """Jobs of this process, each with a ``run`` that is ``done`` or can be cancelled. Safe to

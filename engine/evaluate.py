@@ -70,17 +70,34 @@ def evaluate(
         BadInputError: a seed or an aspect is not in the corpus, or nobody's own grades are
             there for ``human``.
     """
+    ranker = ranker_for(searcher, collection, systems, steer=steer, sample=sample, human=human)
+    runs = [ranker.run(name, on_query) for name in systems]
+    if human:
+        runs += human_runs(collection, ranker.topics, dense_run(ranker, runs))
+    return judge_runs(searcher, collection, ranker.topics, runs)
+
+
+def ranker_for(
+    searcher: Searcher,
+    collection: Collection,
+    systems: Sequence[str],
+    *,
+    steer: float | None,
+    sample: int | None,
+    human: bool,
+) -> Ranker:
+    """What ranks the topics of a collection that can be asked; checked first. As :func:`evaluate`.
+
+    Args:
+        systems: those that ask no model.
+    """
     for name in systems:
         find_system(name)
     if human:
         check_annotators(collection)
     topics = usable_topics(sampled(collection.topics, sample), searcher)
     check_documents(collection, searcher)
-    ranker = Ranker(searcher, topics, steer)
-    runs = [ranker.run(name, on_query) for name in systems]
-    if human:
-        runs += human_runs(collection, topics, dense_run(ranker, runs))
-    return judge_runs(searcher, collection, topics, runs)
+    return Ranker(searcher, topics, steer)
 
 
 def sampled(topics: Sequence[Topic], seeds: int | None) -> tuple[Topic, ...]:

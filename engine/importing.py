@@ -10,13 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from engine.callbacks import Ask, Tell, never, tell_nobody
 from engine.columns import vector_columns
 from engine.config import Settings
 from engine.encode.protocols import EMBEDDED, Encoder, EncoderSpec
-from engine.errors import BadInputError, CorpusBusyError, StorageFullError
+from engine.errors import BadInputError, StorageFullError
 from engine.index import IndexRun, table_schema
 from engine.ingest import Source, check, open_source, unique_documents
 from engine.lenses import RESEARCH, SHIPPED, lens_from_json
@@ -24,6 +22,7 @@ from engine.stores import READERS_GRACE, registered, store_of, sweep
 from engine.types import ImportReport, Lens, Mapped, Progress
 from storage.home import Home, check_corpus_name, folder_bytes
 from storage.ledger import Ledger
+from storage.locks import alone
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
 
@@ -84,15 +83,9 @@ class Importer:
         source = open_source(request.path, request.source_format, request.mapping, lens)
         report = check(source, self.settings.max_document_chars)
         self.home.create()
-        lock = FileLock(self.home.corpus_lock(request.name), blocking=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise CorpusBusyError(
-                f"The corpus '{request.name}' is being indexed by another process.",
-                "Wait until it is done, or import under another name.",
-            ) from error
-        try:
+        busy = f"The corpus '{request.name}' is being indexed by another process."
+        remedy = "Wait until it is done, or import under another name."
+        with alone(self.home.corpus_lock(request.name), busy, remedy):
             row, encoder = self._register(request, source, report.documents)
             lens = lens_from_json(row.lens)
             run = IndexRun(
@@ -107,8 +100,6 @@ class Importer:
             )
             done = run.run(unique_documents(source), report.documents, request.name)
             self._finish(run.table, row, done, lens)
-        finally:
-            lock.release()
         seconds = time.perf_counter() - started
         on_progress(Progress("done", done.read, report.documents, seconds))
         return replace(done, seconds=seconds, warnings=report.warnings)

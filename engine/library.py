@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock, Timeout
 
 from engine.callbacks import Ask, Tell, never, tell_nobody
 from engine.collections import Collection
@@ -19,7 +17,6 @@ from engine.corpus import OpenCorpus
 from engine.encode.protocols import EMBEDDED, Encoder, EncoderSpec
 from engine.errors import (
     BadInputError,
-    CorpusBusyError,
     CorpusMissingError,
     ModelMissingError,
     StorageError,
@@ -47,6 +44,7 @@ from engine.types import (
 from engine.uploads import save_upload, sweep_uploads
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
+from storage.locks import alone
 from storage.records import CorpusRow
 from storage.vectors import DocumentTable
 
@@ -332,17 +330,9 @@ class Library:
 
         return load_encoder(source, threads=self._settings.threads, bulk=bulk)
 
-    @contextmanager
-    def _writing(self, name: str) -> Iterator[None]:
-        lock = FileLock(self._home.corpus_lock(name), blocking=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise CorpusBusyError(
-                f"The corpus '{name}' is being indexed by another process.",
-                "Wait until it is done, or cancel it.",
-            ) from error
-        try:
-            yield
-        finally:
-            lock.release()
+    def _writing(self, name: str) -> AbstractContextManager[None]:
+        return alone(
+            self._home.corpus_lock(name),
+            f"The corpus '{name}' is being indexed by another process.",
+            "Wait until it is done, or cancel it.",
+        )

@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types import (
     EndpointInfo,
@@ -20,14 +19,14 @@ from pages._annotate_desk import desk
 from pages._annotate_model_check import check, differences, end_sample, sample_of
 from pages._annotate_model_lines import (
     estimate_line,
-    is_whole,
     outcome_line,
     progress_line,
-    share,
     unconnected_line,
 )
-from pages._model import apply_model_style, endpoint, endpoint_panel, is_panel_busy, settings
-from pages._shared import attempt, engine, error_boundary, escape_label, note
+from pages._job_card import POLL_SECONDS, LastJobs, outcome, progress
+from pages._model import apply_model_style, endpoint, folded_panel, settings
+from pages._model_lines import is_finished
+from pages._shared import attempt, engine, error_boundary, note
 
 ABOUT = (
     "The model reads the query, the guidelines, the scale, a few documents that are known to be "
@@ -37,7 +36,6 @@ ABOUT = (
 ALL = 0
 LIMITS = (10, 100, 1000)
 """Candidates that one may begin with, to see what comes of it."""
-_POLL_SECONDS = 1.0
 
 
 def model(explorer: Explorer, project: Project, who: str) -> None:
@@ -100,11 +98,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
         st.html(f'<div class="md-dim">{html.escape(line)}</div>')
     if job is not None:
         _job_card(project, job)
-    label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
-    opened = is_panel_busy() or not info.set_up
-    # The key says whether it should be open: as it is, a person may close it.
-    with st.expander(escape_label(label), expanded=opened, key=f"annotate_model_panel_{opened}"):
-        endpoint_panel(explorer)
+    folded_panel(explorer, "annotate_model")
 
 
 def _label(estimate: GradingEstimate, *, busy: bool) -> str:
@@ -167,38 +161,30 @@ def _estimate(
 
 
 @st.cache_resource(show_spinner=False)
-def _started() -> dict[tuple[str, str], str]:
-    """(corpus, project) -> the id of its last run."""
-    return {}
+def _jobs() -> LastJobs[tuple[str, str]]:
+    """The last run of each project of a corpus; one for all sessions."""
+    return LastJobs()
 
 
 def _start(explorer: Explorer, project: Project, request: GradingRequest) -> None:
     job_id = explorer.annotation.grading.start(project, request, **settings())
-    _started()[project.corpus, project.name] = job_id
+    _jobs().remember(_place(project), job_id)
 
 
 def find_job(explorer: Explorer, project: Project) -> GradingJob | None:
     """The run under way in a project, or the last one until it is dismissed."""
-    place, grading = (project.corpus, project.name), explorer.annotation.grading
-    job_id = grading.running(project) or _started().get(place)
-    if job_id is None:
-        return None
-    _started()[place] = job_id
-    try:
-        return grading.job(job_id)
-    except UnknownNameError:  # the server keeps the latest only; what was graded stays
-        _started().pop(place, None)
-        return None
+    grading = explorer.annotation.grading
+    return _jobs().find(_place(project), grading.job, grading.running(project) or "")
 
 
-def _dismiss(project: Project) -> None:
-    _started().pop((project.corpus, project.name), None)
+def _place(project: Project) -> tuple[str, str]:
+    return project.corpus, project.name
 
 
 def _job_card(project: Project, job: GradingJob) -> None:
     with st.container(border=True, key="annotate_model_job"):
         if job.state == "running":
-            st.fragment(_running, run_every=_POLL_SECONDS)(project, job.id)
+            st.fragment(_running, run_every=POLL_SECONDS)(project, job.id)
         else:
             _ended(project, job)
 
@@ -208,13 +194,9 @@ def _running(project: Project, job_id: str) -> None:
     job = find_job(engine(), project)
     if job is None or job.id != job_id or job.state != "running":
         st.rerun()
-    percent = round(100 * share(job))
     left, right = st.columns([8, 3], vertical_alignment="center")
-    left.html(
-        '<div class="md-bar" role="progressbar" aria-label="Grading" aria-valuemin="0" '
-        f'aria-valuemax="100" aria-valuenow="{percent}"><span style="width:{percent}%"></span>'
-        f'</div><div class="md-line">{progress_line(job)}</div>'
-    )
+    with left:
+        progress(progress_line(job), job.progress.share, "Grading")
     right.button(
         "Cancel", key="annotate_model_cancel", disabled=job.stopping, on_click=attempt,
         args=(lambda: engine().annotation.grading.cancel(job_id),),
@@ -225,16 +207,14 @@ def _running(project: Project, job_id: str) -> None:
 def _ended(project: Project, job: GradingJob) -> None:
     left, right = st.columns([8, 3], vertical_alignment="center")
     with left:
-        if job.state == "failed":
-            note(job.error, job.remedy, kind="error")
-        elif job.report is not None:
-            st.html(f'<div class="md-line">{outcome_line(job.report)}</div>')
+        outcome(job, "" if job.report is None else outcome_line(job.report))
+        if job.report is not None:
             if job.report.problem:
                 note(job.report.problem)
             if job.report.notes:
                 st.html(f'<div class="md-dim">{html.escape(" ".join(job.report.notes))}</div>')
     with right, st.container(horizontal=True, gap="small"):
-        if not is_whole(job.report):
+        if not is_finished(job.report):
             st.button(
                 "Try again" if job.state == "failed" else "Resume", key="annotate_model_resume",
                 on_click=attempt,
@@ -244,5 +224,5 @@ def _ended(project: Project, job: GradingJob) -> None:
             )  # fmt: skip
         st.button(
             "Dismiss", key="annotate_model_dismiss", help="Takes this line away.",
-            on_click=_dismiss, args=(project,),
+            on_click=_jobs().dismiss, args=(_place(project),),
         )  # fmt: skip

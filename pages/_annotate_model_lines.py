@@ -16,13 +16,7 @@ from engine.types import (
 from pages._annotate_decide import card_html
 from pages._documents import shortened
 from pages._library import time_left
-from pages._model_lines import counted, duration, is_finished, money, tokens
-
-_ENDS = {
-    "cancelled": "Cancelled",
-    "budget": "Stopped by the budget",
-    "endpoint": "The endpoint gave up",
-}
+from pages._model_lines import ENDS, at_most, counted, duration, joined, spent, tokens
 
 
 def estimate_line(estimate: GradingEstimate) -> str:
@@ -30,13 +24,8 @@ def estimate_line(estimate: GradingEstimate) -> str:
     sentences = []
     if estimate.candidates:
         queries = counted(estimate.queries, "query", "queries")
-        parts = [counted(estimate.calls, "call")]
-        if estimate.input_tokens is not None:
-            parts.append(tokens(estimate.input_tokens + (estimate.output_tokens or 0)))
-        if estimate.cost is not None:
-            parts.append(money(estimate.cost))
         sentences.append(
-            f"{counted(estimate.candidates, 'candidate')} of {queries}: at most {', '.join(parts)}."
+            f"{counted(estimate.candidates, 'candidate')} of {queries}: {at_most(estimate)}."
         )
     else:
         sentences.append("Nothing is left to grade.")
@@ -68,17 +57,11 @@ def unconnected_line(estimate: GradingEstimate) -> str:
     )
 
 
-def share(job: GradingJob) -> float:
-    """How far a run is, 0 to 1."""
-    progress = job.progress
-    return min(1.0, progress.done / progress.total) if progress.total else 0.0
-
-
 def progress_line(job: GradingJob) -> str:
     """Candidates done of total, calls, tokens, time, in one line of HTML."""
     progress = job.progress
     if not progress.total:
-        return _line([f"{job.annotator}: preparing", duration(job.elapsed)])
+        return joined([f"{job.annotator}: preparing", duration(job.elapsed)])
     parts = [
         f"{job.annotator}: {progress.done:,} of {counted(progress.total, 'candidate')} graded",
         counted(progress.calls, "call"),
@@ -88,19 +71,17 @@ def progress_line(job: GradingJob) -> str:
         parts.append(f"{progress.failed:,} without a usable answer")
     parts.append(duration(job.elapsed))
     if job.stopping:
-        return _line([*parts, "stopping"])
+        return joined([*parts, "stopping"])
     if 0 < progress.done < progress.total:
         parts.append(time_left(progress.seconds_left))
-    return _line(parts)
+    return joined(parts)
 
 
 def outcome_line(report: GradingReport) -> str:
     """How a run ended and what it did, in one line of HTML."""
     each = ", ".join(f"{number:,} × {value}" for value, number in report.grades.items() if number)
     parts = [
-        f"{report.annotator}: {_ENDS.get(report.stopped, 'done').lower()}"
-        if report.stopped
-        else f"{report.annotator}: done",
+        f"{report.annotator}: {ENDS[report.stopped].lower()}",
         f"{counted(report.graded, 'candidate')} graded{f' ({each})' if each else ''}",
     ]
     if report.changed:
@@ -109,17 +90,7 @@ def outcome_line(report: GradingReport) -> str:
         parts.append(f"{report.left:,} not reached")
     if report.failed:
         parts.append(f"{report.failed:,} without a usable answer: asked again next time")
-    parts += [counted(report.calls, "call"), tokens(report.input_tokens + report.output_tokens)]
-    if report.cost is not None:
-        parts.append(money(report.cost))
-    if report.cached:
-        parts.append(f"{counted(report.cached, 'answer')} from the ledger")
-    return _line([*parts, duration(report.seconds)])
-
-
-def is_whole(report: GradingReport | None) -> bool:
-    """Whether a run did all that it was asked for."""
-    return is_finished(report)
+    return joined([*parts, *spent(report), duration(report.seconds)])
 
 
 def difference_html(
@@ -161,7 +132,3 @@ def difference_html(
         f'<div class="sl-facts">{html.escape(asked)}</div>'
         f'<div class="sl-said">{boxes}</div>{whole}</section>'
     )
-
-
-def _line(parts: list[str]) -> str:
-    return "".join(f"<span>{html.escape(part)}</span>" for part in parts if part)

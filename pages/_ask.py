@@ -16,13 +16,12 @@ from pages import _ask_view
 from pages._ask_view import AskView, change_view, write_view
 from pages._model import (
     endpoint,
-    endpoint_panel,
-    is_panel_busy,
+    folded_panel,
     secrets_values,
     session_values,
 )
 from pages._model_lines import money, tokens
-from pages._shared import attempt, escape_label, show_error
+from pages._shared import attempt, show_error
 
 JOB = "ask_job"
 """Where the visit keeps the id of its last answer."""
@@ -63,7 +62,7 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
     )  # fmt: skip
     words = _price(explorer, view, info)
     right.html(f'<div class="md-dim ask-price">{html.escape(words)}</div>')
-    _panel(explorer, info)
+    folded_panel(explorer, "ask")
 
 
 def _question(explorer: Explorer, view: AskView) -> None:
@@ -167,11 +166,3 @@ def price_line(found: CostEstimate) -> str:
     if found.cost is not None:
         parts.append(f"{money(found.cost)} at most")
     return ", ".join(parts)
-
-
-def _panel(explorer: Explorer, info: EndpointInfo) -> None:
-    label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
-    opened = is_panel_busy() or not info.set_up
-    # The key says whether it should be open: as it is, a person may close it.
-    with st.expander(escape_label(label), expanded=opened, key=f"ask_panel_{opened}"):
-        endpoint_panel(explorer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from engine.types.builds import (
 )
 from pages._build_view import RUNS, SHOWN_BY, STEPS
 from pages._library import time_left
-from pages._model_lines import counted, duration, is_finished, money, spent, tokens
+from pages._model_lines import ENDS, at_most, counted, duration, joined, spent, tokens
 
 CHANGED: Mapping[BuildStep, str] = {
     "label": "the lens or documents changed since",
@@ -49,11 +48,6 @@ MADE: Mapping[BuildStep, str] = {
 """What comes of it."""
 PREPARING: Mapping[BuildStep, str] = {"expand": "preparing the pools"}
 """What a step does before it is known how much there is to do."""
-_ENDS = {
-    "cancelled": "Cancelled",
-    "budget": "Stopped by the budget",
-    "endpoint": "The endpoint gave up",
-}
 
 
 def many(number: int, unit: str) -> str:
@@ -68,11 +62,6 @@ def percent(part: float) -> str:
     ('33 %', '100 %')
     """
     return f"{100 * part:.0f} %"
-
-
-def joined(lines: Iterable[str]) -> str:
-    """What fits into one line of HTML, escaped."""
-    return "".join(f"<span>{html.escape(line)}</span>" for line in lines if line)
 
 
 # -- where a build stands ------------------------------------------------------------------
@@ -191,18 +180,7 @@ def estimate_line(estimate: StepEstimate, found: StepState, *, with_model: bool)
     kept = " What people changed stays." if found.edits else ""
     if not with_model or not estimate.calls:
         return f"{line}.{kept}"
-    parts = [
-        counted(estimate.calls, "call"),
-        tokens(estimate.input_tokens + estimate.output_tokens),
-    ]
-    if estimate.cost is not None:
-        parts.append(money(estimate.cost))
-    return f"{line}: at most {', '.join(parts)}. Answers that the ledger has cost nothing.{kept}"
-
-
-def share(progress: StepProgress) -> float:
-    """How far a step is, 0 to 1."""
-    return min(1.0, progress.done / progress.total) if progress.total else 0.0
+    return f"{line}: {at_most(estimate)}. Answers that the ledger has cost nothing.{kept}"
 
 
 def progress_line(progress: StepProgress, seconds: float, *, stopping: bool) -> str:
@@ -232,7 +210,7 @@ def outcome_line(job: StepJob) -> str:
     report = job.report
     if report is None:
         return ""
-    parts = [_ENDS.get(report.stopped, "Done"), many(report.made, MADE[report.step])]
+    parts = [ENDS[report.stopped], many(report.made, MADE[report.step])]
     if report.left:
         parts.append(f"{report.left:,} not reached")
     if report.failed:
@@ -247,11 +225,6 @@ def notes_of(job: StepJob) -> list[str]:
     # How many clusters become no query, and why, stands above the clusters.
     is_told = job.report.step == "collapse"
     return [text for text in job.report.notes if not (is_told and " no query: " in text)]
-
-
-def is_whole(job: StepJob) -> bool:
-    """Whether a run did all that it was asked for."""
-    return is_finished(job.report)
 
 
 # -- clusters ------------------------------------------------------------------------------

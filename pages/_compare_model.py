@@ -11,9 +11,9 @@ from engine.explorer import Explorer
 from pages import _compare_run
 from pages._compare_run import ModelRun
 from pages._compare_view import RERANK_DEPTH, CompareView, change_view
-from pages._model import endpoint_panel, is_panel_busy
+from pages._model import folded_panel
 from pages._model_lines import counted
-from pages._shared import attempt, escape_label
+from pages._shared import attempt
 from pages._view import DEEPEST
 
 DEPTHS = (20, RERANK_DEPTH, 100, DEEPEST)
@@ -44,7 +44,7 @@ def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None
                 "one below. Until then, the rankings are those without it.</div>"
             )
     _others(explorer, run)
-    _panel(explorer, run, needed=bool(view.rerank))
+    folded_panel(explorer, "compare", needed=bool(view.rerank))
 
 
 def _how(explorer: Explorer, view: CompareView) -> None:
@@ -89,12 +89,3 @@ def _others(explorer: Explorer, run: ModelRun) -> None:
             type="tertiary",
             on_click=cancel,
         )
-
-
-def _panel(explorer: Explorer, run: ModelRun, *, needed: bool) -> None:
-    info = run.info
-    label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
-    opened = is_panel_busy() or (needed and not info.set_up)
-    # The key says whether it should be open: as it is, a person may close it.
-    with st.expander(escape_label(label), expanded=opened, key=f"compare_panel_{opened}"):
-        endpoint_panel(explorer)

@@ -16,8 +16,9 @@ from pages import _compare_run
 from pages._compare_engine import asked, estimated
 from pages._compare_run import BEFORE, ORDER, OWN, ModelRun
 from pages._compare_view import read_view
+from pages._job_card import progress, what_was_asked
 from pages._model import settings
-from pages._model_lines import counted, duration, estimate_line, money, report_line, tokens
+from pages._model_lines import counted, duration, estimate_line, joined, money, tokens
 from pages._shared import attempt, engine, note
 
 BESIDE = (
@@ -56,11 +57,7 @@ def _report(job: VariantsJob) -> None:
         note(job.error, f"{job.remedy} The rankings below are those without the model.",
              kind="error")  # fmt: skip
         return
-    st.html(f'<div class="md-line md-quiet">{report_line(job.report)}</div>')
-    if job.report.problem and (job.report.stopped or job.report.failed):
-        note(job.report.problem)
-    for text in job.report.notes:
-        note(text)
+    what_was_asked(job.report)
 
 
 def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
@@ -131,16 +128,11 @@ def _progress(job_id: str, *, follows: bool) -> None:
     first = more and not st.session_state.get("compare_whole", 0)
     if job.state != "running" or (more and (follows or first)):
         st.rerun()
-    percent = round(100 * progress_share(job))
     line = progress_line(job, _compare_run.seconds(job_id))
     with st.container(
         key="compare_progress", horizontal=True, vertical_alignment="center", gap="small"
     ):
-        st.html(
-            f'<div class="md-bar" role="progressbar" aria-label="Reranking" aria-valuemin="0" '
-            f'aria-valuemax="100" aria-valuenow="{percent}"><span style="width:{percent}%">'
-            f'</span></div><div class="md-line">{line}</div>'
-        )
+        progress(line, progress_share(job), "Reranking")
         st.button(
             "Cancel", key="compare_cancel", on_click=by_model.cancel, args=(job_id,),
             help="What was answered is kept, and so is every order so far.",
@@ -169,4 +161,4 @@ def progress_line(job: VariantsJob, seconds: float) -> str:
             *([f"{lost:,} without an answer"] if lost else []),
         ]
     parts.append(duration(seconds))
-    return "".join(f"<span>{html.escape(part)}</span>" for part in parts)
+    return joined(parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from engine.types.model_comparisons import VariantsJob, VariantsRequest
 from pages._compare_engine import Asked, Stamp, compared_by_model
 from pages._compare_verdicts import KINDS
 from pages._compare_view import CompareView
+from pages._job_card import Started
 from pages._model import endpoint, is_panel_busy, settings
 
 OWN, BEFORE = "by the model", "without it"
@@ -36,12 +36,6 @@ class ModelRun:
     request: VariantsRequest | None
     stamp: Stamp
     job: VariantsJob | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Started:
-    job_id: str
-    at: float
 
 
 def no_run(explorer: Explorer) -> ModelRun:
@@ -169,17 +163,16 @@ def _find(explorer: Explorer, key: _Key) -> VariantsJob | None:
 
 def _keep(key: _Key, job_id: str | None) -> None:
     if job_id is not None:
-        _jobs()[key] = _Started(job_id, time.monotonic())
+        _jobs()[key] = Started.now(job_id)
 
 
 def seconds(job_id: str) -> float:
     """Since this visit asked for it; 0.0 when it did not."""
-    at = next((s.at for s in _jobs().values() if s.job_id == job_id), None)
-    return 0.0 if at is None else time.monotonic() - at
+    return next((s.seconds for s in _jobs().values() if s.job_id == job_id), 0.0)
 
 
-def _jobs() -> dict[_Key, _Started]:
-    found: dict[_Key, _Started] = st.session_state.setdefault(_JOBS, {})
+def _jobs() -> dict[_Key, Started]:
+    found: dict[_Key, Started] = st.session_state.setdefault(_JOBS, {})
     return found
 
 

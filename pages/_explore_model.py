@@ -15,10 +15,10 @@ from engine.types import EndpointInfo, RerankJob
 from pages import _model_jobs
 from pages._explore import sets
 from pages._explore_run import ORDER, OWN, ModelRun, wanted
-from pages._model import endpoint_panel, is_panel_busy
+from pages._model import folded_panel
 from pages._model_jobs import Asked
 from pages._model_lines import counted, estimate_line
-from pages._shared import attempt, escape_label
+from pages._shared import attempt
 from pages._view import DEEPEST, View, read_view
 
 DEPTHS = (20, 50, 100, DEEPEST)
@@ -48,7 +48,7 @@ def model_controls(explorer: Explorer, view: View, run: ModelRun) -> None:
                 "one below. Until then, the ranking is the one without it.</div>"
             )
     _others(explorer, run)
-    _panel(explorer, run, needed=by_itself or bool(view.rerank))
+    folded_panel(explorer, "explore", needed=by_itself or bool(view.rerank))
 
 
 def _how(explorer: Explorer, view: View) -> None:
@@ -124,13 +124,3 @@ def _others(explorer: Explorer, run: ModelRun) -> None:
         st.html(f'<div class="md-dim">The model still works for {what} of yours.</div>')
         st.button("Cancel it" if len(running) == 1 else "Cancel them",
                   key="explore_cancel_others", type="tertiary", on_click=cancel)  # fmt: skip
-
-
-def _panel(explorer: Explorer, run: ModelRun, *, needed: bool) -> None:
-    info = run.info
-    busy = is_panel_busy()
-    label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
-    opened = busy or (needed and not info.set_up)
-    # The key says whether it should be open: as it is, a person may close it.
-    with st.expander(escape_label(label), expanded=opened, key=f"explore_panel_{opened}"):
-        endpoint_panel(explorer)

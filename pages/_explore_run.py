@@ -12,9 +12,10 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types import EndpointInfo, Query, Reranking, RerankJob, SearchResults
 from pages import _model_jobs
+from pages._job_card import progress, what_was_asked
 from pages._model import endpoint
 from pages._model_jobs import Asked
-from pages._model_lines import progress_line, progress_share, report_line
+from pages._model_lines import progress_line, progress_share
 from pages._shared import engine, note
 from pages._view import View
 
@@ -110,11 +111,7 @@ def run_area(run: ModelRun) -> None:
         note(job.error, f"{job.remedy} The ranking below is the one without the model.",
              kind="error")  # fmt: skip
     elif job.report is not None:
-        st.html(f'<div class="md-line md-quiet">{report_line(job.report)}</div>')
-        if job.report.problem and (job.report.stopped or job.report.failed):
-            note(job.report.problem)
-        for text in job.report.notes:
-            note(text)
+        what_was_asked(job.report)
     if job is not None and _has_order(job):
         _order_switch()
 
@@ -148,14 +145,9 @@ def _progress(job_id: str, follows: bool) -> None:
     renew = follows and job.rounds > rounds and time.monotonic() - at >= _RENEW_SECONDS
     if job.state != "running" or renew:
         st.rerun()
-    percent = round(100 * progress_share(job))
     line = progress_line(job, _model_jobs.seconds(job_id))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(
-            f'<div class="md-bar" role="progressbar" aria-label="Reranking" aria-valuemin="0" '
-            f'aria-valuemax="100" aria-valuenow="{percent}"><span style="width:{percent}%">'
-            f'</span></div><div class="md-line">{line}</div>'
-        )
+        progress(line, progress_share(job), "Reranking")
         st.button(
             "Cancel", key="explore_cancel", on_click=verifier.cancel, args=(job_id,),
             help="What was answered is kept, and so is the best order so far.",

@@ -25,13 +25,14 @@ from pages._model_settings import (
     session_values,
     settings,
 )
-from pages._shared import ASSETS, engine, note
+from pages._shared import ASSETS, engine, escape_label, note
 
 __all__ = [
     "apply_model_style",
     "endpoint",
     "endpoint_panel",
     "estimate_line",
+    "folded_panel",
     "is_panel_busy",
     "report_line",
     "secrets_values",
@@ -69,6 +70,21 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
     if _checking():
         _wait_for_check()
     return info
+
+
+def folded_panel(explorer: Explorer, page: str, *, needed: bool = True) -> None:
+    """:func:`endpoint_panel` in an expander, open by itself where there is something to do.
+
+    Args:
+        page: begins its key.
+        needed: what the page shows needs a model.
+    """
+    info = endpoint(explorer)
+    label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
+    opened = is_panel_busy() or (needed and not info.set_up)
+    # The key says whether it should be open: as it is, a person may close it.
+    with st.expander(escape_label(label), expanded=opened, key=f"{page}_panel_{opened}"):
+        endpoint_panel(explorer)
 
 
 def is_panel_busy() -> bool:

@@ -6,7 +6,6 @@ kept for the visit; answers are in the ledger for good.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -14,6 +13,7 @@ import streamlit as st
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types import PAGE_SIZE, CostEstimate, EndpointInfo, Query, RerankJob
+from pages._job_card import Started
 from pages._model_settings import settings
 
 _JOBS, _RECALLED = "model_jobs", "model_recalled"
@@ -37,12 +37,6 @@ class Asked:
         object.__setattr__(self, "query", replace(self.query, k=PAGE_SIZE, offset=0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
-    job_id: str
-    at: float
-
-
 def estimate(explorer: Explorer, asked: Asked) -> CostEstimate:
     """What asking will cost; raises as ``Verifier.estimate``."""
     return explorer.verifier.estimate(asked.query, asked.mode, asked.depth, **settings())
@@ -51,7 +45,7 @@ def estimate(explorer: Explorer, asked: Asked) -> CostEstimate:
 def start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
     """Ask the model, in the background; raises as ``Verifier.start``."""
     job_id = explorer.verifier.start(asked.query, asked.mode, asked.depth, **settings())
-    _jobs()[_key(asked, info)] = _Started(job_id, time.monotonic())
+    _jobs()[_key(asked, info)] = Started.now(job_id)
 
 
 def find(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | None:
@@ -65,7 +59,7 @@ def find(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | No
         running = explorer.verifier.running(asked.query, asked.mode, asked.depth, **settings())
         if running is None:
             return None
-        _jobs()[key] = _Started(running, time.monotonic())
+        _jobs()[key] = Started.now(running)
     job_id = _jobs()[key].job_id
     try:
         return explorer.verifier.state(job_id)
@@ -88,14 +82,13 @@ def recall(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | 
     _tried().add(key)  # only now: the page may be drawn anew while this is looked for
     if job_id is None:
         return None
-    _jobs()[key] = _Started(job_id, time.monotonic())
+    _jobs()[key] = Started.now(job_id)
     return explorer.verifier.state(job_id)
 
 
 def seconds(job_id: str) -> float:
     """Since this visit asked for it, or found it; 0.0 when it did not."""
-    at = next((s.at for s in _jobs().values() if s.job_id == job_id), None)
-    return 0.0 if at is None else time.monotonic() - at
+    return next((s.seconds for s in _jobs().values() if s.job_id == job_id), 0.0)
 
 
 def others_running(explorer: Explorer, shown: RerankJob | None) -> list[RerankJob]:
@@ -117,8 +110,8 @@ def _key(asked: Asked, info: EndpointInfo) -> _Key:
     return asked, info.address, info.model
 
 
-def _jobs() -> dict[_Key, _Started]:
-    found: dict[_Key, _Started] = st.session_state.setdefault(_JOBS, {})
+def _jobs() -> dict[_Key, Started]:
+    found: dict[_Key, Started] = st.session_state.setdefault(_JOBS, {})
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 
 from engine.types import (
     PAGE_SIZE,
@@ -13,8 +14,15 @@ from engine.types import (
     Reranking,
     RerankJob,
 )
-from engine.types.model_runs import ModelRunReport
+from engine.types.model_runs import Foreseen, ModelRunReport, Taken
 
+ENDS = {
+    "": "Done",
+    "cancelled": "Cancelled",
+    "budget": "Stopped by the budget",
+    "endpoint": "The endpoint gave up",
+}
+"""How a run over many items ended, by what stopped it."""
 _STOPPED = {
     "cancelled": "cancelled: the best order so far",
     "budget": "stopped by the budget: the best order so far",
@@ -43,7 +51,17 @@ def money(cost: float) -> str:
     return f"cost {cost:.2f}" if cost >= 1 or cost == 0 else f"cost {cost:.3f}"
 
 
-def spent(report: ModelRunReport) -> list[str]:
+def at_most(estimate: Foreseen) -> str:
+    """``at most 360 calls, 0.42 M tokens, cost 1.20``; no tokens or cost that nobody knows."""
+    parts = [counted(estimate.calls, "call")]
+    if estimate.input_tokens is not None:
+        parts.append(tokens(estimate.input_tokens + (estimate.output_tokens or 0)))
+    if estimate.cost is not None:
+        parts.append(money(estimate.cost))
+    return f"at most {', '.join(parts)}"
+
+
+def spent(report: Taken) -> list[str]:
     """What a model was asked in a run, and what that took; [] where none was."""
     if not report.calls and not report.cached:
         return []
@@ -145,7 +163,7 @@ def progress_line(job: RerankJob, seconds: float) -> str:
     """
     report = job.report
     if report is None or not report.rounds:
-        return _line([f"Asking {report.model if report else 'the model'}", duration(seconds)])
+        return joined([f"Asking {report.model if report else 'the model'}", duration(seconds)])
     rounds = max(report.rounds, job.estimate.rounds)
     about = "" if job.estimate.exact else "about "
     parts = [
@@ -158,7 +176,7 @@ def progress_line(job: RerankJob, seconds: float) -> str:
         *([f"{report.failed + report.unread:,} without an answer"] if _lost(report) else []),
         duration(max(seconds, report.seconds)),
     ]
-    return _line(parts)
+    return joined(parts)
 
 
 def report_line(report: ModelReport) -> str:
@@ -226,8 +244,9 @@ def _tokens_title(report: ModelReport) -> str:
     return f"{told}, as the endpoint reported"
 
 
-def _line(parts: list[str]) -> str:
-    return "".join(_span(part, "") for part in parts)
+def joined(parts: Iterable[str]) -> str:
+    """What fits into one line of HTML, escaped; nothing for the empty ones."""
+    return "".join(_span(part, "") for part in parts if part)
 
 
 def _span(text: str, title: str) -> str:

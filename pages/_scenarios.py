@@ -12,11 +12,11 @@ from engine.types import CorpusInfo
 from engine.types.scenarios import ScenarioJob, ScenarioState
 from pages import _scenarios_make
 from pages._library import act
-from pages._model import endpoint, endpoint_panel, is_panel_busy
+from pages._model import folded_panel
 from pages._scenarios_job import job_card, place_of
 from pages._scenarios_lines import standing
 from pages._scenarios_read import reader
-from pages._shared import error_boundary, escape_label
+from pages._shared import error_boundary
 
 ABOUT = (
     "A scenario says which need a document meets, and why: what the text only implies. They are "
@@ -87,12 +87,7 @@ def _panel(explorer: Explorer, corpus: str, panel: Panel) -> None:
                 "</div>")  # fmt: skip
         return
     panel.corpus = corpus
-    info = endpoint(explorer)
-    label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
-    opened = is_panel_busy() or not info.set_up
-    # The key says whether it should be open: as it is, a person may close it.
-    with st.expander(escape_label(label), expanded=opened, key=f"library_panel_{opened}"):
-        endpoint_panel(explorer)
+    folded_panel(explorer, "library")
 
 
 def _weight(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:

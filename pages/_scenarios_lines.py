@@ -15,7 +15,7 @@ from engine.types.scenarios import (
     ScenarioState,
 )
 from pages._library import time_left
-from pages._model_lines import counted, duration, is_finished, money, spent, tokens
+from pages._model_lines import ENDS, at_most, counted, duration, joined, spent, tokens
 
 COMPONENTS: dict[Component, str] = {
     "M": "main topic",
@@ -23,11 +23,6 @@ COMPONENTS: dict[Component, str] = {
     "E": "explanation",
     "M+E": "main topic and explanation",
     "I+E": "information need and explanation",
-}
-_ENDS = {
-    "cancelled": "Cancelled",
-    "budget": "Stopped by the budget",
-    "endpoint": "The endpoint gave up",
 }
 
 
@@ -80,7 +75,8 @@ def estimate_line(estimate: ScenarioEstimate, covered: int) -> str:
     """
     sentences = []
     if estimate.documents:
-        sentences.append(f"{counted(estimate.documents, 'document')}{_price(estimate)}.")
+        asked = f": {at_most(estimate)}" if estimate.calls else ""
+        sentences.append(f"{counted(estimate.documents, 'document')}{asked}.")
         if estimate.done:
             sentences.append(f"{estimate.done:,} have theirs and are skipped.")
         others = min(estimate.documents, covered - estimate.done)
@@ -91,23 +87,6 @@ def estimate_line(estimate: ScenarioEstimate, covered: int) -> str:
     return " ".join(sentences) or "Nothing to do: every document has its scenarios."
 
 
-def _price(estimate: ScenarioEstimate) -> str:
-    """What a model would be asked; "" for writers that ask none."""
-    if not estimate.calls:
-        return ""
-    parts = [counted(estimate.calls, "call")]
-    if estimate.input_tokens is not None:
-        parts.append(tokens(estimate.input_tokens + (estimate.output_tokens or 0)))
-    if estimate.cost is not None:
-        parts.append(money(estimate.cost))
-    return f": at most {', '.join(parts)}"
-
-
-def share(progress: ScenarioProgress) -> float:
-    """How far a run is, 0 to 1."""
-    return min(1.0, progress.done / progress.total) if progress.total else 0.0
-
-
 def progress_line(progress: ScenarioProgress, seconds: float, *, stopping: bool) -> str:
     """Documents done of total, what came of them, rate and time left, in one line of HTML.
 
@@ -115,7 +94,7 @@ def progress_line(progress: ScenarioProgress, seconds: float, *, stopping: bool)
         seconds: since it was asked for: nothing is told before the first batch.
     """
     if not progress.total:
-        return _line(["Preparing", duration(seconds)])
+        return joined(["Preparing", duration(seconds)])
     verb = "Writing scenarios" if progress.step == "writing" else "Embedding anew"
     parts = [f"{verb}: {progress.done:,} of {counted(progress.total, 'document')}"]
     if progress.scenarios and progress.step == "writing":
@@ -126,13 +105,13 @@ def progress_line(progress: ScenarioProgress, seconds: float, *, stopping: bool)
         parts += [counted(progress.calls, "call"), tokens(progress.tokens)]
     parts.append(duration(seconds))
     if stopping:
-        return _line([*parts, "stopping after the batch at hand"])
+        return joined([*parts, "stopping after the batch at hand"])
     if progress.done and progress.seconds:
         rate = progress.done / progress.seconds
         parts.append(f"{rate:.0f} documents/s" if rate >= 10 else f"{rate:.1f} documents/s")
         if progress.done < progress.total:
             parts.append(time_left(progress.seconds_left))
-    return _line(parts)
+    return joined(parts)
 
 
 def outcome_line(job: ScenarioJob) -> str:
@@ -140,7 +119,7 @@ def outcome_line(job: ScenarioJob) -> str:
     report = job.report
     if report is None:
         return ""
-    parts = [_ENDS.get(report.stopped, "Done")]
+    parts = [ENDS[report.stopped]]
     if report.written or not report.embedded:
         parts.append(
             f"{counted(report.scenarios, 'scenario')} for {counted(report.written, 'document')}"
@@ -153,12 +132,7 @@ def outcome_line(job: ScenarioJob) -> str:
         parts.append(f"{report.failed:,} without a usable answer: asked again next time")
     if report.without_text:
         parts.append(f"{report.without_text:,} without text")
-    return _line([*parts, *spent(report), duration(report.seconds)])
-
-
-def is_whole(job: ScenarioJob) -> bool:
-    """Whether a run did all that it was asked for: to ask again would bring the same."""
-    return is_finished(job.report)
+    return joined([*parts, *spent(report), duration(report.seconds)])
 
 
 def scenario_list(title: str, scenarios: tuple[Scenario, ...]) -> str:
@@ -179,7 +153,3 @@ def scenario_list(title: str, scenarios: tuple[Scenario, ...]) -> str:
         for s in scenarios
     )
     return f'<div class="sc-read">{head}{by}<ol>{rows}</ol></div>'
-
-
-def _line(parts: list[str]) -> str:
-    return "".join(f"<span>{html.escape(part)}</span>" for part in parts if part)

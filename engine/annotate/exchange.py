@@ -158,15 +158,8 @@ class Exchange:
         if by_model:
             annotator = _model(kind, annotator, adjudicated=adjudicated)
         target, is_new = self._target(corpus, path, project, kind)
-        stored = {row.event: row for row in self._ledger.judging.history(corpus, target.name)}
-        queries = self._queries.all(target, retired=True)
-        models = frozenset(own_name(r.annotator) for r in stored.values() if r.origin == "model")
-        if annotator and kind != "hand-over":
-            check_no_model(annotator, models)
-        opened = self._library.open(corpus)
-        intake = Intake(
-            path.name, target, opened, queries, stored, models=models, by_model=by_model
-        )
+        given = "" if kind == "hand-over" else annotator
+        intake = self._intake(path, target, given, by_model=by_model)
         _read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
@@ -175,6 +168,16 @@ class Exchange:
             self._queries.add(target, intake.new_queries)
         added, merged = self._merged(incoming, target, overwrite=overwrite)
         return ImportedJudgments(added, merged.known, merged.conflicts, tuple(intake.warnings))
+
+    def _intake(self, path: Path, target: Project, annotator: str, *, by_model: bool) -> Intake:
+        """What takes in a file's lines, knowing what stands here; a model is nobody's name."""
+        stored = {r.event: r for r in self._ledger.judging.history(target.corpus, target.name)}
+        queries = self._queries.all(target, retired=True)
+        models = frozenset(own_name(r.annotator) for r in stored.values() if r.origin == "model")
+        if annotator:
+            check_no_model(annotator, models)
+        opened = self._library.open(target.corpus)
+        return Intake(path.name, target, opened, queries, stored, models=models, by_model=by_model)
 
     def _merged(
         self, incoming: Sequence[Incoming], target: Project, *, overwrite: bool

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer, system_names
-from engine.cli.terminal import print_json
+from engine.cli.terminal import bar_of, print_json
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types import Holes, PoolRequest, Query
@@ -213,8 +211,7 @@ def pool(
         found = annotation.holes(asked, names, depth) if names else ()
         _show_holes((*found, *annotation.holes_of(asked, request.runs, depth)), as_json)
         return
-    bar = tqdm(total=len(known), unit=" queries", file=sys.stderr, disable=None, desc="pooling")
-    with bar:
+    with bar_of("queries", "pooling", total=len(known)) as bar:
         new = annotation.fill_pool(asked, request, on_query=bar.update)
     items = len(annotation.pool(asked))
     if as_json:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
-from tqdm import tqdm
 
 from engine.cli.annotate import project_option
 from engine.cli.annotate_agreement import confusion_lines, measure_lines, measures_report
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import budget_option, exit_code
-from engine.cli.terminal import print_json, what_else
+from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
+from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 from engine.types import (
     GradingEstimate,
@@ -24,9 +21,6 @@ from engine.types import (
     GradingRequest,
     ModelCheck,
 )
-
-if TYPE_CHECKING:
-    from engine.annotate.model_work import TellGrading
 
 DEFAULTS = GradingRequest()
 LISTED = 20
@@ -98,9 +92,8 @@ def grade(
         if as_json:
             print_json({"estimate": asdict(estimate)})
         return
-    if estimate.candidates and not yes and sys.stdin.isatty():
-        click.confirm("Go on?", abort=True, err=True)
-    with _grading() as tell:
+    confirm(estimate.candidates, yes=yes)
+    with advancing("candidates", "grading", counts=_counts) as tell:
         report = grading.run(asked, request, most_calls=budget_calls, tell=tell)
     _say_report(estimate, report, as_json=as_json)
     sys.exit(exit_code(report))
@@ -115,10 +108,7 @@ def say_estimate(estimate: GradingEstimate) -> None:
         text += f"; {estimate.judged:,} are left to people, who graded them"
     text += "."
     if estimate.calls:
-        text += f" At most {estimate.calls:,} calls"
-        if estimate.input_tokens is not None and estimate.output_tokens is not None:
-            text += f", {estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
-        text += ("" if estimate.cost is None else f", cost {estimate.cost:.4g}") + " (estimated)."
+        text += f" {at_most(estimate)}"
     click.echo(text, err=True)
 
 
@@ -127,20 +117,15 @@ def _say_report(estimate: GradingEstimate, report: GradingReport, *, as_json: bo
         print_json({"estimate": asdict(estimate), "report": asdict(report)})
     else:
         click.echo(report_line(report))
-    for note in report.notes:
-        click.echo(f"Note: {note}", err=True)
-    if report.problem:
-        click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
+    say_notes(report.notes, report.problem)
 
 
 def report_line(report: GradingReport) -> str:
     """What a run did, in a sentence or two."""
     each = ", ".join(f"{number:,} x {value}" for value, number in report.grades.items() if number)
-    cost = "" if report.cost is None else f", cost {report.cost:.4g}"
     text = (
         f"{report.annotator}: {report.graded:,} candidates graded{f' ({each})' if each else ''} in "
-        f"{report.seconds:.1f} s; {report.calls:,} calls, {report.cached:,} answers from the "
-        f"ledger, {report.input_tokens:,} + {report.output_tokens:,} tokens{cost}"
+        f"{report.seconds:.1f} s; {taken(report)}"
     )
     parts = [
         (report.changed, "graded otherwise than before"),
@@ -150,20 +135,8 @@ def report_line(report: GradingReport) -> str:
     return text + what_else(parts, goes_on=bool(report.failed or report.left))
 
 
-@contextmanager
-def _grading() -> Iterator[TellGrading]:
-    """A bar on stderr, quiet when stderr is not a terminal."""
-    bar = tqdm(unit=" candidates", file=sys.stderr, disable=None, desc="grading")
-
-    def tell(progress: GradingProgress) -> None:
-        bar.total = progress.total or None
-        bar.set_postfix_str(f"{progress.calls:,} calls, {progress.failed:,} failed", refresh=False)
-        bar.update(progress.done - bar.n)
-
-    try:
-        yield tell
-    finally:
-        bar.close()
+def _counts(progress: GradingProgress) -> str:
+    return f"{progress.calls:,} calls, {progress.failed:,} failed"
 
 
 # -- people against the model --------------------------------------------------------------------

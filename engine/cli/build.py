@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from engine.cli.build_output import (
+    COUNTED,
     estimate_line,
     line_of,
     made_by,
     plain_fields,
     report_line,
-    running,
-    say_notes,
     show_state,
     state_fields,
 )
 from engine.cli.common import json_option, open_explorer, system_names
-from engine.cli.model import FAILED, INTERRUPTED, budget_option
-from engine.cli.terminal import print_json
+from engine.cli.model import budget_option, confirm, exit_code, say_notes
+from engine.cli.terminal import advancing, print_json
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types.builds import (
@@ -32,6 +31,7 @@ from engine.types.builds import (
     BuildState,
     BuildStep,
     StepEstimate,
+    StepProgress,
     StepReport,
 )
 
@@ -232,16 +232,15 @@ def run(
     while upcoming is not None and upcoming not in [report.step for _, report in done]:
         estimate = builds.estimate(corpus, name, upcoming)
         click.echo(estimate_line(estimate), err=True)
-        if estimate.calls and not yes and sys.stdin.isatty():
-            click.confirm("Go on?", abort=True, err=True)
-        with running() as tell:
+        confirm(estimate.calls, yes=yes)
+        with advancing(COUNTED[upcoming], upcoming, counts=_counts) as tell:
             report = builds.run(
                 corpus, name, upcoming, _who(author), most_calls=budget_calls, tell=tell
             )
         done.append((estimate, report))
         if not as_json:
             click.echo(report_line(report))
-        say_notes(report)
+        say_notes(report.notes, report.problem)
         goes_on = all_steps and not report.stopped
         upcoming = builds.state(corpus, name).next if goes_on else None
     _finish(builds.state(corpus, name), done, as_json)
@@ -268,11 +267,12 @@ def _finish(
         print_json({"steps": steps, "next": state.next})
     elif state.next is None:
         click.echo("Every step is complete. Export it with: seedlens build export.", err=True)
-    stopped = {report.stopped for _, report in done}
-    if "cancelled" in stopped:
-        sys.exit(INTERRUPTED)
-    if "endpoint" in stopped:
-        sys.exit(FAILED)
+    if code := exit_code(*(report for _, report in done)):
+        sys.exit(code)
+
+
+def _counts(progress: StepProgress) -> str:
+    return f"{progress.calls:,} calls"
 
 
 @build.command()

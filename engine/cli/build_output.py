@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
+from engine.cli.model import at_most, taken
 from engine.cli.terminal import print_json, what_else
 from engine.types.builds import (
     BuildState,
     BuildStep,
     StepEstimate,
-    StepProgress,
     StepReport,
 )
 
 if TYPE_CHECKING:
     from engine.build.lens.facade import LensBuilds
-    from engine.build.lens.work import TellStep
 
 COUNTED = {
     "label": "documents",
@@ -99,9 +95,7 @@ def estimate_line(estimate: StepEstimate) -> str:
     """What a step will take at most, in a sentence or two."""
     text = f"{estimate.step}: {estimate.items:,} {COUNTED[estimate.step]} to do."
     if estimate.calls:
-        tokens = f"{estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
-        cost = "" if estimate.cost is None else f", cost {estimate.cost:.4g}"
-        text += f" At most {estimate.calls:,} calls, {tokens}{cost} (estimated)."
+        text += f" {at_most(estimate)}"
     return text
 
 
@@ -109,35 +103,6 @@ def report_line(report: StepReport) -> str:
     """What a step did, in a sentence or two."""
     text = f"{report.step}: {report.made:,} {MADE[report.step]} in {report.seconds:.1f} s"
     if report.calls or report.cached:
-        cost = "" if report.cost is None else f", cost {report.cost:.4g}"
-        text += (
-            f"; {report.calls:,} calls, {report.cached:,} answers from the ledger, "
-            f"{report.input_tokens:,} + {report.output_tokens:,} tokens{cost}"
-        )
+        text += f"; {taken(report)}"
     parts = [(report.failed, "without a usable answer"), (report.left, "not reached")]
     return text + what_else(parts, goes_on=bool(report.failed or report.left))
-
-
-def say_notes(report: StepReport) -> None:
-    """What is odd about a result, on stderr."""
-    for note in report.notes:
-        click.echo(f"Note: {note}", err=True)
-    if report.problem:
-        click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
-
-
-@contextmanager
-def running() -> Iterator[TellStep]:
-    """A bar on stderr, quiet when stderr is not a terminal."""
-    bar = tqdm(file=sys.stderr, disable=None)
-
-    def tell(progress: StepProgress) -> None:
-        bar.total = progress.total or None
-        bar.set_description(progress.step, refresh=False)
-        bar.set_postfix_str(f"{progress.calls:,} calls", refresh=False)
-        bar.update(progress.done - bar.n)
-
-    try:
-        yield tell
-    finally:
-        bar.close()

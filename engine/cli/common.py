@@ -6,13 +6,26 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.cli.terminal import progress
 from engine.config import Settings
 from engine.errors import BadInputError
 
 if TYPE_CHECKING:
+    from engine.collections import Collection
     from engine.explorer import Explorer
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+corpus_option = click.option(
+    "--corpus",
+    help="The corpus that holds its documents. Default: the collection's own documents, "
+    "indexed once under its name.",
+)
+sample_option = click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Ask only the queries of N seeds, the same ones every time. Default: all.",
+)
 
 
 def open_explorer() -> Explorer:
@@ -30,6 +43,12 @@ def system_names(text: str) -> list[str]:
     if not names:
         raise BadInputError("--systems names no system.", "Write --systems bm25,dense.")
     return [find_system(name).name for name in names]
+
+
+def corpus_of(explorer: Explorer, collection: Collection, corpus: str | None) -> str:
+    """The corpus that was named, or the one of a collection's own documents, indexed if need be."""
+    with progress() as tell:
+        return corpus or explorer.library.import_collection(collection, tell)
 
 
 def check_steer(steer: float | None) -> None:

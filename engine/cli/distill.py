@@ -7,11 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer
 from engine.cli.model import INTERRUPTED
-from engine.cli.terminal import print_json, stop_requested
+from engine.cli.terminal import bar_of, print_json, stop_requested
 from engine.scenarios.training import Distilled, Training
 
 PAPER = Training()
@@ -73,7 +72,7 @@ def distill(
     out = out.expanduser().absolute()
     base = str(Path(base).expanduser().absolute()) if Path(base).expanduser().is_dir() else base
     lessons = open_explorer().scenarios.lessons(name, limit)
-    bar = tqdm(unit=" steps", file=sys.stderr, disable=None, desc="training")
+    bar = bar_of("steps", "training")
 
     def tell(done: int, total: int, loss: float | None) -> None:
         bar.total = total

@@ -8,9 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
-from engine.cli.common import check_steer, json_option, open_explorer, system_names
+from engine.cli.common import (
+    check_steer,
+    corpus_of,
+    corpus_option,
+    json_option,
+    open_explorer,
+    sample_option,
+    system_names,
+)
 from engine.cli.model import (
     asking,
     budget_option,
@@ -20,7 +27,7 @@ from engine.cli.model import (
     rerank_option,
     say_what_it_took,
 )
-from engine.cli.terminal import print_evaluation, print_json, progress
+from engine.cli.terminal import bar_of, print_evaluation, print_json, progress
 from engine.errors import BadInputError
 from engine.reports import model_evaluation_report
 from engine.types import ModelEvaluation
@@ -36,11 +43,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--corpus",
-    help="The corpus that holds its documents. Default: the collection's "
-    "own documents, indexed once under its name.",
-)
+@corpus_option
 @click.option(
     "--systems",
     default="bm25,dense,late-interaction,hybrid,aspect",
@@ -49,12 +52,7 @@ if TYPE_CHECKING:
     "multi-hop.",
 )
 @click.option("--steer", type=float, help="For systems that take it.")
-@click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Ask only the queries of N seeds, the same ones every time. Default: all.",
-)
+@sample_option
 @click.option(
     "--human",
     is_flag=True,
@@ -113,7 +111,7 @@ def evaluate(
     searcher = explorer.searcher(_corpus(explorer, collection, corpus, ignore_labels))
     total = len(names) * len(sampled(collection.topics, sample))
     options: dict[str, Any] = {"steer": steer, "sample": sample, "human": human}
-    with tqdm(total=total, unit=" queries", file=sys.stderr, disable=None) as bar:
+    with bar_of("queries", total=total) as bar:
         options["on_query"] = bar.update
         found = _evaluated(explorer, searcher, collection, names, plan, connection, options)
     _say_what_happened(found)
@@ -177,9 +175,11 @@ def _corpus(
     explorer: Explorer, collection: Collection, corpus: str | None, ignore_labels: bool
 ) -> str:
     """Name of the corpus to search, indexed or derived now where it has to be."""
+    name = corpus_of(explorer, collection, corpus)
+    if not ignore_labels:
+        return name
     with progress() as tell:
-        name = corpus or explorer.library.import_collection(collection, tell)
-        return explorer.laboratory.without_labels(name, tell) if ignore_labels else name
+        return explorer.laboratory.without_labels(name, tell)
 
 
 def _say_what_happened(found: ModelEvaluation) -> None:

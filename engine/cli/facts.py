@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 import click
-from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import FAILED, INTERRUPTED, budget_option
-from engine.cli.terminal import print_json, what_else
+from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
+from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 
 if TYPE_CHECKING:
-    from engine.inferring.records import InferEstimate, InferProgress, InferReport
-    from engine.inferring.runner import TellInferring
+    from engine.inferring.records import InferProgress, InferReport
 
 
 @click.command()
@@ -127,40 +123,24 @@ def _infer(
     explorer = open_explorer()
     inferring = FactsByModel(explorer.home, explorer.ledger, explorer.settings, explorer.library)
     estimate = inferring.estimate(request)
-    _say_estimate(estimate)
-    if estimate.calls and not yes and sys.stdin.isatty():
-        click.confirm("Go on?", abort=True, err=True)
-    with _asking() as tell:
+    click.echo(f"{estimate.documents:,} documents. {at_most(estimate)}", err=True)
+    confirm(estimate.calls, yes=yes)
+    with advancing("documents", "facts", counts=_counts) as tell:
         report = inferring.run(request, most_calls=budget_calls, tell=tell)
     if as_json:
         print_json({"estimate": asdict(estimate), "report": asdict(report)})
     else:
         click.echo(_report_line(report))
-    for note in report.usage.notes:
-        click.echo(f"Note: {note}", err=True)
-    if report.usage.problem:
-        click.echo(f"Warning: {' '.join(report.usage.problem.split())}", err=True)
-    stopped = report.usage.stopped
-    sys.exit(INTERRUPTED if stopped == "cancelled" else FAILED if stopped == "endpoint" else 0)
-
-
-def _say_estimate(estimate: InferEstimate) -> None:
-    cost = "" if estimate.cost is None else f", cost {estimate.cost:.4g}"
-    click.echo(
-        f"{estimate.documents:,} documents. At most {estimate.calls:,} calls, "
-        f"{estimate.input_tokens:,} + {estimate.output_tokens:,} tokens{cost} (estimated).",
-        err=True,
-    )
+    say_notes(report.usage.notes, report.usage.problem)
+    sys.exit(exit_code(report.usage))
 
 
 def _report_line(report: InferReport) -> str:
     """What a run did, in a sentence or two."""
     counts, usage = report.counts, report.usage
-    cost = "" if usage.cost is None else f", cost {usage.cost:.4g}"
     text = (
         f"'{report.request.corpus}': {counts.facts:,} facts in {counts.documents:,} documents by "
-        f"{usage.model}; {usage.calls:,} calls, {usage.cached:,} answers from the ledger, "
-        f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens{cost}"
+        f"{usage.model}; {taken(usage)}"
     )
     parts = [
         (counts.known, "claims that were known already"),
@@ -172,20 +152,8 @@ def _report_line(report: InferReport) -> str:
     return text + what_else(parts, goes_on=bool(counts.failed or report.left))
 
 
-@contextmanager
-def _asking() -> Iterator[TellInferring]:
-    """A bar on stderr, quiet when stderr is not a terminal."""
-    bar = tqdm(unit=" documents", file=sys.stderr, disable=None, desc="facts")
-
-    def tell(progress: InferProgress) -> None:
-        bar.total = progress.total
-        bar.set_postfix_str(f"{progress.facts:,} facts", refresh=False)
-        bar.update(progress.done - bar.n)
-
-    try:
-        yield tell
-    finally:
-        bar.close()
+def _counts(progress: InferProgress) -> str:
+    return f"{progress.facts:,} facts"
 
 
 def _day(text: str | None) -> date | None:

@@ -6,23 +6,25 @@ import sys
 from pathlib import Path
 
 import click
-from tqdm import tqdm
 
-from engine.cli.common import json_option, open_explorer, system_names
+from engine.cli.common import (
+    corpus_of,
+    corpus_option,
+    json_option,
+    open_explorer,
+    sample_option,
+    system_names,
+)
 from engine.cli.gap_chart import drawn, svg
 from engine.cli.model import asking, budget_option, exit_code, say_what_it_took
-from engine.cli.terminal import print_json, progress
+from engine.cli.terminal import bar_of, print_json
 from engine.errors import BadInputError
 from engine.types import Gap, Interval
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--corpus",
-    help="The corpus that holds its documents. Default: the collection's own documents, "
-    "indexed once under its name.",
-)
+@corpus_option
 @click.option(
     "--verifier", default="pairwise", show_default=True, help="How the model ranks a pool."
 )
@@ -38,12 +40,7 @@ from engine.types import Gap, Interval
     show_default=True,
     help="Retrievers, separated by commas; candidates are drawn from all of them in turn.",
 )
-@click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Ask only the queries of N seeds, the same ones every time. Default: all.",
-)
+@sample_option
 @budget_option
 @click.option(
     "--chart",
@@ -80,10 +77,8 @@ def gap(
         _check_chart(chart)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls)
-    with progress() as tell:
-        name = corpus or explorer.library.import_collection(collection, tell)
-    searcher = explorer.searcher(name)
-    with tqdm(unit=" queries", file=sys.stderr, disable=None) as bar:
+    searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
+    with bar_of("queries") as bar:
         ground = prepare(searcher, collection, verifier, names, sizes, sample, bar.update)
     with asking() as told:
         found = gap_now(ground, explorer.verifier.model(connection, told))

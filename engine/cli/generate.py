@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
 from engine.build.implicit.records import (
     CATEGORIES,
@@ -19,7 +18,7 @@ from engine.build.implicit.records import (
 )
 from engine.cli.common import json_option, open_explorer
 from engine.cli.model import FAILED, INTERRUPTED, asking, budget_option
-from engine.cli.terminal import print_json, stop_requested
+from engine.cli.terminal import bar_of, print_json, stop_requested
 
 if TYPE_CHECKING:
     from engine.build.builder import BuiltCollection
@@ -106,7 +105,7 @@ def implicit(
     request = ImplicitRequest(category, style, sets, seed, documents)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls) if with_model else None
-    bar = tqdm(total=sets, unit=" sets", file=sys.stderr, disable=None, desc="generating")
+    bar = bar_of("sets", "generating", total=sets)
     with bar, asking() as tell, stop_requested() as stopped:
         found = Builder(explorer.ledger.answers).implicit(
             request,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
-from tqdm import tqdm
 
 from engine.background import Report
+from engine.cli.terminal import bar_of
 from engine.errors import BadInputError
 from engine.llm.usage import RoundProgress
 from engine.types import ModelReport, Move, Reranking
+from engine.types.model_runs import Foreseen, Taken
 
 INTERRUPTED, FAILED = 130, 1
 
@@ -43,39 +44,73 @@ def check_depth(rerank: str | None, depth: int | None) -> None:
         raise BadInputError("--depth is for reranking.", "Add --rerank pairwise, say.")
 
 
+def confirm(asks: object, *, yes: bool) -> None:
+    """Ask whether to go on, where a model would be asked and somebody is there to answer.
+
+    Args:
+        asks: whether, or how much of, anything would be asked.
+        yes: it was agreed to before.
+    """
+    if asks and not yes and sys.stdin.isatty():
+        click.confirm("Go on?", abort=True, err=True)
+
+
 @contextmanager
 def asking() -> Iterator[Callable[[RoundProgress], None]]:
     """A line on stderr about a run with a model, quiet when stderr is not a terminal."""
-    bar = tqdm(unit=" questions", file=sys.stderr, disable=None, desc="model")
+    with bar_of("questions", "model") as bar:
 
-    def tell(progress: RoundProgress) -> None:
-        usage = progress.usage
-        settled = usage.answered + usage.cached + usage.failed + usage.unread
-        if settled < bar.n:  # the next system began
-            bar.reset()
-        bar.update(settled - bar.n)
-        bar.set_postfix_str(f"{usage.calls:,} calls, {usage.failed:,} failed", refresh=False)
+        def tell(progress: RoundProgress) -> None:
+            usage = progress.usage
+            settled = usage.answered + usage.cached + usage.failed + usage.unread
+            if settled < bar.n:  # the next system began
+                bar.reset()
+            bar.update(settled - bar.n)
+            bar.set_postfix_str(f"{usage.calls:,} calls, {usage.failed:,} failed", refresh=False)
 
-    try:
         yield tell
-    finally:
-        bar.close()
 
 
 def say_what_it_took(name: str, report: ModelReport) -> None:
     """What was asked and how it went, on stderr."""
-    cost = "" if report.cost is None else f", cost {report.cost:.4g}"
     bias = "" if report.position_bias is None else f", first shown wins {report.position_bias:.0%}"
     click.echo(
         f"{name}: {report.questions:,} questions in {report.rounds:,} rounds; {report.calls:,} "
         f"calls, {report.cached:,} from the ledger, {report.unanswered:,} unanswered, "
-        f"{report.input_tokens:,} + {report.output_tokens:,} tokens{cost}{bias}",
+        f"{report.input_tokens:,} + {report.output_tokens:,} tokens{cost(report.cost)}{bias}",
         err=True,
     )
-    for note in report.notes:
+    lacks = report.stopped or report.failed
+    say_notes(report.notes, (report.problem or _early(report)) if lacks else "")
+
+
+def say_notes(notes: Sequence[str], problem: str) -> None:
+    """What is odd about a run, and what went wrong in it ("" for nothing), on stderr."""
+    for note in notes:
         click.echo(f"Note: {note}", err=True)
-    if report.stopped or report.failed:
-        click.echo(f"Warning: {' '.join((report.problem or _early(report)).split())}", err=True)
+    if problem:
+        click.echo(f"Warning: {' '.join(problem.split())}", err=True)
+
+
+def at_most(estimate: Foreseen) -> str:
+    """``At most 360 calls, 300,000 + 20,000 tokens, cost 1.2 (estimated).``"""
+    text = f"At most {estimate.calls:,} calls"
+    if estimate.input_tokens is not None and estimate.output_tokens is not None:
+        text += f", {estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
+    return f"{text}{cost(estimate.cost)} (estimated)."
+
+
+def taken(report: Taken) -> str:
+    """``358 calls, 2 answers from the ledger, 300,000 + 20,000 tokens, cost 1.2``."""
+    return (
+        f"{report.calls:,} calls, {report.cached:,} answers from the ledger, "
+        f"{report.input_tokens:,} + {report.output_tokens:,} tokens{cost(report.cost)}"
+    )
+
+
+def cost(known: float | None) -> str:
+    """``, cost 1.2``; empty where no price is known."""
+    return "" if known is None else f", cost {known:.4g}"
 
 
 def _early(report: ModelReport) -> str:

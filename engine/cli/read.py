@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
-from engine.cli.common import json_option, open_explorer, system_names
-from engine.cli.model import asking, budget_option, exit_code, say_what_it_took
-from engine.cli.terminal import print_json, progress
+from engine.cli.common import (
+    corpus_of,
+    corpus_option,
+    json_option,
+    open_explorer,
+    system_names,
+)
+from engine.cli.model import asking, budget_option, cost, exit_code, say_what_it_took
+from engine.cli.terminal import bar_of, print_json
 from engine.errors import BadInputError
 from engine.types import CostEstimate
 
@@ -34,11 +39,7 @@ if TYPE_CHECKING:
     default="",
     help="Systems whose best documents are read too, separated by commas. Default: none.",
 )
-@click.option(
-    "--corpus",
-    help="The corpus that holds its documents. Default: the collection's own documents, "
-    "indexed once under its name.",
-)
+@corpus_option
 @click.option(
     "--with-scenarios",
     is_flag=True,
@@ -82,11 +83,9 @@ def read(
     plan = ReadingPlan(_sizes(sizes), names, with_scenarios, grade, sample)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls)
-    with progress() as tell:
-        name = corpus or explorer.library.import_collection(collection, tell)
-    searcher = explorer.searcher(name)
+    searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
     stored = StoredScenarios(searcher.corpus) if with_scenarios else None
-    with tqdm(unit=" queries", file=sys.stderr, disable=None) as bar:
+    with bar_of("queries") as bar:
         ground = prepare(searcher, collection, plan, stored, bar.update)
     foreseen = foresee(ground, explorer.verifier.model(connection))
     if estimate:
@@ -117,10 +116,9 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 def estimate_line(foreseen: CostEstimate) -> str:
     """``270 questions, 410,000 + 27,000 tokens``."""
-    cost = "" if foreseen.cost is None else f", cost {foreseen.cost:.4g}"
     return (
         f"{foreseen.calls:,} questions, {foreseen.input_tokens or 0:,} + "
-        f"{foreseen.output_tokens or 0:,} tokens{cost}"
+        f"{foreseen.output_tokens or 0:,} tokens{cost(foreseen.cost)}"
     )
 
 

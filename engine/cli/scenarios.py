@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
-from tqdm import tqdm
 
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import budget_option, exit_code
-from engine.cli.terminal import print_json, what_else
+from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
+from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 from engine.types.scenarios import (
     COMPONENTS,
@@ -25,9 +21,6 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-
-if TYPE_CHECKING:
-    from engine.scenarios.runner import TellScenarios
 
 
 @click.command()
@@ -106,23 +99,15 @@ def scenarios(
     request = ScenarioRequest(name, source, chosen, weight, limit, distilled or "")
     estimate = found.estimate(request)
     say_estimate(estimate)
-    if source == "generated" and estimate.documents and not yes and sys.stdin.isatty():
-        click.confirm("Go on?", abort=True, err=True)
-    with _writing() as tell:
+    confirm(source == "generated" and estimate.documents, yes=yes)
+    with advancing("documents", "scenarios", step=_step, counts=_counts) as tell:
         report = found.run(request, most_calls=budget_calls, tell=tell)
     if as_json:
         print_json({"estimate": asdict(estimate), "report": asdict(report)})
     else:
         click.echo(report_line(report))
-    _say_notes(report)
+    say_notes(report.notes, report.problem)
     sys.exit(exit_code(report))
-
-
-def _say_notes(report: ScenarioReport) -> None:
-    for note in report.notes:
-        click.echo(f"Note: {note}", err=True)
-    if report.problem:
-        click.echo(f"Warning: {' '.join(report.problem.split())}", err=True)
 
 
 def _is_only(option: str) -> bool:
@@ -139,10 +124,7 @@ def say_estimate(estimate: ScenarioEstimate) -> None:
     if estimate.embedded:
         text += f" {estimate.embedded:,} scenarios to be embedded anew."
     if estimate.calls:
-        text += f" At most {estimate.calls:,} calls"
-        if estimate.input_tokens is not None and estimate.output_tokens is not None:
-            text += f", {estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
-        text += ("" if estimate.cost is None else f", cost {estimate.cost:.4g}") + " (estimated)."
+        text += f" {at_most(estimate)}"
     click.echo(text, err=True)
 
 
@@ -153,11 +135,7 @@ def report_line(report: ScenarioReport) -> str:
         f"{report.written:,} documents in {report.seconds:.1f} s"
     )
     if report.calls or report.cached:
-        cost = "" if report.cost is None else f", cost {report.cost:.4g}"
-        text += (
-            f"; {report.calls:,} calls, {report.cached:,} answers from the ledger, "
-            f"{report.input_tokens:,} + {report.output_tokens:,} tokens{cost}"
-        )
+        text += f"; {taken(report)}"
     parts = [
         (report.embedded, "scenarios embedded anew"),
         (report.failed, "documents without a usable answer"),
@@ -183,20 +161,9 @@ def _show_state(state: ScenarioState, as_json: bool) -> None:
         click.echo(f"  {state.outdated:,} documents have changed since and are left aside.")
 
 
-@contextmanager
-def _writing() -> Iterator[TellScenarios]:
-    """A bar on stderr, quiet when stderr is not a terminal."""
-    bar = tqdm(unit=" documents", file=sys.stderr, disable=None, desc="scenarios")
+def _step(progress: ScenarioProgress) -> str:
+    return progress.step
 
-    def tell(progress: ScenarioProgress) -> None:
-        bar.total = progress.total or None
-        bar.set_description(progress.step, refresh=False)
-        bar.set_postfix_str(
-            f"{progress.scenarios:,} written, {progress.failed:,} failed", refresh=False
-        )
-        bar.update(progress.done - bar.n)
 
-    try:
-        yield tell
-    finally:
-        bar.close()
+def _counts(progress: ScenarioProgress) -> str:
+    return f"{progress.scenarios:,} written, {progress.failed:,} failed"

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
-from tqdm import tqdm
 
-from engine.cli.common import check_steer, json_option, open_explorer, system_names
-from engine.cli.terminal import print_json, print_sensitivity, progress
+from engine.cli.common import (
+    check_steer,
+    corpus_of,
+    corpus_option,
+    json_option,
+    open_explorer,
+    system_names,
+)
+from engine.cli.terminal import bar_of, print_json, print_sensitivity
 from engine.compare.variants import SETS
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--corpus",
-    help="The corpus that holds its documents. Default: the collection's own documents, "
-    "indexed once under its name.",
-)
+@corpus_option
 @click.option(
     "--systems",
     default="dense,instructed,aspect",
@@ -53,16 +54,9 @@ def sensitivity(
     sets = check_sets([v.strip() for v in variants.split(",") if v.strip()])
     check_steer(steer)
     explorer = open_explorer()
-    with progress() as tell:
-        name = corpus or explorer.library.import_collection(collection, tell)
-    searcher = explorer.searcher(name)
-    bar = tqdm(
-        total=len(names) * sum(t.aspect is not None for t in collection.topics),
-        unit=" queries",
-        file=sys.stderr,
-        disable=None,
-    )
-    with bar:
+    searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
+    total = len(names) * sum(topic.aspect is not None for topic in collection.topics)
+    with bar_of("queries", total=total) as bar:
         found = run(searcher, collection, names, sets, steer=steer, on_query=bar.update)
     if found.single_aspect:
         click.echo(

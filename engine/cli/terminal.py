@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import click
 from tqdm import tqdm
@@ -20,6 +20,18 @@ from engine.types import (
     SearchResults,
     Sensitivity,
 )
+
+
+class Advance(Protocol):
+    """How far work is; ``total`` is 0 while nobody knows it."""
+
+    @property
+    def done(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+
+
+Told = TypeVar("Told", bound=Advance)
 
 
 def print_json(data: Any) -> None:
@@ -44,25 +56,53 @@ def import_line(report: ImportReport) -> str:
     )
 
 
+def bar_of(unit: str, doing: str | None = None, total: int | None = None) -> tqdm[Any]:
+    """A bar on stderr that counts ``unit``s, quiet when stderr is not a terminal."""
+    return tqdm(total=total, unit=f" {unit}", file=sys.stderr, disable=None, desc=doing)
+
+
 @contextmanager
-def progress():  # type: ignore[no-untyped-def]
-    """A bar on stderr, quiet when stderr is not a terminal."""
-    bar = tqdm(unit=" documents", file=sys.stderr, disable=None, desc="checking")
+def advancing(
+    unit: str,
+    doing: str,
+    *,
+    step: Callable[[Told], str] | None = None,
+    counts: Callable[[Told], str] | None = None,
+) -> Iterator[Callable[[Told], None]]:
+    """A bar that is told how far it is.
 
-    def tell(progress: Progress) -> None:
-        bar.total = progress.total or None
-        bar.set_description(progress.phase, refresh=False)
-        bar.update(progress.done - bar.n)
-        bar.refresh()
+    Args:
+        unit: what it counts, in the plural.
+        doing: what is done; ``step`` says it once that has begun.
+        counts: what came of it so far, behind the bar.
+    """
+    with bar_of(unit, doing) as bar:
 
-    try:
+        def tell(progress: Told) -> None:
+            bar.total = progress.total or None
+            if step is not None:
+                bar.set_description(step(progress), refresh=False)
+            if counts is not None:
+                bar.set_postfix_str(counts(progress), refresh=False)
+            bar.update(progress.done - bar.n)
+            bar.refresh()
+
         yield tell
-    finally:
-        bar.close()
 
 
 @contextmanager
-def stop_requested():  # type: ignore[no-untyped-def]
+def progress() -> Iterator[Callable[[Progress], None]]:
+    """How far reading and indexing documents are."""
+
+    def phase(now: Progress) -> str:
+        return now.phase
+
+    with advancing("documents", "checking", step=phase) as tell:
+        yield tell
+
+
+@contextmanager
+def stop_requested() -> Iterator[Callable[[], bool]]:
     """Ctrl-C and SIGTERM finish the shard at hand instead of tearing it."""
     asked = False
 

@@ -7,16 +7,14 @@ ledger, so that running again goes on from there without asking again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-
-from filelock import FileLock, Timeout
 
 from engine.callbacks import Ask, never, tell_nobody
 from engine.config import Settings
 from engine.corpus import OpenCorpus
-from engine.errors import BadInputError, CorpusBusyError
+from engine.errors import BadInputError
 from engine.importing import build_indexes
 from engine.index import table_schema
 from engine.inferring.asking import (
@@ -58,6 +56,7 @@ from engine.types.facts import FactKind
 from engine.verify.endpoints import Values, connect
 from storage.home import Home
 from storage.ledger import Ledger
+from storage.locks import alone
 from storage.vectors import DocumentTable
 
 BATCH = 64
@@ -151,20 +150,12 @@ class FactsByModel:
         if row is not None and not table.is_finished():
             build_indexes(table, row, corpus.lens, self.settings, READERS_GRACE)
 
-    @contextmanager
-    def _writing(self, corpus: str) -> Iterator[None]:
-        lock = FileLock(self.home.corpus_lock(corpus), blocking=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise CorpusBusyError(
-                f"The corpus '{corpus}' is being written to by another process.",
-                "Wait until that is done, or cancel it.",
-            ) from error
-        try:
-            yield
-        finally:
-            lock.release()
+    def _writing(self, corpus: str) -> AbstractContextManager[None]:
+        return alone(
+            self.home.corpus_lock(corpus),
+            f"The corpus '{corpus}' is being written to by another process.",
+            "Wait until that is done, or cancel it.",
+        )
 
 
 @dataclass

@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from filelock import FileLock, Timeout
-
 from engine.callbacks import Tell, tell_nobody
 from engine.config import Settings
 from engine.corpus import OpenCorpus
-from engine.errors import BadInputError, CorpusBusyError, StorageFullError
+from engine.errors import BadInputError, StorageFullError
 from engine.importing import build_indexes
 from engine.index import has_classifier
 from engine.library import Library
@@ -26,6 +24,7 @@ from engine.stores import next_store, registered, store_of, superseded, sweep
 from engine.types import Progress
 from storage.home import NAME_LENGTH, Home, folder_bytes
 from storage.ledger import Ledger
+from storage.locks import alone
 from storage.records import CorpusRow
 
 SUFFIX = "-without-labels"
@@ -82,18 +81,9 @@ class Unlabelled:
         if found is not None:
             return found
         derived = unlabelled_name(name)
-        lock = FileLock(self.home.corpus_lock(derived), blocking=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise CorpusBusyError(
-                f"The corpus '{derived}' is being made by another process.",
-                "Wait until it is done.",
-            ) from error
-        try:
+        busy = f"The corpus '{derived}' is being made by another process."
+        with alone(self.home.corpus_lock(derived), busy, "Wait until it is done."):
             self._make(self.library.open(name), derived, tell)
-        finally:
-            lock.release()
         return derived
 
     def _known(self, name: str) -> CorpusRow | None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.numeric import FloatArray
 from engine.types import Document, Fact, Span
+from engine.types.scenarios import ScenarioMatch
 from storage.records import Condition
-
-if TYPE_CHECKING:
-    from engine.retrieve.scenario import ScenarioScores
 
 DEPTH = 1000
 """Documents that a ranking of a large corpus holds."""
@@ -81,6 +79,31 @@ class Scope:
     @property
     def size(self) -> int:
         return int(self.allowed.sum())
+
+
+class ScenarioScores(Protocol):
+    """The scenarios of a corpus as a system sees them."""
+
+    @property
+    def weight(self) -> float:
+        """What a document counts for against its best scenario, 0 to 1."""
+        ...
+
+    def everywhere(self, vector: FloatArray) -> FloatArray | None:
+        """:meth:`best` (n,) over the corpus; None when the vectors are not in memory."""
+        ...
+
+    def best(self, doc_ids: Sequence[str], vector: FloatArray) -> FloatArray:
+        """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
+        ...
+
+    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> list[str]:
+        """Documents by their best scenario, at most ``limit``; ``allowed`` is over the corpus."""
+        ...
+
+    def matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
+        """The best scenario of each document that has any."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

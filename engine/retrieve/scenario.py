@@ -8,44 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
-from engine.retrieve.base import Corpus, Request, ScoredDocument, System, scored_documents
+from engine.retrieve.base import (
+    Corpus,
+    Request,
+    ScenarioScores,
+    ScoredDocument,
+    System,
+    scored_documents,
+)
 from engine.retrieve.dense import DenseSystem
-from engine.types.scenarios import ScenarioMatch
 
 CANDIDATES = 1000
 """Documents that each side brings up, at least, where the corpus is not ranked whole."""
-
-
-class ScenarioScores(Protocol):
-    """The scenarios of a corpus as this system sees them."""
-
-    @property
-    def weight(self) -> float:
-        """What a document counts for against its best scenario, 0 to 1."""
-        ...
-
-    def everywhere(self, vector: FloatArray) -> FloatArray | None:
-        """:meth:`best` (n,) over the corpus; None when the vectors are not in memory."""
-        ...
-
-    def best(self, doc_ids: Sequence[str], vector: FloatArray) -> FloatArray:
-        """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
-        ...
-
-    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> list[str]:
-        """Documents by their best scenario, at most ``limit``; ``allowed`` is over the corpus."""
-        ...
-
-    def matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
-        """The best scenario of each document that has any."""
-        ...
 
 
 class ScenarioSystem:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from filelock import FileLock, Timeout
-
-from engine.background import Background, Jobs
+from engine.background import Jobs
 from engine.callbacks import Ask, tell_nobody
 from engine.config import Settings
-from engine.errors import CorpusBusyError, UnknownNameError
+from engine.errors import UnknownNameError
 from engine.library import Library
 from engine.llm.client import Client, open_client
 from engine.llm.connection import Connection
@@ -39,6 +36,7 @@ from engine.types.scenarios import (
 from engine.verify.endpoints import Values, connect, describe
 from storage.home import Home
 from storage.ledger import Ledger
+from storage.locks import alone
 
 
 class Scenarios:
@@ -165,12 +163,7 @@ class Scenarios:
             CorpusBusyError: another process is writing to the corpus.
             NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
         """
-        work = self._begin(request, session, secrets, most_calls, tell)
-        try:
-            return work.run.result()
-        except KeyboardInterrupt:
-            work.run.cancel()
-        return work.run.result()
+        return self._begin(request, session, secrets, most_calls, tell).outcome()
 
     def state(self, job_id: str) -> ScenarioJob:
         """How far a job is; UnknownNameError."""
@@ -195,12 +188,7 @@ class Scenarios:
         if request.source == "generated":
             connection = connect(self._settings, session, secrets, most_calls)
         work = ScenarioWork(ScenarioProgress(0, 0), request)
-
-        def note(progress: ScenarioProgress) -> None:
-            work.note(progress)
-            tell(progress)
-
-        work.run = Background(lambda stop: self._perform(request, connection, note, stop))
+        work.begin(lambda note, stop: self._perform(request, connection, note, stop), tell)
         return work
 
     def _perform(
@@ -259,21 +247,13 @@ class Scenarios:
     def _store(self, corpus: str) -> ScenarioStore:
         return ScenarioStore(self._library.open(corpus))
 
-    @contextmanager
-    def _writing(self, corpus: str) -> Iterator[None]:
+    def _writing(self, corpus: str) -> AbstractContextManager[None]:
         self._library.corpus(corpus)  # no lock file for a corpus that is not there
-        lock = FileLock(self._home.corpus_lock(corpus), blocking=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise CorpusBusyError(
-                f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
-                "Wait until that is done, or cancel it.",
-            ) from error
-        try:
-            yield
-        finally:
-            lock.release()
+        return alone(
+            self._home.corpus_lock(corpus),
+            f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
+            "Wait until that is done, or cancel it.",
+        )
 
 
 def _with_usage(tell: TellScenarios, client: Client) -> TellScenarios:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from engine.types.model_runs import ModelRunReport
+from engine.types.model_runs import ModelRunReport, RunProgress
 
 BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; what the lens is, a person says."""
@@ -188,7 +188,7 @@ class StepEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class StepProgress:
+class StepProgress(RunProgress):
     """How far a step is: ``done`` of ``total`` after ``seconds``; calls and tokens so far."""
 
     step: BuildStep
@@ -197,11 +197,6 @@ class StepProgress:
     seconds: float = 0.0
     calls: int = 0
     tokens: int = 0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds to go, None while there is no rate yet."""
-        return self.seconds * (self.total / self.done - 1) if self.done else None
 
 
 @dataclass(frozen=True, slots=True)

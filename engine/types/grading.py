@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.types.annotating import AgreementMeasure
-from engine.types.model_runs import ModelRunReport
+from engine.types.model_runs import ModelRunReport, RunProgress
 
 GradingJobState = Literal["running", "done", "cancelled", "failed"]
 
@@ -65,7 +65,7 @@ class GradingEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class GradingProgress:
+class GradingProgress(RunProgress):
     """How far a run is: ``done`` of ``total`` candidates after ``seconds``.
 
     Attributes:
@@ -79,11 +79,6 @@ class GradingProgress:
     seconds: float = 0.0
     calls: int = 0
     tokens: int = 0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds to go, None while there is no rate yet."""
-        return self.seconds * (self.total / self.done - 1) if self.done else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,3 +34,53 @@ class ModelRunReport:
     stopped: str = ""
     problem: str = ""
     notes: tuple[str, ...] = ()
+
+
+class RunProgress:
+    """What follows from how far a run is: ``done`` of ``total`` items after ``seconds``.
+
+    A record of progress derives from it, in an order of its fields of its own.
+    """
+
+    __slots__ = ()
+    done: int
+    total: int
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        """How far the run is, 0 to 1; 0 while nobody knows how much there is to do."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to go, None while there is no rate yet."""
+        return self.seconds * (self.total / self.done - 1) if self.done else None
+
+
+class Foreseen(Protocol):
+    """What a run would ask of a model at most; ``None`` for what nobody knows yet."""
+
+    @property
+    def calls(self) -> int: ...
+    @property
+    def input_tokens(self) -> int | None: ...
+    @property
+    def output_tokens(self) -> int | None: ...
+    @property
+    def cost(self) -> float | None: ...
+
+
+class Taken(Protocol):
+    """What a run has asked of a model; see :class:`ModelRunReport`."""
+
+    @property
+    def calls(self) -> int: ...
+    @property
+    def cached(self) -> int: ...
+    @property
+    def input_tokens(self) -> int: ...
+    @property
+    def output_tokens(self) -> int: ...
+    @property
+    def cost(self) -> float | None: ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.types.model_runs import ModelRunReport
+from engine.types.model_runs import ModelRunReport, RunProgress
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Who wrote it: a language model, a small model that learned from one, or nobody (sentences of
@@ -160,7 +160,7 @@ class ScenarioReport(ModelRunReport):
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioProgress:
+class ScenarioProgress(RunProgress):
     """How far a run is: ``done`` of ``total`` documents after ``seconds``.
 
     Attributes:
@@ -175,11 +175,6 @@ class ScenarioProgress:
     step: str = "writing"
     calls: int = 0
     tokens: int = 0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds to go, None while there is no rate yet."""
-        return self.seconds * (self.total / self.done - 1) if self.done else None
 
 
 @dataclass(frozen=True, slots=True)

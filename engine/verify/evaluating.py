@@ -9,18 +9,14 @@ from dataclasses import dataclass, replace
 from engine.callbacks import Ask, never, tell_nobody
 from engine.collections import Collection, Topic
 from engine.evaluate import (
-    Ranker,
     SystemRun,
-    check_documents,
     dense_run,
     human_runs,
     judge_runs,
-    sampled,
+    ranker_for,
     topic_query,
-    usable_topics,
 )
 from engine.lab.helping import HelpedRun, Told, reranked_name
-from engine.lab.human import check_annotators
 from engine.lab.stored import with_reports
 from engine.llm.budget import Budget
 from engine.llm.cache import AnswerStore
@@ -29,7 +25,6 @@ from engine.llm.connection import Connection
 from engine.llm.criterion import Criterion
 from engine.llm.run import complete
 from engine.llm.usage import RoundProgress, Usage
-from engine.retrieve import find_system
 from engine.retrieve.base import Request, Seed
 from engine.searching import Searcher
 from engine.types import EvaluationRequest, ModelEvaluation, ModelReport, Ranking
@@ -104,13 +99,8 @@ def evaluate_with_model(
         UnknownNameError, BadInputError: as :func:`engine.evaluate.evaluate`.
     """
     own = names_of(systems)[0]
-    for name in own:
-        find_system(name)
-    if human:
-        check_annotators(collection)
-    topics = usable_topics(sampled(collection.topics, sample), searcher)
-    check_documents(collection, searcher)
-    ranker = Ranker(searcher, topics, steer)
+    ranker = ranker_for(searcher, collection, own, steer=steer, sample=sample, human=human)
+    topics = ranker.topics
     by_name = {name: ranker.run(name, on_query) for name in own}
     runs, reports = _with_model(searcher, topics, systems, by_name, plan, model)
     if human:

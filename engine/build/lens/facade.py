@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.annotate.facade import Annotation
 from engine.annotate.projects import check_annotator
-from engine.background import Background, Jobs
+from engine.background import Jobs
 from engine.build.lens.desk import Desk
 from engine.build.lens.editing import dropped as dropping
 from engine.build.lens.editing import merged, split
@@ -261,11 +261,7 @@ class LensBuilds:
             NoEndpointError, BadInputError: as :meth:`start`.
         """
         work = self._begin(corpus, name, step, author, session, secrets, most_calls, tell)
-        try:
-            return work.run.result()
-        except KeyboardInterrupt:
-            work.run.cancel()
-        return work.run.result()
+        return work.outcome()
 
     def job(self, job_id: str) -> StepJob:
         """How far a job is; UnknownNameError."""
@@ -301,13 +297,8 @@ class LensBuilds:
         if info.set_up or step != "collapse":  # which can do without
             connection = connect(self._settings, session, secrets, most_calls)
         work = StepWork(StepProgress(step, 0, 0), corpus, name)
-
-        def note(progress: StepProgress) -> None:
-            work.note(progress)
-            tell(progress)
-
-        work.run = Background(
-            lambda stop: self._runner.run(lens, step, author, connection, note, stop)
+        work.begin(
+            lambda note, stop: self._runner.run(lens, step, author, connection, note, stop), tell
         )
         return work
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from engine.annotate.facade import Annotation
 from engine.build.lens.expanding import expand
@@ -20,7 +19,7 @@ from engine.build.lens.vocabulary import Vocabularies
 from engine.build.lens.work import Made, TellStep, Work
 from engine.callbacks import Ask
 from engine.encode.protocols import Passage
-from engine.errors import BadInputError, CorpusBusyError
+from engine.errors import BadInputError
 from engine.llm.client import Client, open_client
 from engine.llm.connection import Connection
 from engine.llm.usage import Usage
@@ -28,6 +27,7 @@ from engine.numeric import FloatArray
 from engine.types import BUILD_STEPS, BuildLens, BuildStep, StepReport
 from storage.home import Home
 from storage.ledger import Ledger
+from storage.locks import alone
 
 
 def check_step(shelf: Shelf, lens: BuildLens, step: BuildStep) -> None:
@@ -133,19 +133,8 @@ class Runner:
         encoded = encoder.encode([Passage("", text, ()) for text in texts])
         return np.stack([one.vector for one in encoded])
 
-    @contextmanager
-    def _running(self, lens: BuildLens) -> Iterator[None]:
+    def _running(self, lens: BuildLens) -> AbstractContextManager[None]:
         # No name of a corpus or a build holds a dot.
         path = self._home.corpus_lock(lens.corpus).with_name(f"{lens.corpus}.{lens.name}.lock")
-        lock = FileLock(path, blocking=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise CorpusBusyError(
-                f"Another step of '{lens.name}' is under way.",
-                "Wait until it is done, or cancel it.",
-            ) from error
-        try:
-            yield
-        finally:
-            lock.release()
+        busy = f"Another step of '{lens.name}' is under way."
+        return alone(path, busy, "Wait until it is done, or cancel it.")
