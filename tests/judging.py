@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
@@ -16,14 +16,20 @@ from engine.llm.criterion import Criterion
 from engine.llm.endpoints import Endpoint
 from engine.llm.judges import ModelJudge
 from engine.llm.run import Outcome, Run, complete
+from engine.types import Query, RerankJob
 from storage.access import LedgerFile
 from storage.answers import Answers
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer
 from tests.small_corpus import DOCUMENTS, METHODS, PROBLEMS
+from tests.support import ended
+
+if TYPE_CHECKING:
+    from engine.explorer import Explorer
 
 KEY = "sk-Zq8vT3nR5wXy7Lm2"
 SEED = "bees-network"
+QUERY = Query("small", seed=SEED, aspect="method", system="dense")
 TEXTS = {
     d["doc_id"]: "\n".join([d["title"], d.get("text") or " ".join(d["sentences"])])
     for d in DOCUMENTS
@@ -38,6 +44,17 @@ IMPATIENT = Patience(timeout=2.0, attempts=4, seconds=10.0, first_wait=0.01, lon
 def knowledge() -> Knowledge:
     """The small corpus, in which documents with the seed's method are alike."""
     return Knowledge(TEXTS, {f"{SEED}_method": dict.fromkeys(ALIKE, 3)})
+
+
+def reranked(explorer: Explorer, job_id: str, seconds: float = 180.0) -> RerankJob:
+    """A reranking in the background, once it has ended."""
+    return ended(lambda: explorer.verifier.state(job_id), seconds=seconds)
+
+
+def session(server: ModelServer, **changes: str) -> dict[str, str]:
+    """What a person enters on a page to connect this model."""
+    names = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
+    return {**names, **changes}
 
 
 def criterion() -> Criterion:

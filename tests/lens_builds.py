@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from engine.types import BuildLens, BuildStep, StepReport
-from tests.build_answers import small_methods
-from tests.model_answers import MODEL
-from tests.model_server import ModelServer
+from tests.build_answers import builds_collections, small_methods
+from tests.judging import knowledge, session
+from tests.model_server import ModelServer, serving
 
 if TYPE_CHECKING:
     from engine.build.lens.facade import LensBuilds
@@ -16,11 +17,6 @@ NAME = "methods"
 LENS = BuildLens("small", NAME, "how the evidence was gathered", aspect="method", depth=8)
 SMALL = small_methods()
 AUTHOR = "Ada"
-
-
-def session(server: ModelServer) -> dict[str, str]:
-    """Settings of the endpoint."""
-    return {"OPENAI_BASE_URL": server.url, "SEEDLENS_LLM_MODEL": MODEL, "OPENAI_API_KEY": "k"}
 
 
 def run_step(
@@ -33,6 +29,11 @@ def run_step(
 def run_all(builds: LensBuilds, server: ModelServer) -> list[StepReport]:
     """All four steps."""
     return [run_step(builds, server, step) for step in builds.steps]
+
+
+def knows_methods() -> AbstractContextManager[ModelServer]:
+    """A model that labels, names and words by the small corpus's methods, on loopback."""
+    return serving(knowledge(), handlers=[builds_collections(SMALL)])
 
 
 def questions(server: ModelServer, words: str) -> int:

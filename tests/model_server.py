@@ -115,8 +115,7 @@ def _shares(text: str) -> dict[str, float]:
     return shares
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Serve until Ctrl-C."""
+def _options(arguments: list[str] | None) -> argparse.Namespace:
     default = Behaviour()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -145,7 +144,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--context", type=int, help="tokens accepted")
     parser.add_argument("--key", help="the only key accepted")
     parser.add_argument("--model", default=MODEL)
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until Ctrl-C."""
+    options = _options(arguments)
     behaviour = Behaviour(
         **{name: getattr(options, name) for name in ("noise", "pair_noise", "bias", "sharpness")},
         latency=options.latency,

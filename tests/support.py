@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterable, Mapping
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
 
 Result = TypeVar("Result")
+
+
+class HasState(Protocol):
+    """A job of any kind."""
+
+    @property
+    def state(self) -> str: ...
+
+
+Job = TypeVar("Job", bound=HasState)
 SHARD = 32
 """Documents per shard of the corpora made here: small, so that they have several fragments."""
 
@@ -36,3 +47,42 @@ def finish(work: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine to its end, in a thread: Playwright leaves a loop running in this one."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         return pool.submit(asyncio.run, work).result()
+
+
+def wait_until(
+    condition: Callable[[], Result | None],
+    *,
+    what: str,
+    seconds: float = 180.0,
+    pause: float = 0.02,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Result:
+    """What ``condition`` gives as soon as that is true.
+
+    ``what`` says what is waited for. ``sleep`` is how to pass ``pause`` seconds between two
+    looks: a Playwright page has a way of its own, in which it goes on listening.
+    Raises AssertionError, which names ``what``, when it did not come within ``seconds``.
+    """
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"{what}: did not come within {seconds:g} s"
+        sleep(pause)
+    return found
+
+
+def ended(
+    look: Callable[[], Job | None],
+    *,
+    enough: Callable[[Job], object] = lambda job: False,
+    seconds: float = 180.0,
+) -> Job:
+    """The job that ``look`` finds, once it is not running any more, or ``enough`` of it is done.
+
+    Raises AssertionError when it was still to come, or running, after ``seconds``.
+    """
+
+    def over() -> Job | None:
+        job = look()
+        return job if job is not None and (job.state != "running" or enough(job)) else None
+
+    return wait_until(over, what="the end of a job, or enough of it", seconds=seconds)

@@ -8,9 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+
+from tests.support import wait_until
 
 # A busy machine may take long to load the model; what is expected still has to come.
 expect.set_options(timeout=30_000)
@@ -64,25 +66,37 @@ def start_app(home: Path, port: int, log: Path) -> subprocess.Popen[bytes]:
             [sys.executable, "-m", "engine.cli", "app", "--port", str(port)],
             cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).close()
-            break
-        except OSError:
-            time.sleep(0.2)
+    wait_until(lambda: answers(f"http://127.0.0.1:{port}"), what="the app", seconds=90, pause=0.2)
     return process
+
+
+def answers(url: str) -> bool:
+    """Whether an app is there and says that it is well."""
+    try:
+        urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def running_app(home: Path, log: Path) -> Iterator[Server]:
+    """``seedlens app`` over this home, until the block ends."""
+    port = free_port()
+    process = start_app(home, port, log)
+    try:
+        yield Server(f"http://127.0.0.1:{port}", home, log)
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=20)
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """``seedlens app`` on a home in which nothing is indexed yet."""
     home = tmp_path_factory.mktemp("browser-home")
-    log, port = home.parent / "app.log", free_port()
-    process = start_app(home, port, log)
-    yield Server(f"http://127.0.0.1:{port}", home, log)
-    os.killpg(process.pid, signal.SIGTERM)
-    process.wait(timeout=20)
+    with running_app(home, home.parent / "app.log") as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -135,11 +149,29 @@ def visit_with(browser: Browser, server: Server, **context: object) -> Visit:
     return visit
 
 
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+@contextmanager
+def visiting(browser: Browser, server: Server) -> Iterator[Visit]:
     """A fresh visitor; afterwards: no console errors, no request to another host."""
     visitor = visit_with(browser, server)
-    yield visitor
-    visitor.page.context.close()
+    try:
+        yield visitor
+    finally:
+        visitor.page.context.close()
     assert visitor.errors == []
     assert visitor.foreign == []
+
+
+@pytest.fixture
+def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+    """A fresh visitor of the app (see ``visiting``)."""
+    with visiting(browser, server) as visitor:
+        yield visitor
+
+
+@pytest.fixture(scope="session")
+def demo_indexed(browser: Browser, server: Server) -> None:
+    """The first visitor waits until the demo is indexed and the encoder loaded."""
+    visit = visit_with(browser, server)
+    visit.open()
+    expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)
+    visit.page.context.close()

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from engine.explorer import Explorer
 from engine.types import Judgment, PoolRequest, Project, Query
-from tests.browser.conftest import Server, Visit, visit_with
-from tests.support import make_explorer
+from tests.browser.conftest import Server, Visit, visiting
+from tests.support import make_explorer, wait_until
 
 SEED = "demo-0275"
 GUIDELINES = {"": "# What counts\nGrade what the paper **does**.", "method": "The same procedure."}
@@ -22,9 +22,7 @@ GUIDELINES = {"": "# What counts\nGrade what the paper **does**.", "method": "Th
 def explorer(server: Server) -> Explorer:
     """A second process's view of the app's home, once the demo is indexed there."""
     explorer = make_explorer(server.home)
-    deadline = time.monotonic() + 240
-    while "demo" not in explorer.library.names() and time.monotonic() < deadline:
-        time.sleep(0.5)
+    wait_until(lambda: "demo" in explorer.library.names(), what="the demo", seconds=240, pause=0.5)
     return explorer
 
 
@@ -163,10 +161,8 @@ def test_a_held_key_judges_one_item(visit: Visit, explorer: Explorer) -> None:
 
 @pytest.fixture
 def other(browser: Browser, server: Server) -> Iterator[Visit]:
-    visitor = visit_with(browser, server)
-    yield visitor
-    visitor.page.context.close()
-    assert visitor.errors == []
+    with visiting(browser, server) as visitor:
+        yield visitor
 
 
 def test_two_browsers_at_one_queue_do_not_overwrite_each_other(

@@ -9,24 +9,17 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Server, Visit, visit_with
+from tests.browser.steps import assert_fits, connect
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
 
 ASK = "/ask?corpus=demo"
+pytestmark = pytest.mark.usefixtures("demo_indexed")
 QUESTION = "How far do street trees cool a dense neighbourhood?"
 SAID = (
     "Trees and parks cool streets unequally [1]. Poorer streets bake [2][3]. "
     "![](http://example.invalid/x.png) <b>Not bold</b> and **not either** [99]."
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def demo_indexed(browser: Browser, server: Server) -> None:
-    """The first visitor waits for the demo."""
-    visit = visit_with(browser, server)
-    visit.open(ASK)
-    expect(visit.page.get_by_label("Question")).to_be_visible(timeout=120_000)
-    visit.page.context.close()
 
 
 @pytest.fixture
@@ -38,14 +31,6 @@ def model() -> Iterator[ModelServer]:
 
 def saying(text: str) -> Callable[[str, Mapping[str, Any]], str | None]:
     return lambda prompt, _: text if "The person's question:" in prompt else None
-
-
-def connect(page: Page, model: ModelServer) -> None:
-    """Enter the endpoint as a person does, once for the visit."""
-    page.get_by_label("Address").fill(model.url)
-    page.get_by_label("Model", exact=True).fill(MODEL)
-    page.get_by_role("button", name="Connect for this visit").click()
-    expect(page.get_by_text(f"Language model: {MODEL}")).to_be_visible()
 
 
 def ask(page: Page, question: str = QUESTION) -> Locator:
@@ -62,7 +47,7 @@ def test_an_answer_cites_passages_that_open_and_lead_to_explore(
     visit: Visit, model: ModelServer
 ) -> None:
     page = visit.open(ASK)
-    connect(page, model)
+    connect(page, model.url)
     answer = ask(page)
     expect(answer).to_have_attribute("aria-busy", "false")
     expect(answer).to_contain_text("<b>Not bold</b> and **not either**")
@@ -97,12 +82,11 @@ def test_it_is_readable_in_the_dark_and_in_a_narrow_window(
     ):
         visit = visit_with(browser, server, **context)
         page = visit.open(ASK)
-        connect(page, model)
+        connect(page, model.url)
         answer = ask(page)
         expect(answer).to_have_attribute("aria-busy", "false")
         answer.locator(".chip").first.click()
-        overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert overflow <= 0, "the page scrolls sideways"
+        assert_fits(page)
         visit.shoot(name)
         page.context.close()
 
@@ -113,7 +97,7 @@ def test_an_answer_is_written_in_place_and_can_be_cancelled(
     model.behaviour.handlers = [saying("One two three [1] four five six. " * 400)]
     model.behaviour.pause = 0.1
     page = visit.open(ASK)
-    connect(page, model)
+    connect(page, model.url)
     answer = ask(page)
     expect(answer).to_contain_text("One two three")
     expect(answer).to_have_attribute("aria-busy", "true")
@@ -137,7 +121,7 @@ def test_an_endpoint_that_fails_is_explained_and_the_question_stays(
     visit: Visit, model: ModelServer
 ) -> None:
     page = visit.open(ASK)
-    connect(page, model)
+    connect(page, model.url)
     model.behaviour.key = "another"
     ask(page)
     alert = page.get_by_role("alert")

@@ -11,29 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from engine.explorer import Explorer
 from engine.types import BuildLens, BuildQuery
-from tests.browser.conftest import Server, Visit, visit_with
+from tests.browser.conftest import Server, Visit
+from tests.browser.steps import connect, download
 from tests.build_answers import builds_collections, demo_methods
-from tests.model_answers import MODEL, Knowledge
+from tests.model_answers import Knowledge
 from tests.model_server import ModelServer, serving
 from tests.support import make_explorer
 
 ROW = 33
 """Pixels of a row of a table, its head included."""
 DOCUMENTS = 120
+pytestmark = pytest.mark.usefixtures("demo_indexed")
 ATTRIBUTE = "The method by which the authors went about it."
-
-
-@pytest.fixture(autouse=True, scope="module")
-def warm(browser: Browser, server: Server) -> None:
-    """The first visitor waits for the demo, and for the encoder."""
-    visit = visit_with(browser, server)
-    visit.open()
-    expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)
-    visit.page.context.close()
 
 
 @pytest.fixture
@@ -68,13 +61,6 @@ def click_row(page: Page, place: str, row: int, *, tick: bool = False) -> None:
     # The table learns from the mouse's coming where it lies after the page was scrolled.
     table.hover(position={"x": 120, "y": ROW / 2})
     table.click(position={"x": 15 if tick else 120, "y": ROW * (row + 1.5)})
-
-
-def connect(page: Page, url: str) -> None:
-    page.get_by_label("Address").fill(url)
-    page.get_by_label("Model", exact=True).fill(MODEL)
-    page.get_by_role("button", name="Connect for this visit").click()
-    expect(page.get_by_text(f"Language model: {MODEL}")).to_be_visible()
 
 
 def settled(page: Page, words: str = "Done") -> Locator:
@@ -211,9 +197,7 @@ def result(visit: Visit, explorer: Explorer) -> None:
     expect(page.get_by_text(f"{number} queries ·")).to_be_visible()
     expect(page.locator(".bd-provenance")).to_contain_text(ATTRIBUTE)
     visit.shoot("build-result")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download", exact=True).click()
-    provenance = read_archive(Path(download.value.path()), number)
+    provenance = read_archive(Path(download(page, "Download", exact=True).path()), number)
     assert provenance["edits"]["label"] == 1
     assert provenance["edits"]["collapse"] > 0
     project = builds.project("demo", "methods")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import struct
-import time
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Server, Visit, visit_with
+from tests.browser.steps import assert_fits, download, read_text, until
 
 SEED = {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}
+pytestmark = pytest.mark.usefixtures("demo_indexed")
 THREE = [
     {"name": "base", "wording": "Papers that use a similar method or procedure."},
     {"name": "mine", "wording": "The same kind of model, whatever the topic."},
@@ -43,15 +44,6 @@ def compared(page: Page, verdicts: int = 3) -> Page:
     return page
 
 
-@pytest.fixture(autouse=True, scope="module")
-def demo_indexed(browser: Browser, server: Server) -> None:
-    """Alone, this module is the first visitor of the server, who waits for the demo."""
-    visit = visit_with(browser, server)
-    visit.open("/compare")
-    expect(visit.page.locator(".cmp-verdict").first).to_be_visible(timeout=180_000)
-    visit.page.context.close()
-
-
 def test_the_page_makes_its_point_without_a_click(visit: Visit) -> None:
     page = compared(visit.open("/compare"))
     verdicts = page.locator(".cmp-verdict")
@@ -75,8 +67,7 @@ def test_it_is_readable_in_the_dark_and_in_a_narrow_window(
     ):
         visit = visit_with(browser, server, **context)
         page = compared(visit.open(link()))
-        overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert overflow <= 0, "the page scrolls sideways"
+        assert_fits(page)
         visit.shoot(name)
         assert visit.errors == []
         page.context.close()
@@ -91,10 +82,7 @@ def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> Non
     box.press("Control+Enter")
     expect(page.locator(".variant").nth(1).locator(".reading")).to_contain_text("Read as Result")
     # The left column is drawn first: the chart on the right follows.
-    deadline = time.monotonic() + 30
-    while ranked(page, "mine") == before["mine"] and time.monotonic() < deadline:
-        page.wait_for_timeout(100)
-    assert ranked(page, "mine") != before["mine"]
+    until(page, lambda: ranked(page, "mine") != before["mine"], what="another ranking of mine")
     assert ranked(page, "base") == before["base"]
     assert ranked(page, "none") == before["none"]
     expect(page).to_have_url(re.compile("similar\\+finding"))
@@ -148,29 +136,23 @@ def test_a_mover_opens_its_evidence_with_what_changed_marked(visit: Visit) -> No
 
 def test_charts_ranks_and_runs_can_be_taken_home(visit: Visit) -> None:
     page = compared(visit.open(link()))
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download the rank flow as SVG").click()
-    svg = download.value.path().read_text("utf-8")
+    file = download(page, "Download the rank flow as SVG")
+    svg = read_text(file)
     assert svg.startswith("<svg")
     assert "beyond rank 20" in svg
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download the rank flow as PNG").click()
-    assert png_size(download.value.path().read_bytes())[0] > 600
+    file = download(page, "Download the rank flow as PNG")
+    assert png_size(file.path().read_bytes())[0] > 600
     for chart in ("matrix rbo", "likeness", "frontier"):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=f"Download {chart} as PNG").click()
-        assert download.value.suggested_filename == f"{chart.replace(' ', '-')}.png"
-        assert png_size(download.value.path().read_bytes())[0] > 600
-        with page.expect_download() as download:
-            page.get_by_role("button", name=f"Download {chart} as SVG").click()
-        assert download.value.path().read_text("utf-8").startswith("<svg")
+        file = download(page, f"Download {chart} as PNG")
+        assert file.suggested_filename == f"{chart.replace(' ', '-')}.png"
+        assert png_size(file.path().read_bytes())[0] > 600
+        file = download(page, f"Download {chart} as SVG")
+        assert read_text(file).startswith("<svg")
     page.get_by_role("button", name="Take home").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Ranks (CSV)").click()
-    assert download.value.path().read_text("utf-8").startswith("doc_id,title,base,mine,none\n")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Rankings (TREC runs)").click()
-    first = download.value.path().read_text("utf-8").splitlines()[0].split(" ")
+    file = download(page, "Ranks (CSV)")
+    assert read_text(file).startswith("doc_id,title,base,mine,none\n")
+    file = download(page, "Rankings (TREC runs)")
+    first = read_text(file).splitlines()[0].split(" ")
     assert first[:2] + first[3:4] + first[5:] == ["demo-0275_method", "Q0", "1", "base"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
@@ -12,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
+from tests.browser.steps import connect, until
 from tests.judging import KEY
 from tests.model_answers import Knowledge, read_knowledge
 from tests.model_obedient import obedient
@@ -22,6 +22,7 @@ VARIANTS = [
     {"name": "deaf", "wording": "Papers that use a similar method.", "system": "dense"},
     {"name": "none", "wording": "", "system": "dense"},
 ]
+pytestmark = pytest.mark.usefixtures("demo_indexed")
 PLAIN = {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}
 
 
@@ -45,14 +46,6 @@ def model(knowledge: Knowledge) -> Iterator[ModelServer]:
         yield running
 
 
-@pytest.fixture(autouse=True, scope="module")
-def demo_indexed(browser: Browser, server: Server) -> None:
-    visit = visit_with(browser, server)
-    visit.open(link())
-    expect(visit.page.locator(".cmp-verdict").first).to_be_visible(timeout=300_000)
-    visit.page.context.close()
-
-
 def open_comparison(visit: Visit, address: str = RERANK) -> Page:
     page = visit.open(address)
     expect(page.locator(".cmp-verdict")).to_have_count(3, timeout=60_000)
@@ -62,17 +55,6 @@ def open_comparison(visit: Visit, address: str = RERANK) -> Page:
 
 def panel(page: Page) -> Locator:
     return page.locator("[class*=st-key-compare_panel]")
-
-
-def connect(page: Page, url: str) -> None:
-    """Fill in the form, which is open where a model is wanted and none is there."""
-    expect(page.get_by_label("Address")).to_be_visible()
-    page.get_by_label("Address").fill(url)
-    page.get_by_label("Model", exact=True).fill("judge")
-    page.get_by_label("Key", exact=True).fill(KEY)
-    page.get_by_role("button", name="Connect for this visit").click()
-    expect(page.get_by_label("Key", exact=True).first).to_have_value("")
-    expect(page.get_by_text("Asking the endpoint")).to_have_count(0)
 
 
 def run_area(page: Page) -> Locator:
@@ -102,10 +84,7 @@ def settled(page: Page) -> list[str]:
 
 def expect_lines(page: Page, expected: list[str]) -> None:
     """The verdicts are drawn first: the rank flow follows."""
-    deadline = time.monotonic() + 30
-    while lines(page) != expected and time.monotonic() < deadline:
-        page.wait_for_timeout(100)
-    assert lines(page) == expected
+    until(page, lambda: lines(page) == expected, what="the rank flow")
 
 
 def ask(page: Page, name: str = "Rerank") -> None:
@@ -118,7 +97,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     page = open_comparison(visit)
     before = lines(page)
     expect(verdict(page, 1)).to_contain_text("does not read wordings")
-    connect(page, model.url)
+    connect(page, model.url, KEY)
     expect(run_area(page)).to_contain_text(re.compile(r"All 3 variants: \d+ calls in \d+ rounds"))
     assert model.seen.questions == 0, "nobody pressed the button"
     model.behaviour.latency = 0.3
@@ -147,7 +126,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     asked = model.seen.questions
     other = visit_with(browser, server)
     again = open_comparison(other)
-    connect(again, model.url)
+    connect(again, model.url, KEY)
     expect(report(again)).to_contain_text("nothing asked")
     expect(verdict(again, 1)).to_contain_text("with the model follows")
     expect_lines(again, after)
@@ -172,7 +151,7 @@ def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
     visit: Visit, model: ModelServer
 ) -> None:
     page = open_comparison(visit, link(rerank="heapsort", rerank_depth="8"))
-    connect(page, model.url)
+    connect(page, model.url, KEY)
     ask(page)
     expect(run_area(page)).to_contain_text(re.compile(r"round [1-9]\d* of about"))
     page.get_by_role("button", name="Cancel").click()
@@ -189,7 +168,7 @@ def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
 def test_an_unreachable_endpoint_is_named_and_the_comparison_stays(visit: Visit) -> None:
     page = open_comparison(visit)
     before = lines(page)
-    connect(page, f"http://127.0.0.1:{free_port()}/v1")
+    connect(page, f"http://127.0.0.1:{free_port()}/v1", KEY)
     ask(page)
     expect(run_area(page).get_by_role("alert")).to_contain_text("cannot be reached")
     expect(run_area(page).get_by_role("alert")).to_contain_text("those without the model")

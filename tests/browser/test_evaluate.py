@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
+from tests.browser.steps import download, read_text
 
 
 def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
@@ -22,15 +23,12 @@ def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
     visit.shoot("evaluate")
 
     for chart in ("queries", "aspects"):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=f"Download {chart} as SVG").click()
-        assert download.value.suggested_filename == f"{chart}.svg"
+        file = download(page, f"Download {chart} as SVG")
+        assert file.suggested_filename == f"{chart}.svg"
 
     page.get_by_role("button", name="Take home").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Run of dense (TREC)").click()
+    lines = read_text(download(page, "Run of dense (TREC)"))
     run = tmp_path / "mine.run"
-    lines = Path(download.value.path()).read_text("utf-8")
     run.write_text(lines.replace(" dense\n", " mine\n"), "utf-8")
     page.keyboard.press("Escape")
 

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from engine.importing import ImportRequest
-from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
-from tests.model_answers import MODEL, read_knowledge
+from tests.browser import steps
+from tests.browser.conftest import Server, Visit, free_port, running_app, visiting
+from tests.model_answers import read_knowledge
 from tests.model_server import ModelServer, serving
-from tests.small_collection import write_collection
-from tests.support import make_explorer
 
 GAP = (
     "/evaluate?collection=lab&seeds=1&part=gap&retrievers=bm25,dense&verifier=pointwise&sizes=5,20"
@@ -38,51 +31,26 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    source = write_collection(tmp_path_factory.mktemp("lab") / "lab")
-    home = tmp_path_factory.mktemp("lab-home")
-    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
-    log, port = home.parent / "lab-app.log", free_port()
-    url = f"http://127.0.0.1:{port}"
-    environment = {**os.environ, "SEEDLENS_HOME": str(home), "HF_HUB_OFFLINE": "1"}
-    with serving(read_knowledge(source), latency=0.03, key=KEY) as model, log.open("w") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "engine.cli", "app", "--port", str(port)],
-            cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
-        _wait_for(url)
-        yield Lab(Server(url, home, log), model)
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=20)
+def lab(lab_source: Path, lab_home: Path) -> Iterator[Lab]:
+    log = lab_home.parent / "lab-app.log"
+    with (
+        serving(read_knowledge(lab_source), latency=0.03, key=KEY) as model,
+        running_app(lab_home, log) as server,
+    ):
+        yield Lab(server, model)
     assert KEY not in log.read_text("utf-8")
-
-
-def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.2)
 
 
 @pytest.fixture
 def visitor(browser: Browser, lab: Lab) -> Iterator[Visit]:
     """Somebody to whom no model is connected yet."""
-    found = visit_with(browser, lab.server)
-    yield found
-    found.page.context.close()
-    assert found.errors == []
-    assert found.foreign == []
+    with visiting(browser, lab.server) as found:
+        yield found
 
 
 def connect(page: Page, address: str) -> None:
     expect(page.get_by_text("No language model is connected").first).to_be_visible(timeout=90_000)
-    page.get_by_role("textbox", name="Address").fill(address)
-    page.get_by_role("textbox", name="Model", exact=True).fill(MODEL)
-    page.get_by_role("textbox", name="Key").fill(KEY)
-    page.get_by_role("button", name="Connect for this visit").click()
+    steps.connect(page, address, KEY)
 
 
 def cells(page: Page, table: str) -> Locator:
@@ -107,9 +75,7 @@ def test_a_gap_is_measured_with_progress_drawn_and_there_on_return(
     sizes = cells(page, "evaluate_gap_points").filter(has_text=re.compile("^20$"))
     expect(sizes.first).to_be_attached()
     visitor.shoot("evaluate-gap")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download gap as SVG").click()
-    assert download.value.suggested_filename == "gap.svg"
+    assert steps.download(page, "Download gap as SVG").suggested_filename == "gap.svg"
     asked = lab.model.seen.requests
     page.reload()  # another visit: the model is not connected any more
     expect(page.get_by_text("The gap lies between")).to_be_visible(timeout=60_000)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Server, Visit, visit_with
+from tests.browser.steps import assert_fits, download, read_text
 
 METHOD = "/?corpus=demo&seed=demo-0275&aspect=method"
 
@@ -55,8 +56,7 @@ def test_the_page_is_readable_in_the_dark_and_in_a_narrow_window(
         visit = visit_with(browser, server, **context)
         page = visit.open(METHOD)
         expect(results(page)).to_have_count(20)
-        overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert overflow <= 0, "the page scrolls sideways"
+        assert_fits(page)
         visit.shoot(name)
         page.context.close()
 
@@ -180,9 +180,7 @@ def test_kept_documents_can_be_taken_home_as_bibtex(visit: Visit) -> None:
     results(page).first.get_by_role("button", name="Keep this document").click()
     expect(page.get_by_role("button", name="Trail · 1 kept")).to_be_visible()
     page.get_by_role("button", name="Trail · 1 kept").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="BibTeX").click()
-    text = download.value.path().read_text("utf-8")
+    text = read_text(download(page, "BibTeX"))
     assert text.startswith("@")
     assert "title = {" in text
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from playwright.sync_api import expect
 
-from engine.importing import ImportRequest
 from tests.browser.conftest import Server, Visit
+from tests.browser.steps import bring
 from tests.message_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
 
 
 def test_a_result_found_by_a_fact_shows_its_derivation(
     visit: Visit, server: Server, tmp_path: Path
 ) -> None:
-    explorer = make_explorer(server.home)
-    source = write_jsonl(tmp_path / "messages.jsonl", DOCUMENTS)
-    explorer.library.import_documents(ImportRequest(source, "messages"))
+    explorer = bring(server.home, tmp_path, "messages", DOCUMENTS)
     asked = explorer.notebook.put_text("Who walked along the coast on 1 March 2024?")
-    time.sleep(1.1)  # the app looks at the list of corpora once a second
     page = visit.open(f"/?corpus=messages&text={asked}&system=facts")
     first = page.locator("article").first
     expect(first.locator(".fact strong")).to_have_text("1 March 2024")

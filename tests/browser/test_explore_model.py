@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser import steps
 from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
 from tests.judging import KEY
 from tests.model_answers import Knowledge, read_knowledge
 from tests.model_server import ModelServer, serving
 
+pytestmark = pytest.mark.usefixtures("demo_indexed")
 PLAIN = "/?corpus=demo&seed=demo-0275&aspect=method"
 RERANK = f"{PLAIN}&rerank=pairwise-lite&depth=50"
 
@@ -28,14 +30,6 @@ def model(knowledge: Knowledge) -> Iterator[ModelServer]:
     """A model that is asked by this test only: its address is in every stored answer."""
     with serving(knowledge, noise=0.5, latency=0.1, key=KEY) as running:
         yield running
-
-
-@pytest.fixture(autouse=True, scope="module")
-def demo_indexed(browser: Browser, server: Server) -> None:
-    visit = visit_with(browser, server)
-    visit.open(PLAIN)
-    expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)
-    visit.page.context.close()
 
 
 def titles(page: Page) -> list[str]:
@@ -60,12 +54,7 @@ def connect(page: Page, url: str, key: str = KEY) -> None:
     """Fill in the form and wait until the endpoint was tried."""
     if not page.get_by_label("Address").is_visible():
         panel(page).locator("summary").click()
-    page.get_by_label("Address").fill(url)
-    page.get_by_label("Model", exact=True).fill("judge")
-    page.get_by_label("Key", exact=True).fill(key)
-    page.get_by_role("button", name="Connect for this visit").click()
-    expect(page.get_by_label("Key", exact=True).first).to_have_value("")
-    expect(page.get_by_text("Asking the endpoint")).to_have_count(0)
+    steps.connect(page, url, key)
 
 
 def run_area(page: Page) -> Locator:

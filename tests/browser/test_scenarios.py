@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from engine.importing import ImportRequest
-from tests.browser.conftest import Server, Visit, free_port, visit_with
+from tests.browser.conftest import Server, Visit, free_port
+from tests.browser.steps import bring, connect, until
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
 from tests.scenario_answers import IMPLIED, shown_document, writes_scenarios
 from tests.small_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
+from tests.support import make_explorer
 
 MORE = [
     {"doc_id": f"shed-{n}", "title": f"Shed {n}", "text": f"Shed {n} has {n + 2} windows."}
     for n in range(60)
 ]
 """With these, the corpus is written in four batches."""
+pytestmark = pytest.mark.usefixtures("demo_indexed")
 FERRIES = "A timetable of ferries: when may a ferry leave, and how late can it be?"
 PLAIN = "**bold** ![a](http://192.0.2.1/y.png)"
 HOSTILE = f'<img src="http://192.0.2.1/x.png"> {PLAIN}'
@@ -45,15 +45,6 @@ class Author:
         return written
 
 
-@pytest.fixture(autouse=True, scope="module")
-def warm(browser: Browser, server: Server) -> None:
-    """The first visitor waits for the demo, and for the encoder."""
-    visit = visit_with(browser, server)
-    visit.open()
-    expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)
-    visit.page.context.close()
-
-
 @pytest.fixture
 def author() -> Author:
     return Author()
@@ -63,13 +54,6 @@ def author() -> Author:
 def model(author: Author) -> Iterator[ModelServer]:
     with serving(Knowledge({}, {}), handlers=[author]) as running:
         yield running
-
-
-def bring(server: Server, folder: Path, name: str, documents: list[dict[str, Any]]) -> None:
-    """Index a corpus of this name."""
-    source = write_jsonl(folder / f"{name}.jsonl", documents)
-    make_explorer(server.home).library.import_documents(ImportRequest(source, name))
-    time.sleep(1.1)  # the app looks at the list of corpora once a second
 
 
 def open_section(visit: Visit, name: str) -> Locator:
@@ -85,14 +69,6 @@ def corpus(page: Page, name: str) -> Locator:
     return page.locator(f".st-key-library_corpus_{name}")
 
 
-def connect(page: Page, url: str) -> None:
-    page.get_by_label("Address").fill(url)
-    page.get_by_label("Model", exact=True).fill(MODEL)
-    page.get_by_role("button", name="Connect for this visit").click()
-    expect(page.get_by_label("Key", exact=True).first).to_have_value("")
-    expect(page.get_by_text("Asking the endpoint")).to_have_count(0)
-
-
 def look_at(section: Locator, title: str) -> Locator:
     """The scenarios of the document of this title."""
     section.get_by_label("Look at the scenarios of a document").fill(title)
@@ -105,7 +81,7 @@ def look_at(section: Locator, title: str) -> Locator:
 def test_a_model_writes_scenarios_with_progress_cancel_and_resume(
     visit: Visit, server: Server, model: ModelServer, author: Author, tmp_path: Path
 ) -> None:
-    bring(server, tmp_path, "needs", [*DOCUMENTS, *MORE])
+    bring(server.home, tmp_path, "needs", [*DOCUMENTS, *MORE])
     section = open_section(visit, "needs")
     page = visit.page
     expect(section).to_contain_text("None of the 100 documents has scenarios yet")
@@ -144,7 +120,12 @@ def test_a_model_writes_scenarios_with_progress_cancel_and_resume(
     visit.shoot("scenarios-done")
     section.get_by_role("button", name="Search by them").click()
     expect(page).to_have_url(re.compile("corpus=needs.*system=scenario"))
+    a_need_finds_its_document(visit, server)
 
+
+def a_need_finds_its_document(visit: Visit, server: Server) -> None:
+    """Explore shows the scenario that a document was found by, and who wrote it."""
+    page = visit.page
     asked = make_explorer(server.home).notebook.put_text(FERRIES)
     page.goto(f"{server.url}/?corpus=needs&text={asked}&system=scenario")
     first = page.locator("article").first
@@ -159,7 +140,7 @@ def test_a_model_writes_scenarios_with_progress_cancel_and_resume(
 def test_an_endpoint_that_fails_is_named_with_a_way_on(
     visit: Visit, server: Server, tmp_path: Path
 ) -> None:
-    bring(server, tmp_path, "nobody", DOCUMENTS[:3])
+    bring(server.home, tmp_path, "nobody", DOCUMENTS[:3])
     section = open_section(visit, "nobody")
     connect(visit.page, f"http://127.0.0.1:{free_port()}/v1")
     section.get_by_role("button", name="Write scenarios").click()
@@ -171,7 +152,7 @@ def test_an_endpoint_that_fails_is_named_with_a_way_on(
 def test_extracts_need_no_model_are_labelled_weighed_and_removed(
     visit: Visit, server: Server, tmp_path: Path
 ) -> None:
-    bring(server, tmp_path, "extracted", DOCUMENTS)
+    bring(server.home, tmp_path, "extracted", DOCUMENTS)
     plain = "/?corpus=extracted&seed=bees-network&system=scenario"
     page = visit.open(plain)
     expect(page.get_by_role("alert")).to_contain_text("scenarios")
@@ -192,10 +173,8 @@ def test_extracts_need_no_model_are_labelled_weighed_and_removed(
     expect(section.get_by_text("65 %")).to_be_visible()
     visit.shoot("scenarios-extracts")
     settings = make_explorer(server.home).scenarios
-    deadline = time.monotonic() + 30  # the slider moves before the server is told
-    while settings.status("extracted").weight != 0.65:
-        assert time.monotonic() < deadline, settings.status("extracted")
-        time.sleep(0.2)
+    # The slider moves before the server is told.
+    until(page, lambda: settings.status("extracted").weight == 0.65, what="the weight, stored")
 
     page.goto(server.url + plain)
     tag = page.locator("article").first.locator(".scenario .tag")

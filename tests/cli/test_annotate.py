@@ -139,6 +139,12 @@ def test_from_a_project_to_qrels(judging: Path, tmp_path: Path) -> None:
     shown = run(judging, "project", "show", "small", "p")
     assert (shown["judgments"], shown["progress"]["ann"]["done"]) == (4, 2)
 
+    agreement_is_told_for_two_items(judging, first)
+    a_lead_decides_and_judgments_go_out(judging, judged, first, second)
+
+
+def agreement_is_told_for_two_items(judging: Path, split_on: str) -> None:
+    """Of Ann and Bob: one item graded alike, one not."""
     agreed = run(judging, "agreement", "small", "--project", "p")
     human = {who: measures["nDCG@20"] for who, measures in agreed["human"].items()}
     assert human == {
@@ -158,8 +164,13 @@ def test_from_a_project_to_qrels(judging: Path, tmp_path: Path) -> None:
     ]
     assert ["ann", "0.860", "–", "1"] in [line.split() for line in said]
     (split,) = run(judging, "agreement", "small", "--project", "p", "--disagreements")
-    assert (split["doc_id"], split["spread"], split["said"]) == (first, 2, {"ann": 3, "bob": 1})
+    assert (split["doc_id"], split["spread"], split["said"]) == (split_on, 2, {"ann": 3, "bob": 1})
 
+
+def a_lead_decides_and_judgments_go_out(
+    judging: Path, judged: tuple[str, ...], first: str, second: str
+) -> None:
+    """What was decided and what was agreed is exported; each one's own grades are, too."""
     decision = ("--grade", 2, "--adjudicate", "--note", "so")
     assert_refused(
         run_inside(judging, "judge", "small", *judged, first, *decision, "--annotator", "ann"),

@@ -66,6 +66,19 @@ def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(
     own = ("qrels", "export", "small", "--project", "p", "--format", "jsonl", "--per-annotator")
     assert run_inside(pooled, *own).stdout.count('"origin": "model"') == 12
 
+    people_check_what_the_model_graded(pooled)
+
+    changed = run_inside(pooled, "project", "change", "small", "p", "--model-grades")
+    assert "grades by models count" in changed.stdout
+    counted = run_inside(pooled, "qrels", "export", "small", "--project", "p")
+    assert counted.code == 0, counted.stderr
+    assert "rest on a model alone" in counted.stderr
+    assert len(counted.stdout.splitlines()) >= 12
+
+
+def people_check_what_the_model_graded(pooled: Path) -> None:
+    """Ada grades three documents; where she and the model differ is told."""
+    command = ("grade", "small", "--project", "p")
     doc_ids = ["bridges-network", "tides-network", "bees-survey"]
     for doc_id, grade in zip(doc_ids, (3, 1, 0), strict=True):
         told = ("--query", QUERY, "--doc", doc_id, "--grade", grade, "--annotator", "Ada")
@@ -82,13 +95,6 @@ def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(
     assert "Against language models" in agreed.stdout
     pairs = run_inside(pooled, "agreement", "small", "--project", "p", "--json").json["pairs"]
     assert [(p["annotators"], p["with_model"]) for p in pairs] == [(["Ada", JUDGE], True)]
-
-    changed = run_inside(pooled, "project", "change", "small", "p", "--model-grades")
-    assert "grades by models count" in changed.stdout
-    counted = run_inside(pooled, "qrels", "export", "small", "--project", "p")
-    assert counted.code == 0, counted.stderr
-    assert "rest on a model alone" in counted.stderr
-    assert len(counted.stdout.splitlines()) >= 12
 
 
 def test_a_failing_endpoint_ends_with_a_code_and_what_it_has(

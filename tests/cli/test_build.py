@@ -12,12 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.build_answers import builds_collections
 from tests.cli.command_line import Outcome, run_inside
-from tests.judging import knowledge
-from tests.lens_builds import LENS, NAME, SMALL
+from tests.lens_builds import LENS, NAME, knows_methods
 from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
+from tests.model_server import ModelServer
 from tests.small_corpus import DOCUMENTS
 
 PLACE = ("small", NAME)
@@ -26,7 +24,7 @@ PLACE = ("small", NAME)
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
     """A model that knows the small corpus's methods."""
-    with serving(knowledge(), handlers=[builds_collections(SMALL)]) as running:
+    with knows_methods() as running:
         yield running
 
 
@@ -105,19 +103,7 @@ def test_a_collection_is_built_in_one_go_exported_and_evaluated(
     assert "complete" in run_inside(home, "build", "list").stdout
 
     out = tmp_path / "methods-test"
-    exported = run_inside(home, "build", "export", *PLACE, "--out", out, "--json")
-    assert exported.code == 0, exported.stderr
-    names = {"corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "methods.qrels", "provenance.json"}
-    assert {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()} == names
-    about = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
-    assert (about["labelled"], about["queries"], about["lens"]["attribute"]) == (
-        *(30, 6), LENS.attribute,
-    )  # fmt: skip
-    assert about["positives"] == exported.json["positives"]
-    lines = (out / "methods.qrels").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == about["judgments"] == about["basis"]["model"]
-    assert run_inside(home, "build", "export", *PLACE, "--out", out).code == 2
-    assert run_inside(home, "build", "export", *PLACE, "--out", out, "--overwrite").code == 0
+    a_collection_is_exported_to(home, out)
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "thesis.txt").write_text("mine", encoding="utf-8")
     refused = run_inside(home, "build", "export", *PLACE, "--out", tmp_path / "own", "--overwrite")
@@ -131,6 +117,23 @@ def test_a_collection_is_built_in_one_go_exported_and_evaluated(
     assert measured.code == 0, measured.stderr
     assert measured.json["queries"] == 6
     assert 0 < measured.json["systems"]["dense"]["metrics"]["nDCG@20"] <= 1
+
+
+def a_collection_is_exported_to(home: Path, out: Path) -> None:
+    """All its files are there, and say what the collection rests on."""
+    exported = run_inside(home, "build", "export", *PLACE, "--out", out, "--json")
+    assert exported.code == 0, exported.stderr
+    names = {"corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "methods.qrels", "provenance.json"}
+    assert {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()} == names
+    about = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
+    assert (about["labelled"], about["queries"], about["lens"]["attribute"]) == (
+        *(30, 6), LENS.attribute,
+    )  # fmt: skip
+    assert about["positives"] == exported.json["positives"]
+    lines = (out / "methods.qrels").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == about["judgments"] == about["basis"]["model"]
+    assert run_inside(home, "build", "export", *PLACE, "--out", out).code == 2
+    assert run_inside(home, "build", "export", *PLACE, "--out", out, "--overwrite").code == 0
 
 
 def test_files_of_each_step_are_edited_and_taken_in(labelled: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tests.judging import forget_answers
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.small_collection import write_collection
+from tests.support import wait_until
 
 KEY = "sk-Rr7pT2vW9xYz4Lq1"
 RERANK = ("--rerank", "pairwise", "--depth", "20", "--json")
@@ -240,10 +240,7 @@ def start(home: Path, collection: Path, server: ModelServer) -> subprocess.Popen
 
 
 def wait_for_questions(server: ModelServer, count: int) -> None:
-    deadline = time.monotonic() + 90
-    while server.seen.questions < count:
-        assert time.monotonic() < deadline, "it never asked"
-        time.sleep(0.02)
+    wait_until(lambda: server.seen.questions >= count, what=f"{count} questions", seconds=90)
 
 
 def llm(text: str) -> dict[str, Any]:

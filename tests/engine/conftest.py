@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from engine.collections import Collection, read_collection
+from engine.explorer import Explorer
 from storage.answers import Answers
 from tests.judging import answers, knowledge
+from tests.model_answers import read_knowledge
 from tests.model_server import ModelServer, serving
+from tests.small_collection import write_collection
+from tests.support import make_explorer
 
 
 @pytest.fixture
@@ -23,3 +28,25 @@ def server() -> Iterator[ModelServer]:
 def store(home: Path) -> Answers:
     """The answers in the ledger of this test's home."""
     return answers(home)
+
+
+@pytest.fixture(scope="session")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """The collection of ``small_collection.py``, called ``tiny``."""
+    return read_collection(write_collection(tmp_path_factory.mktemp("collection") / "tiny"))
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> Explorer:
+    """A home with that collection. Answers go elsewhere: every test has its own."""
+    explorer = make_explorer(tmp_path_factory.mktemp("tiny-home"))
+    explorer.library.import_collection(collection)
+    return explorer
+
+
+@pytest.fixture
+def pool_server(collection: Collection) -> Iterator[ModelServer]:
+    """A model that judges that collection by its judgments."""
+    assert collection.documents is not None
+    with serving(read_knowledge(collection.documents)) as running:
+        yield running

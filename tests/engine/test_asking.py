@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from tests.judging import KEY
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer
 from tests.small_corpus import LONG_ENDING
-from tests.support import make_explorer
+from tests.support import ended, make_explorer
 
 QUESTION = "Why do honey bee colonies collapse in winter?"
 ASKED = AskRequest(QUESTION, "small", system="hybrid", k=4)
@@ -54,15 +53,9 @@ def answering(server: ModelServer, said: str) -> None:
 
 
 def waited(
-    explorer: Explorer, job_id: str, enough: Callable[[AskJob], bool] | None = None
+    explorer: Explorer, job_id: str, enough: Callable[[AskJob], bool] = lambda job: False
 ) -> AskJob:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        job = explorer.reader.state(job_id)
-        if enough(job) if enough else job.state != "running":
-            return job
-        time.sleep(0.02)
-    raise AssertionError(f"{job.state} after 30 s: {job.text!r}")
+    return ended(lambda: explorer.reader.state(job_id), enough=enough)
 
 
 def passage(number: int, *sentences: str) -> GivenPassage:

@@ -24,6 +24,7 @@ from tests.judging import connection
 from tests.model_answers import Knowledge, read_knowledge
 from tests.model_obedient import obedient
 from tests.model_server import ModelServer, serving
+from tests.support import ended, wait_until
 
 SEED, ASPECT = "demo-0275", "method"
 WORDS = RESEARCH.aspects[1].instruction
@@ -61,11 +62,8 @@ def model(explorer: Explorer, server: ModelServer, store: Answers) -> Callable[.
     )
 
 
-def ended(by_model: ModelComparisons, job_id: str) -> VariantsJob:
-    deadline = time.monotonic() + 120
-    while (job := by_model.state(job_id)).state == "running" and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return job
+def over(by_model: ModelComparisons, job_id: str) -> VariantsJob:
+    return ended(lambda: by_model.state(job_id))
 
 
 def compared(explorer: Explorer, orders: ModelOrders | None = None) -> Comparison:
@@ -79,7 +77,7 @@ def verdicts(found: Comparison) -> Mapping[str, str]:
 def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
     explorer: Explorer, by_model: ModelComparisons, model: Any, server: ModelServer
 ) -> None:
-    job = ended(by_model, by_model.start(REQUEST, model()))
+    job = over(by_model, by_model.start(REQUEST, model()))
     assert (job.state, set(job.whole)) == ("done", {"asked", "bare", "other"})
     before, after = compared(explorer), compared(explorer, job.orders)
     assert set(verdicts(before).values()) == {"nothing"}, "dense reads no wording"
@@ -90,7 +88,7 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
 
     deaf = replace(REQUEST, depth=59)
     server.behaviour.handlers = []
-    found = ended(by_model, by_model.start(deaf, model(model="deaf")))
+    found = over(by_model, by_model.start(deaf, model(model="deaf")))
     kinds = verdicts(compared(explorer, found.orders))
     assert set(kinds.values()) == {"nothing"}, "it improves the ranking whatever is asked for"
 
@@ -98,7 +96,7 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
 def test_measures_runs_and_movers_are_those_of_the_reranked_rankings(
     explorer: Explorer, by_model: ModelComparisons, model: Any
 ) -> None:
-    job = ended(by_model, by_model.start(REQUEST, model()))
+    job = over(by_model, by_model.start(REQUEST, model()))
     before, after = compared(explorer), compared(explorer, job.orders)
     ndcg = [c.variants[0].measures["nDCG@20 (CSFCube)"] for c in (before, after)]
     assert ndcg[0] is not None
@@ -122,7 +120,7 @@ def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(
     assert server.seen.requests == 0
     assert by_model.recall(REQUEST, model()) is None
     assert server.seen.requests == 0, "to look is not to ask"
-    job = ended(by_model, by_model.start(REQUEST, model()))
+    job = over(by_model, by_model.start(REQUEST, model()))
     assert job.report.questions <= three.calls
     asked = server.seen.questions
     recalled = by_model.recall(REQUEST, model())
@@ -136,7 +134,7 @@ def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
 ) -> None:
     calls = by_model.estimate(replace(REQUEST, variants=(BARE,)), model()).calls
     budget = Budget(calls=round(2.4 * calls))
-    job = ended(by_model, by_model.start(REQUEST, model(budget=budget)))
+    job = over(by_model, by_model.start(REQUEST, model(budget=budget)))
     assert job.report.stopped == "budget"
     assert set(job.whole) == {"bare", "asked"}
     orders = {name: order for name, order in job.orders.variants.items() if name in job.whole}
@@ -150,11 +148,10 @@ def test_a_cancelled_reranking_keeps_its_orders_so_far(
 ) -> None:
     server.behaviour.latency = 0.02
     job_id = by_model.start(replace(REQUEST, mode="heapsort"), model())
-    while not by_model.state(job_id).report.rounds:
-        time.sleep(0.02)
+    wait_until(lambda: by_model.state(job_id).report.rounds, what="the first round")
     time.sleep(0.5)
     by_model.cancel(job_id)
-    job = ended(by_model, job_id)
+    job = over(by_model, job_id)
     assert (job.state, job.report.stopped) == ("cancelled", "cancelled")
     after = compared(explorer, job.orders)
     assert after.by_model

@@ -16,11 +16,10 @@ import pytest
 
 from engine.collections import Collection, read_collection
 from engine.config import DEMO
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError
 from engine.evaluate import evaluate, fitted_run, sampled
 from engine.explorer import Explorer
 from engine.lab.measuring import system_scores
-from engine.lab.trec import read_qrels, read_run
 from engine.metrics import CSFCUBE_NDCG, P_MRR
 from engine.reports import evaluation_from_report, evaluation_report
 from engine.retrieve import GO_BY_FACTS, SYSTEMS
@@ -219,10 +218,7 @@ def test_a_run_on_judged_pools_ranks_the_whole_pool_and_nothing_else(
 
 @pytest.mark.parametrize("system", list(SYSTEMS))
 def test_anybody_gets_the_same_numbers_from_a_run_file(
-    demo: Evaluation,
-    pooled: tuple[Collection, Evaluation],
-    tmp_path: Path,
-    system: str,
+    demo: Evaluation, pooled: tuple[Collection, Evaluation], tmp_path: Path, system: str
 ) -> None:
     measures = [ir_measures.parse_measure(m) for m in ("nDCG@20", "RR", "AP", "R@100")]
     for found, collection in ((demo, read_collection(DEMO)), (pooled[1], pooled[0])):
@@ -234,47 +230,6 @@ def test_anybody_gets_the_same_numbers_from_a_run_file(
         for value in values:
             expected = ours[value.query_id][str(value.measure)]
             assert value.value == pytest.approx(expected, abs=1e-9), value
-
-
-# What cannot be evaluated
-
-
-def test_an_unknown_system_is_refused_before_anything_is_ranked(explorer: Explorer) -> None:
-    with pytest.raises(UnknownNameError, match="'bm52'"):
-        evaluate(explorer.searcher("demo"), read_collection(DEMO), ["dense", "bm52"])
-
-
-def test_a_corpus_without_the_collections_seeds_is_refused(small: Explorer) -> None:
-    with pytest.raises(BadInputError, match=r"'demo-0001'.*'small'.*--corpus"):
-        evaluate(small.searcher("small"), read_collection(DEMO), ["dense"])
-
-
-def test_a_path_that_is_no_collection_is_refused(tmp_path: Path, small_source: Path) -> None:
-    with pytest.raises(BadInputError, match="does not exist"):
-        read_collection(tmp_path / "nowhere")
-    with pytest.raises(BadInputError, match="is not a test collection"):
-        read_collection(small_source)
-
-
-def test_a_collection_without_queries_is_refused(explorer: Explorer) -> None:
-    empty = replace(read_collection(DEMO), topics=())
-    with pytest.raises(BadInputError, match="no queries"):
-        evaluate(explorer.searcher("demo"), empty, ["dense"])
-
-
-def test_a_collection_of_pasted_questions_is_evaluated_too(small: Explorer, tmp_path: Path) -> None:
-    write_jsonl(
-        tmp_path / "topics.jsonl",
-        [{"query_id": "q1", "text": "two lakes"}, {"query_id": "q2", "text": "potters and kilns"}],
-    )
-    (tmp_path / "qrels.txt").write_text("q1 0 twin-a 1\nq2 0 plain 3\n", "utf-8")
-    found = evaluate(small.searcher("small"), read_collection(tmp_path), ["bm25", "dense"])
-    for scores in found.systems.values():
-        assert scores.metrics["RR"] == 1.0
-        assert scores.metrics[P_MRR] is None, "nobody asked for an aspect"
-        assert scores.by_aspect == {}
-    # One of twenty is judged: what is not listed was not judged.
-    assert found.unjudged_in_top_k["dense"] == pytest.approx(0.95)
 
 
 # What an evaluation costs, and parts of one
@@ -358,59 +313,7 @@ def test_people_agree_with_the_adjudicated_grades_more_than_systems(
     assert pairs == {"dense", "aspect"}, "people are a ceiling, not a competitor"
 
 
-def test_people_cannot_be_measured_where_nobody_kept_their_grades(explorer: Explorer) -> None:
-    with pytest.raises(BadInputError, match=r"'demo' has no grades of single annotators.*--human"):
-        evaluate(explorer.searcher("demo"), read_collection(DEMO), ["dense"], human=True)
-
-
-# Judgments and runs as files
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("q 0 d 1\nq 0 d\n", r"line 2: 3 columns"),
-        ("q 0 d one\n", r"line 1: the grade 'one' is not a whole number"),
-        ("q 0 d 1.5\n", r"line 1: the grade '1.5' is not a whole number"),
-        ("\nq 0 d -1\n", r"line 2: the grade -1 is out of range.*0 to 3"),
-        ("q 0 d 4\n", r"line 1: the grade 4 is out of range"),
-        ("q 0 d 1\nq 0 e 1\nq 0 d 2\n", r"lines 1 and 3: document 'd' has grade 1 and grade 2"),
-        ("\n\n", "no judgments"),
-    ],
-)
-def test_judgments_that_cannot_be_used_are_refused_with_their_line(text: str, says: str) -> None:
-    with pytest.raises(BadInputError, match=f"my.qrels.*{says}"):
-        read_qrels(text, "my.qrels", most=3)
-
-
-def test_judgments_with_more_grades_or_repeats_are_read() -> None:
-    found = read_qrels("q 0 d 7\nq 0 d 7\nr 0 d 0", "my.qrels")
-    assert found.qrels == {"q": {"d": 7}, "r": {"d": 0}}
-    assert found.warnings == (
-        "my.qrels: 1 line repeats a judgment with the same grade (first: line 2).",
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("q Q0 d 1 0.5 me\nq Q0 e 2 0.4\n", "line 2: 5 columns"),
-        ("q Q0 d 1 high me\n", "line 1: the score 'high' is not a number"),
-        ("q Q0 d 1 nan me\n", "line 1: the score 'nan' is not a number"),
-        ("q Q0 d first 1 me\n", "line 1: the rank 'first' is not a number"),
-        ("q Q0 d 1 2 me\n\nq Q0 d 2 1 me\n", "lines 1 and 3: document 'd' stands twice"),
-        ("", "has no lines"),
-    ],
-)
-def test_a_run_that_cannot_be_used_is_refused_with_its_line(text: str, says: str) -> None:
-    with pytest.raises(BadInputError, match=f"my.run.*{says}"):
-        read_run(text, "my.run")
-
-
-def test_a_run_is_ordered_by_its_scores_as_trec_eval_does() -> None:
-    run = read_run("q Q0 a 1 1 me\nq Q0 b 2 2 me\nq Q0 c 3 1 me", "my.run")
-    assert run.tag == "me"
-    assert run.rankings[0].doc_ids == ("b", "c", "a")
+# A run that was brought, and judgments with a fault
 
 
 def test_queries_that_a_run_lacks_count_as_zero_and_are_said(demo: Evaluation) -> None:
@@ -427,22 +330,6 @@ def test_queries_that_a_run_lacks_count_as_zero_and_are_said(demo: Evaluation) -
     ]
     with pytest.raises(BadInputError, match="none of the 12 queries"):
         fitted_run({"other": given[topics[0].query_id]}, "mine", topics)
-
-
-def test_one_aspect_leaves_obedience_undefined_and_says_so(explorer: Explorer) -> None:
-    collection = read_collection(DEMO)
-    method = tuple(t for t in collection.topics[:12] if t.aspect == "method")
-    found = evaluate(explorer.searcher("demo"), replace(collection, topics=method), ["aspect"])
-    assert found.systems["aspect"].metrics[P_MRR] is None
-    assert found.systems["aspect"].confidence[P_MRR] is None
-    assert found.notes == ("p-MRR is undefined here, not 0: no seed is judged for two aspects.",)
-
-
-def test_an_aspect_that_the_corpus_lacks_is_refused(explorer: Explorer) -> None:
-    collection = read_collection(DEMO)
-    strange = (replace(collection.topics[0], aspect="plot"),)
-    with pytest.raises(BadInputError, match=r"aspect 'plot'.*'demo'.*background, method, result"):
-        evaluate(explorer.searcher("demo"), replace(collection, topics=strange), ["dense"])
 
 
 @pytest.mark.parametrize("value", [4, -1, "x"])

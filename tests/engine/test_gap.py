@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,37 +11,16 @@ from engine.collections import Collection, read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
-from engine.types import GapJob, GapRequest
+from engine.types import GapRequest
 from engine.verify.evaluating import Model
 from engine.verify.gap import Ground, check_gap, gap_now, merged, prepare
-from storage.access import LedgerFile
 from storage.answers import Answers
-from tests.judging import KEY, connection
-from tests.model_answers import MODEL, read_knowledge
-from tests.model_server import ModelServer, serving
+from tests.judging import connection, session
+from tests.model_server import ModelServer
 from tests.small_collection import write_collection
-from tests.support import make_explorer
+from tests.support import ended, make_explorer
 
 SYSTEMS, SIZES = ("bm25", "dense"), (5, 20)
-
-
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return read_collection(write_collection(tmp_path_factory.mktemp("gap") / "tiny"))
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> Explorer:
-    explorer = make_explorer(tmp_path_factory.mktemp("gap-home"))
-    explorer.library.import_collection(collection)
-    return explorer
-
-
-@pytest.fixture
-def server(collection: Collection) -> Iterator[ModelServer]:
-    assert collection.documents is not None
-    with serving(read_knowledge(collection.documents)) as running:
-        yield running
 
 
 @pytest.fixture
@@ -52,10 +29,8 @@ def ground(tiny: Explorer, collection: Collection) -> Ground:
 
 
 @pytest.fixture
-def model(tiny: Explorer, server: ModelServer, home: Path) -> Model:
-    home.mkdir(parents=True, exist_ok=True)
-    store = Answers(LedgerFile(home / "ledger.duckdb", 30))
-    return replace(tiny.verifier.model(connection(server.url)), store=store)
+def model(tiny: Explorer, pool_server: ModelServer, store: Answers) -> Model:
+    return replace(tiny.verifier.model(connection(pool_server.url)), store=store)
 
 
 def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant(
@@ -119,28 +94,19 @@ def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_
 
 
 def test_a_budget_that_is_reached_is_said(
-    ground: Ground, model: Model, server: ModelServer
+    ground: Ground, model: Model, pool_server: ModelServer
 ) -> None:
     limited = replace(model, connection=replace(model.connection, budget=Budget(calls=20)))
     found = gap_now(ground, limited)
     assert found.report.stopped == "budget"
     assert any("too low" in note for note in found.notes)
-    assert server.seen.requests == 20
+    assert pool_server.seen.requests == 20
 
 
-def finished(explorer: Explorer) -> GapJob:
-    deadline = time.monotonic() + 120
-    while (job := explorer.verifier.trials.gap_job("tiny")) is None or job.state == "running":
-        assert time.monotonic() < deadline, "it never ended"
-        time.sleep(0.02)
-    return job
-
-
-def test_a_gap_is_measured_in_the_background(tiny: Explorer, server: ModelServer) -> None:
-    own = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
+def test_a_gap_is_measured_in_the_background(tiny: Explorer, pool_server: ModelServer) -> None:
     request = GapRequest("tiny", "pointwise", SYSTEMS, SIZES, sample=1)
-    job_id = tiny.verifier.trials.start_gap(request, own)
-    job = finished(tiny)
+    job_id = tiny.verifier.trials.start_gap(request, session(pool_server))
+    job = ended(lambda: tiny.verifier.trials.gap_job("tiny"))
     assert (job.id, job.state, job.error) == (job_id, "done", "")
     assert job.done == job.total > 0
     assert job.gap is not None

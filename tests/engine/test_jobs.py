@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from engine.lenses import RESEARCH
 from engine.library import Library
 from engine.types import Job, Progress
 from storage.home import CorpusNameError, Home
-from tests.support import make_explorer
+from tests.support import make_explorer, wait_until
 
 PATIENCE = 120.0
 
@@ -39,11 +38,12 @@ def write_csv(path: Path, documents: int) -> Path:
 
 
 def wait(jobs: Jobs, id_: str, until: Callable[[Job], bool]) -> Job:
-    ends = time.monotonic() + PATIENCE
-    while not until(job := jobs.job(id_)):
-        assert time.monotonic() < ends, f"still {job}"
-        time.sleep(0.02)
-    return job
+
+    def come() -> Job | None:
+        job = jobs.job(id_)
+        return job if until(job) else None
+
+    return wait_until(come, what=f"the state of job {id_} that is waited for", seconds=PATIENCE)
 
 
 def ended(job: Job) -> bool:
@@ -225,9 +225,7 @@ def test_a_zombie_does_not_count_as_running() -> None:
     if child == 0:
         os._exit(0)
     try:
-        ends = time.monotonic() + 5
-        while process_runs(child, None):
-            assert time.monotonic() < ends
+        wait_until(lambda: not process_runs(child, None), what="the end of the child", seconds=5)
     finally:
         os.waitpid(child, 0)
     assert process_started(child) is None

@@ -21,7 +21,7 @@ from engine.importing import ImportRequest
 from engine.types import Query
 from storage.vectors import DocumentTable
 from tests.small_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
+from tests.support import make_explorer, wait_until, write_jsonl
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 
@@ -114,9 +114,7 @@ def import_and_kill(
 ) -> None:
     """Import the demo corpus, and send SIGKILL ``delay`` seconds after ``moment``."""
     pid = launcher.start(home, "import", DEMO, "--name", "demo", "--encoder", model)
-    deadline = time.monotonic() + SECONDS
-    while not moment() and time.monotonic() < deadline:
-        time.sleep(0.001)
+    wait_until(moment, what="the moment to kill it", seconds=SECONDS, pause=0.001)
     time.sleep(delay)
     os.kill(pid, signal.SIGKILL)
     assert launcher.wait() == -signal.SIGKILL, "it was done before it was killed"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -14,35 +13,16 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
 from engine.lab.bench import FITTED, StoppedError
-from engine.types import EvaluationJob, EvaluationRequest
-from tests.small_collection import QUERIES, write_collection
-from tests.support import make_explorer
+from engine.types import EvaluationRequest
+from tests.small_collection import QUERIES
+from tests.support import ended, make_explorer
 
 REQUEST = EvaluationRequest("lab", ("dense", "bm25"))
-
-
-@pytest.fixture(scope="module")
-def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the small collection as corpus ``lab``; every test adds to it."""
-    source = write_collection(tmp_path_factory.mktemp("source") / "lab")
-    home = tmp_path_factory.mktemp("lab-home")
-    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
-    return home
 
 
 @pytest.fixture
 def lab(lab_home: Path) -> Explorer:
     return make_explorer(lab_home)
-
-
-def waited(lab: Explorer) -> EvaluationJob:
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline:
-        job = lab.laboratory.job()
-        if job is not None and job.state != "running":
-            return job
-        time.sleep(0.02)
-    raise AssertionError("it never ended")
 
 
 def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(lab: Explorer) -> None:
@@ -65,7 +45,7 @@ def test_an_evaluation_runs_in_the_background_and_outlives_the_app(
     assert lab.laboratory.evaluation(REQUEST) is None
     assert lab.laboratory.missing(REQUEST) == ("bm25", "dense")
     lab.laboratory.start(REQUEST)
-    job = waited(lab)
+    job = ended(lab.laboratory.job)
     assert (job.state, job.error) == ("done", "")
     restarted = make_explorer(lab_home).laboratory
     found = restarted.evaluation(EvaluationRequest("lab", ("bm25", "dense")))

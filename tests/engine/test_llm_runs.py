@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,13 +38,7 @@ from tests.judging import (
 )
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
+from tests.support import wait_until
 
 
 def kept(server: ModelServer, store: Answers, model: str = MODEL) -> int:
@@ -160,7 +154,7 @@ def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
 ) -> None:
     server.behaviour.latency = 0.05
     run = start(server, store, concurrency=2)
-    wait_for(lambda: run.progress is not None and run.progress.done >= 4)
+    wait_until(lambda: run.progress and run.progress.done >= 4, what="four answers")
     server.behaviour.latency = 30
     time.sleep(0.2)  # requests are under way now that would take half a minute
     run.cancel()
@@ -180,7 +174,7 @@ def test_a_run_that_is_killed_half_way_makes_only_the_missing_calls_again(
     code = "import sys; from pathlib import Path; from tests.judging import *\n"
     code += "compared(sys.argv[1], answers(Path(sys.argv[2])), concurrency=2)"
     process = subprocess.Popen([sys.executable, "-c", code, server.url, str(home)], cwd=ROOT)
-    wait_for(lambda: kept(server, store) >= 5, 60)
+    wait_until(lambda: kept(server, store) >= 5, what="five answers that are kept")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     server.behaviour.latency = 0

@@ -1,8 +1,11 @@
-"""What SeedLens claims on CSFCube's open half: rankings that obey, and rank better."""
+"""What SeedLens claims on CSFCube's open half: rankings that obey, and rank better.
+
+On the 22 queries whose pools are small, which need 1,385 documents: the figures of all 27 are
+those that ``seedlens evaluate`` prints.
+"""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,24 +16,16 @@ from engine.explorer import Explorer
 from engine.metrics import CSFCUBE_NDCG, P_MRR
 from engine.sensitivity import sensitivity
 from engine.types import Sensitivity, SystemScores
-from tests.support import make_explorer, write_jsonl
+from tests.csfcube_files import write_judged
+from tests.support import make_explorer
 
 
 @pytest.fixture(scope="module")
 def judged(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Explorer, Collection]:
-    """All queries, over the documents that somebody judged: the pools need no others."""
+    """The queries with at most 150 candidates, over the documents in their pools."""
     folder = tmp_path_factory.mktemp("data") / "csfcube-judged"
-    folder.mkdir()
-    kept: set[str] = set()
-    for path in csfcube.glob("test-pid2anns-csfcube-*.json"):
-        (folder / path.name).write_bytes(path.read_bytes())
-        for seed, pool in json.loads(path.read_text("utf-8")).items():
-            kept.update((seed, *pool["cands"]))
-    with (csfcube / "abstracts-csfcube-preds.jsonl").open(encoding="utf-8") as lines:
-        documents = [d for d in map(json.loads, lines) if d["paper_id"] in kept]
-    write_jsonl(folder / "abstracts-csfcube-preds.jsonl", documents)
+    collection = read_collection(write_judged(csfcube, folder, most=150))
     explorer = make_explorer(tmp_path_factory.mktemp("home"), shard_documents=256)
-    collection = read_collection(folder)
     explorer.library.import_collection(collection)
     return explorer, collection
 
@@ -48,11 +43,11 @@ def test_the_aspect_system_ranks_better_than_dense_and_obeys(
     explorer, collection = judged
     dense = evaluate(explorer.searcher("csfcube-judged"), collection, ["dense"]).systems["dense"]
     default, top = (scores(judged, "csfcube-judged", s).metrics for s in (0.5, 1.0))
-    assert default[CSFCUBE_NDCG] >= dense.metrics[CSFCUBE_NDCG] + 0.04  # type: ignore[operator]
-    assert default[CSFCUBE_NDCG] >= 0.63  # type: ignore[operator]
+    assert default[CSFCUBE_NDCG] >= dense.metrics[CSFCUBE_NDCG] + 0.03  # type: ignore[operator]
+    assert default[CSFCUBE_NDCG] >= 0.64  # type: ignore[operator]
     assert default[P_MRR] >= 0.10  # type: ignore[operator]
-    assert top[CSFCUBE_NDCG] >= 0.60  # type: ignore[operator]
-    assert top[P_MRR] >= 0.145  # type: ignore[operator]
+    assert top[CSFCUBE_NDCG] >= 0.61  # type: ignore[operator]
+    assert top[P_MRR] >= 0.13  # type: ignore[operator]
     assert dense.metrics[P_MRR] == 0.0
 
 

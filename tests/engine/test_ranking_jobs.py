@@ -11,10 +11,109 @@ import pytest
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
-from tests.engine.test_reranking import QUERY, finished, session
+from engine.rerank import estimate
+from engine.types import Query
+from tests.judging import QUERY, SEED, reranked, session
 from tests.model_server import ModelServer
 from tests.small_corpus import DOCUMENTS
-from tests.support import write_jsonl
+from tests.support import make_explorer, wait_until, write_jsonl
+
+OTHER = "bridges-survey"
+
+
+def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    server.behaviour.latency = 0.02
+    verifier = small_copy.verifier
+    job_id = verifier.start(QUERY, "pairwise", 30, session(server))
+    first = small_copy.search(QUERY)
+    early = verifier.result(job_id)
+    assert sorted(early.moves) == sorted(m for m in verifier.state(job_id).order)
+    job = reranked(small_copy, job_id)
+    assert (job.state, job.rounds) == ("done", estimate("pairwise", 30).rounds)
+    found = verifier.result(job_id)
+    assert not found.partial
+    top = [r.doc_id for r in found.results.results]
+    assert top[:4] == list(job.order[:4])
+    assert set(top[:4]) == {"bridges-network", "bread-network", "tides-network", "maps-network"}
+    for rank, doc_id in enumerate(top, start=1):
+        move = found.moves[doc_id]
+        assert move.rank == rank
+        assert move.moved == move.first_rank - rank
+    assert all(r.evidence for r in found.results.results[:4])
+    assert found.moves[first.results[0].doc_id].first_rank == 1
+    assert all(0.5 <= (found.moves[d].confidence or 0) <= 1 for d in job.order[:30])
+    page = verifier.result(job_id, k=5, offset=5)
+    assert [r.doc_id for r in page.results.results] == top[5:10]
+
+
+def test_the_estimate_asks_nothing_and_bounds_what_it_took(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    offline = verifier.estimate(QUERY, "pairwise", 30)
+    assert offline.calls == estimate("pairwise", 30).calls
+    assert offline.input_tokens is None
+    found = verifier.estimate(QUERY, "pairwise", 30, own)
+    assert server.seen.requests == 0
+    assert found.input_tokens is not None
+    report = reranked(small_copy, verifier.start(QUERY, "pairwise", 30, own)).report
+    assert report is not None
+    assert found.calls - 1 <= report.questions <= found.calls, "two texts are the same"
+    assert 0.5 * found.input_tokens <= report.input_tokens <= found.input_tokens * 1.1
+
+
+def test_cancelling_keeps_the_order_so_far_and_the_answers(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    server.behaviour.latency = 0.1
+    verifier, own = small_copy.verifier, session(server)
+    job_id = verifier.start(QUERY, "heapsort", 10, own)
+    wait_until(lambda: verifier.state(job_id).rounds >= 3, what="the third round")
+    verifier.cancel(job_id)
+    job = reranked(small_copy, job_id, 3)
+    assert job.state == "cancelled"
+    found = verifier.result(job_id)
+    assert found.partial
+    assert found.report.stopped == "cancelled"
+    assert len(found.moves) == len(job.order) == 39
+    server.behaviour.latency = 0
+    whole = reranked(small_copy, verifier.start(QUERY, "heapsort", 10, own))
+    assert whole.report is not None
+    assert whole.report.cached >= 3
+
+
+def test_two_people_at_once_get_their_own_rankings(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    other = replace(QUERY, seed=OTHER)
+
+    def run(query: Query) -> tuple[str, ...]:
+        return reranked(small_copy, verifier.start(query, "pairwise", 20, own)).order
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(run, [QUERY, other]))
+    assert found == [run(QUERY), run(other)]
+    assert SEED not in found[0]
+    assert OTHER not in found[1]
+
+
+def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
+    home: Path, server: ModelServer
+) -> None:
+    texts = ["We fit a model to data.", "The same words.", "The same words.", ".", "Quite other."]
+    rows = [{"doc_id": f"d{n}", "title": "", "text": t} for n, t in enumerate(texts)]
+    explorer = make_explorer(home)
+    source = write_jsonl(home.parent / "odd.jsonl", rows)
+    explorer.library.import_documents(ImportRequest(source, "odd"))
+    query = Query("odd", seed="d0", system="dense")
+    job = reranked(explorer, explorer.verifier.start(query, "allpair", 9, session(server)))
+    order = list(job.order)
+    assert abs(order.index("d1") - order.index("d2")) == 1
+    assert job.report is not None
+    assert job.report.questions == 6, "three different texts"
 
 
 def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
@@ -34,7 +133,7 @@ def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
         assert verifier.running(QUERY, mode, depth, other) is None
     verifier.cancel(job_id)
     assert verifier.running(QUERY, "pairwise", 10, own) is None, "who starts anew wants it whole"
-    finished(small_copy, job_id)
+    reranked(small_copy, job_id)
 
 
 def test_what_was_answered_is_recalled_and_nothing_is_sent(
@@ -43,7 +142,7 @@ def test_what_was_answered_is_recalled_and_nothing_is_sent(
     verifier, own = small_copy.verifier, session(server)
     assert verifier.recall(QUERY, "pairwise", 10, own) is None
     assert not server.seen.keys, "the endpoint is not even asked which models it has"
-    job = finished(small_copy, verifier.start(QUERY, "pairwise", 10, own))
+    job = reranked(small_copy, verifier.start(QUERY, "pairwise", 10, own))
     asked = server.seen.requests
     found = verifier.recall(QUERY, "pairwise", 10, own)
     assert found is not None
@@ -75,7 +174,7 @@ def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
     job_id = verifier.start(query, session=own)
     assert [r.doc_id for r in verifier.result(job_id).results.results] == dense
     assert verifier.running(query, session=own) == job_id
-    job = finished(small_copy, job_id)
+    job = reranked(small_copy, job_id)
     assert (job.state, job.mode, len(job.order)) == ("done", system, 39)
     assert job.report is not None
     assert job.report.questions == expected.calls == questions
@@ -92,7 +191,7 @@ def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
 ) -> None:
     verifier, own = small_copy.verifier, session(server)
     job_id = verifier.start(QUERY, "allpair", 100, own)
-    finished(small_copy, job_id)
+    reranked(small_copy, job_id)
     before = verifier.estimate(QUERY, "allpair", 100, own)
     source = write_jsonl(tmp_path / "fewer.jsonl", DOCUMENTS[:-3])
     small_copy.library.delete("small")

@@ -2,57 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
-from engine.collections import Collection, read_collection
-from engine.errors import BadInputError, UnknownNameError
+from engine.collections import Collection
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
 from engine.llm.budget import Budget
-from engine.llm.errors import EndpointError, NoEndpointError
+from engine.llm.errors import EndpointError
 from engine.rerank import MODES, Options, estimate, rerank
-from engine.types import ModelEvaluation, Query, RerankJob
+from engine.types import ModelEvaluation
 from engine.verify.evaluating import evaluate_with_model
 from engine.verify.reranking import TOP, Plan
 from storage.answers import Answers
 from tests.judging import KEY, connection
-from tests.model_answers import MODEL, read_knowledge
-from tests.model_server import ModelServer, serving
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer
 from tests.model_simulated import simulated
-from tests.small_collection import write_collection
-from tests.support import finish, make_explorer, write_jsonl
-
-SEED, OTHER = "bees-network", "bridges-survey"
-QUERY = Query("small", seed=SEED, aspect="method", system="dense")
-
-
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return read_collection(write_collection(tmp_path_factory.mktemp("verify") / "tiny"))
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> Explorer:
-    """A home with the small collection. Answers go elsewhere: every test has its own."""
-    explorer = make_explorer(tmp_path_factory.mktemp("verify-home"))
-    explorer.library.import_collection(collection)
-    return explorer
-
-
-@pytest.fixture
-def pool_server(collection: Collection) -> Iterator[ModelServer]:
-    assert collection.documents is not None
-    with serving(read_knowledge(collection.documents)) as running:
-        yield running
-
+from tests.support import finish
 
 Evaluate = Callable[..., ModelEvaluation]
 
@@ -298,213 +268,3 @@ def test_a_system_that_needs_a_model_can_be_reranked_too(
     found = evaluated(pool_server, "pairwise-lite", "rewrite", depth=8)
     assert list(found.evaluation.systems) == ["rewrite", "rewrite+pairwise-lite"]
     assert set(found.reports) == {"rewrite", "rewrite+pairwise-lite"}
-
-
-# -- in the background, as pages do --------------------------------------------------------
-
-
-def session(server: ModelServer, **changes: str) -> dict[str, str]:
-    """What a person enters on the page."""
-    names = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
-    return {**names, **changes}
-
-
-def finished(explorer: Explorer, job_id: str, seconds: float = 20) -> RerankJob:
-    deadline = time.monotonic() + seconds
-    while (job := explorer.verifier.state(job_id)).state == "running":
-        assert time.monotonic() < deadline, "it never ended"
-        time.sleep(0.02)
-    return job
-
-
-def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    server.behaviour.latency = 0.02
-    verifier = small_copy.verifier
-    job_id = verifier.start(QUERY, "pairwise", 30, session(server))
-    first = small_copy.search(QUERY)
-    early = verifier.result(job_id)
-    assert sorted(early.moves) == sorted(m for m in verifier.state(job_id).order)
-    job = finished(small_copy, job_id)
-    assert (job.state, job.rounds) == ("done", estimate("pairwise", 30).rounds)
-    found = verifier.result(job_id)
-    assert not found.partial
-    top = [r.doc_id for r in found.results.results]
-    assert top[:4] == list(job.order[:4])
-    assert set(top[:4]) == {"bridges-network", "bread-network", "tides-network", "maps-network"}
-    for rank, doc_id in enumerate(top, start=1):
-        move = found.moves[doc_id]
-        assert move.rank == rank
-        assert move.moved == move.first_rank - rank
-    assert all(r.evidence for r in found.results.results[:4])
-    assert found.moves[first.results[0].doc_id].first_rank == 1
-    assert all(0.5 <= (found.moves[d].confidence or 0) <= 1 for d in job.order[:30])
-    page = verifier.result(job_id, k=5, offset=5)
-    assert [r.doc_id for r in page.results.results] == top[5:10]
-
-
-def test_the_estimate_asks_nothing_and_bounds_what_it_took(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    offline = verifier.estimate(QUERY, "pairwise", 30)
-    assert offline.calls == estimate("pairwise", 30).calls
-    assert offline.input_tokens is None
-    found = verifier.estimate(QUERY, "pairwise", 30, own)
-    assert server.seen.requests == 0
-    assert found.input_tokens is not None
-    report = finished(small_copy, verifier.start(QUERY, "pairwise", 30, own)).report
-    assert report is not None
-    assert found.calls - 1 <= report.questions <= found.calls, "two texts are the same"
-    assert 0.5 * found.input_tokens <= report.input_tokens <= found.input_tokens * 1.1
-
-
-def test_cancelling_keeps_the_order_so_far_and_the_answers(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    server.behaviour.latency = 0.1
-    verifier, own = small_copy.verifier, session(server)
-    job_id = verifier.start(QUERY, "heapsort", 10, own)
-    deadline = time.monotonic() + 20
-    while verifier.state(job_id).rounds < 3 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    verifier.cancel(job_id)
-    job = finished(small_copy, job_id, 3)
-    assert job.state == "cancelled"
-    found = verifier.result(job_id)
-    assert found.partial
-    assert found.report.stopped == "cancelled"
-    assert len(found.moves) == len(job.order) == 39
-    server.behaviour.latency = 0
-    whole = finished(small_copy, verifier.start(QUERY, "heapsort", 10, own))
-    assert whole.report is not None
-    assert whole.report.cached >= 3
-
-
-def test_two_people_at_once_get_their_own_rankings(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    other = replace(QUERY, seed=OTHER)
-
-    def run(query: Query) -> tuple[str, ...]:
-        return finished(small_copy, verifier.start(query, "pairwise", 20, own)).order
-
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(run, [QUERY, other]))
-    assert found == [run(QUERY), run(other)]
-    assert SEED not in found[0]
-    assert OTHER not in found[1]
-
-
-def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
-    home: Path, server: ModelServer
-) -> None:
-    texts = ["We fit a model to data.", "The same words.", "The same words.", ".", "Quite other."]
-    rows = [{"doc_id": f"d{n}", "title": "", "text": t} for n, t in enumerate(texts)]
-    explorer = make_explorer(home)
-    source = write_jsonl(home.parent / "odd.jsonl", rows)
-    explorer.library.import_documents(ImportRequest(source, "odd"))
-    query = Query("odd", seed="d0", system="dense")
-    job = finished(explorer, explorer.verifier.start(query, "allpair", 9, session(server)))
-    order = list(job.order)
-    assert abs(order.index("d1") - order.index("d2")) == 1
-    assert job.report is not None
-    assert job.report.questions == 6, "three different texts"
-
-
-# -- endpoints -----------------------------------------------------------------------------
-
-
-def test_without_an_endpoint_one_reads_how_to_connect_one(small: Explorer) -> None:
-    info = small.verifier.endpoint()
-    assert (info.set_up, info.address, info.model) == (False, "", "")
-    assert [line.split()[0] for line in info.how] == ["Hosted:", "vLLM:", "Ollama:"]
-    with pytest.raises(NoEndpointError, match="OPENAI_BASE_URL"):
-        small.verifier.start(QUERY)
-
-
-def test_checking_an_endpoint_remembers_what_it_can_do(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    own = session(server)
-    before = small_copy.verifier.endpoint(own)
-    assert before.set_up
-    assert not before.tried
-    assert before.logprobs is None
-    server.behaviour.logprobs = False
-    found = small_copy.verifier.check(own)
-    assert (found.tried, found.logprobs, found.problem) == (True, False, "")
-    assert small_copy.verifier.endpoint(own) == found
-    assert KEY not in repr(found)
-
-
-def test_checking_says_what_is_wrong_and_shows_no_key(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    server.behaviour.key = "the right one"
-    found = small_copy.verifier.check(session(server))
-    assert found.problem
-    assert not found.tried
-    assert KEY not in repr(found)
-
-
-def test_a_check_that_fails_leaves_what_was_known_and_what_was_answered(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    verifier, own = small_copy.verifier, session(server)
-    first = finished(small_copy, verifier.start(QUERY, "pairwise-lite", 8, own))
-    server.behaviour.key = "the right one"
-    assert "key" in verifier.check(own).problem
-    assert verifier.endpoint(own).tried
-    server.stop()
-    assert verifier.check(own).problem
-    again = finished(small_copy, verifier.start(QUERY, "pairwise-lite", 8, own))
-    assert again.report is not None
-    assert (again.order, again.report.calls, again.report.problem) == (first.order, 0, "")
-
-
-def test_a_job_that_fails_says_why(small_copy: Explorer, server: ModelServer) -> None:
-    own = session(server, SEEDLENS_LLM_MODEL="none-such")
-    job = finished(small_copy, small_copy.verifier.start(QUERY, "pairwise", 10, own))
-    assert job.state == "failed"
-    assert "none-such" in job.error + job.remedy
-    assert not small_copy.verifier.result(job.id).report.calls > 3
-
-
-@pytest.mark.parametrize(
-    ("mode", "depth", "error"), [("best", 10, UnknownNameError), ("pairwise", 0, BadInputError)]
-)
-def test_a_mode_that_is_none_and_a_depth_of_nothing_are_refused(
-    small: Explorer, mode: str, depth: int, error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        small.verifier.estimate(QUERY, mode, depth)
-
-
-# -- explanations --------------------------------------------------------------------------
-
-
-def test_an_explanation_quotes_what_stands_in_the_documents(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    own = session(server)
-    found = small_copy.verifier.explain_with_model(QUERY, "bread-network", own)
-    assert found.similar
-    assert found.text
-    assert (found.model, found.unfounded, found.cached) == (MODEL, 1, False)
-    for doc_id, quotes in ((SEED, found.seed_quotes), ("bread-network", found.document_quotes)):
-        text = small_copy.document("small", doc_id).text
-        assert quotes
-        for quote in quotes:
-            assert quote.span is None or text[slice(*quote.span)] == quote.text
-    assert small_copy.verifier.explain_with_model(QUERY, "bread-network", own).cached
-
-
-def test_an_explanation_without_evidence_is_refused(
-    small_copy: Explorer, server: ModelServer
-) -> None:
-    server.behaviour.faults = {"prose": 1.0}
-    with pytest.raises(EndpointError, match="no explanation"):
-        small_copy.verifier.explain_with_model(QUERY, "bread-network", session(server))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,17 +11,12 @@ import pytest
 import engine.retrieve.aspect
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.lenses import RESEARCH, lens_from_json, lens_to_json
+from engine.lenses import RESEARCH
 from engine.queries import (
     LONGEST_INSTRUCTION,
-    parse_filter,
-    query_from_json,
-    query_id,
-    query_to_json,
 )
-from engine.reports import search_report
 from engine.retrieve import SYSTEMS
-from engine.types import Filter, Query, SearchResults
+from engine.types import Query, SearchResults
 
 every_system = pytest.mark.parametrize("system", list(SYSTEMS))
 BEES = Query("small", seed="bees-network", aspect="method", k=100)
@@ -301,56 +295,3 @@ def test_a_fresh_home_says_that_nothing_is_imported_yet(fresh: Explorer) -> None
     with pytest.raises(UnknownNameError, match="None is imported yet"):
         fresh.search(BEES)
     assert fresh.library.corpora() == []
-
-
-# Queries as text
-
-
-def test_a_query_survives_being_written_down() -> None:
-    filters = (Filter("venue", "=", "x' OR '1'='1"), Filter("year", ">=", "2010"))
-    for query in (
-        BEES,
-        Query("small", text="Bees 🐝.\n“Quoted”", instruction="like this", focus=(0, 2)),
-        replace(BEES, filters=filters, steer=0.0, symmetric=True, offset=20),
-    ):
-        assert query_from_json(query_to_json(query)) == query
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"corpus": "c", "sede": "x"}', '{"focus": 3}'])
-def test_a_text_that_is_no_query_is_refused(text: str) -> None:
-    with pytest.raises(BadInputError, match="cannot be read"):
-        query_from_json(text)
-
-
-def test_a_query_is_named_by_seed_and_aspect() -> None:
-    assert query_id(BEES) == "bees-network_method"
-    assert query_id(replace(BEES, aspect=None)) == "bees-network_any"
-    pasted = Query("small", text="Bees.", aspect="result")
-    assert query_id(pasted) == query_id(replace(pasted, system="dense"))
-    assert query_id(pasted).startswith("text-")
-    assert query_id(pasted) != query_id(replace(pasted, text="Bees!"))
-
-
-@pytest.mark.parametrize("text", ["year", "=x", "venue=", "year>2010", ""])
-def test_a_filter_that_cannot_be_read_is_quoted(text: str) -> None:
-    with pytest.raises(BadInputError, match=f"'{text}' cannot be read"):
-        parse_filter(text)
-
-
-def test_a_lens_survives_being_written_down() -> None:
-    assert lens_from_json(lens_to_json(RESEARCH)) == RESEARCH
-
-
-def test_a_search_report_is_json_with_spans_into_the_stored_text(small: Explorer) -> None:
-    found = small.search(replace(BEES, k=3, filters=(parse_filter("year>=2001"),)))
-    report = json.loads(json.dumps(search_report(found)))
-    assert {"corpus", "query", "system", "seconds", "results", "truncated"} <= set(report)
-    assert report["query"]["filters"] == ["year>=2001"]
-    assert [r["rank"] for r in report["results"]] == [1, 2, 3]
-    for result in report["results"]:
-        keys = {"rank", "doc_id", "title", "score", "rank_change", "evidence", "explanation"}
-        assert keys <= set(result)
-        text = small.document("small", result["doc_id"]).text
-        for evidence in result["evidence"]:
-            assert text[slice(*evidence["doc_span"])] == evidence["doc_text"]
-            assert found.seed.text[slice(*evidence["seed_span"])] == evidence["seed_text"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -18,6 +17,7 @@ from engine.metrics import CSFCUBE_NDCG, P_MRR
 from engine.retrieve import SYSTEMS
 from engine.sensitivity import NDCG, sensitivity
 from engine.types import Sensitivity, SensitivityRow
+from tests.support import wait_until
 
 VARIANTS = {"base", "generic", "definition", "subset"} | {
     f"paraphrase-{i}" for i in range(1, len(RESEARCH.aspects[0].paraphrases) + 1)
@@ -167,10 +167,8 @@ def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
     comparing = explorer.comparing
     job_id = comparing.start_sensitivity("demo", ["aspect"], SETS)
     comparing.stop_sensitivity(job_id)
-    deadline = time.monotonic() + 180
-    while not (job := comparing.sensitivity_state(job_id)).error:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: comparing.sensitivity_state(job_id).error, what="the end of the job")
+    job = comparing.sensitivity_state(job_id)
     assert (job.error, job.result, job.total) == ("Stopped.", None, 1080)
     assert job.done < job.total
     assert comparing.sensitivity_state("nobody's") is None

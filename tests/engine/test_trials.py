@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
 from engine.lab.helping import HELPED
 from engine.llm.errors import NoEndpointError
 from engine.types import Evaluation, EvaluationJob, EvaluationRequest, GapJob, GapRequest
 from engine.verify.systems import MODEL_SYSTEMS
-from tests.judging import KEY, forget_answers
+from tests.judging import KEY, forget_answers, session
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
-from tests.small_collection import write_collection
-from tests.support import make_explorer
+from tests.support import ended, make_explorer, wait_until
 
 RERANKED = EvaluationRequest("lab", ("dense",), sample=1, rerank="pairwise", depth=20)
 GAP = GapRequest("lab", "pointwise", ("bm25", "dense"), (5, 20), sample=1)
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_collection(tmp_path_factory.mktemp("trials") / "lab")
-
-
-@pytest.fixture(scope="module")
-def lab_home(tmp_path_factory: pytest.TempPathFactory, source: Path) -> Path:
-    """A home with the small collection as corpus ``lab``; every test adds to it."""
-    home = tmp_path_factory.mktemp("trials-home")
-    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
-    return home
 
 
 @pytest.fixture
@@ -50,31 +33,18 @@ def lab(lab_home: Path) -> Explorer:
 
 
 @pytest.fixture
-def server(source: Path) -> Iterator[ModelServer]:
+def server(lab_source: Path) -> Iterator[ModelServer]:
     """Its address, and so its runs, are new to the home."""
-    with serving(read_knowledge(source), noise=0.6) as running:
+    with serving(read_knowledge(lab_source), noise=0.6) as running:
         yield running
-
-
-def at(server: ModelServer) -> dict[str, str]:
-    return {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
-
-
-def waited(look: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 180
-    while (job := look()) is None or job.state == "running":
-        assert time.monotonic() < deadline, "it never ended"
-        time.sleep(0.02)
-    return job
 
 
 def evaluated(
     lab: Explorer, server: ModelServer, request: EvaluationRequest, most: int | None = None
 ) -> EvaluationJob:
-    helper = lab.verifier.trials.helper(at(server), most_calls=most)
+    helper = lab.verifier.trials.helper(session(server), most_calls=most)
     lab.laboratory.start(request, helper)
-    job: EvaluationJob = waited(lab.laboratory.job)
-    return job
+    return ended(lab.laboratory.job)
 
 
 def kept(lab: Explorer, job: EvaluationJob) -> Evaluation:
@@ -109,7 +79,7 @@ def test_a_reranked_system_stands_beside_its_first_stage_and_outlives_the_app(
 
 
 def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(
-    lab: Explorer, server: ModelServer, source: Path
+    lab: Explorer, server: ModelServer, lab_source: Path
 ) -> None:
     job = evaluated(lab, server, RERANKED)
     asked = server.seen.requests
@@ -122,7 +92,7 @@ def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(
         lab.laboratory.missing(with_another) == ("bm25", "bm25+pairwise")
     )
     assert server.seen.requests == asked
-    with serving(read_knowledge(source)) as other:
+    with serving(read_knowledge(lab_source)) as other:
         assert evaluated(lab, other, RERANKED).state == "done"
         assert other.seen.questions > 0
     assert lab.laboratory.answered_by(RERANKED).model.endswith(other.url)
@@ -156,15 +126,12 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
 
 def test_a_cancelled_evaluation_can_still_be_read(lab: Explorer, server: ModelServer) -> None:
     server.behaviour.latency = 0.1
-    lab.laboratory.start(RERANKED, lab.verifier.trials.helper(at(server)))
-    deadline = time.monotonic() + 180
-    while server.seen.questions < 5:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    lab.laboratory.start(RERANKED, lab.verifier.trials.helper(session(server)))
+    wait_until(lambda: server.seen.questions >= 5, what="five questions")
     running = lab.laboratory.job()
     assert running is not None
     lab.laboratory.cancel(running.id)
-    job = waited(lab.laboratory.job)
+    job = ended(lab.laboratory.job)
     assert (job.state, job.error) == ("cancelled", "")
     assert list(job.partial.systems) == ["dense", "dense+pairwise"]
     assert any("cancelled" in note for note in job.partial.notes)
@@ -219,7 +186,7 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     trials, missing = lab.verifier.trials, ("dense", "dense+pairwise")
     plain = trials.estimate_evaluation(RERANKED, missing)
     assert plain.input_tokens is None, "nothing is known of the model"
-    told = trials.estimate_evaluation(RERANKED, missing, at(server))
+    told = trials.estimate_evaluation(RERANKED, missing, session(server))
     assert (told.calls, told.rounds, told.exact) == (plain.calls, plain.rounds, True)
     assert server.seen.requests == 0
     report = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"].llm
@@ -227,7 +194,7 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     assert report.questions == told.calls
     assert report.rounds == told.rounds
     assert 0.4 < report.input_tokens / (told.input_tokens or 0) < 1.5
-    assert trials.estimate_evaluation(RERANKED, (), at(server)).calls == 0
+    assert trials.estimate_evaluation(RERANKED, (), session(server)).calls == 0
 
 
 def test_without_an_endpoint_it_says_how_to_connect_one(lab: Explorer) -> None:
@@ -251,16 +218,15 @@ def test_a_mode_or_depth_that_does_not_exist_is_refused(lab: Explorer) -> None:
 
 
 def measured(lab: Explorer, server: ModelServer, most: int | None = None) -> GapJob:
-    lab.verifier.trials.start_gap(GAP, at(server), most_calls=most)
-    job: GapJob = waited(lambda: lab.verifier.trials.gap_job("lab"))
-    return job
+    lab.verifier.trials.start_gap(GAP, session(server), most_calls=most)
+    return ended(lambda: lab.verifier.trials.gap_job("lab"))
 
 
 def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: ModelServer) -> None:
     job = measured(lab, server)
     assert (job.state, job.error, job.done) == ("done", "", job.total)
     restarted = make_explorer(lab_home).verifier.trials
-    again = restarted.gap(GAP, restarted.model(at(server)))
+    again = restarted.gap(GAP, restarted.model(session(server)))
     assert again is not None
     assert job.gap is not None
     assert replace(again, report=job.gap.report) == job.gap
@@ -277,7 +243,7 @@ def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: Mo
 
 
 def test_the_estimate_of_a_gap_is_not_exceeded(lab: Explorer, server: ModelServer) -> None:
-    estimate = lab.verifier.trials.estimate_gap(GAP, at(server))
+    estimate = lab.verifier.trials.estimate_gap(GAP, session(server))
     assert server.seen.requests == 0
     job = measured(lab, server)
     assert job.report is not None
@@ -291,14 +257,14 @@ def test_a_gap_that_two_people_ask_for_at_once_is_paid_for_once(
     trials = lab.verifier.trials
     server.behaviour.latency = 0.2
     with ThreadPoolExecutor(4) as pool:
-        started = set(pool.map(lambda _: trials.start_gap(GAP, at(server)), range(4)))
+        started = set(pool.map(lambda _: trials.start_gap(GAP, session(server)), range(4)))
     assert len(started) == 1
-    other = {**at(server), "SEEDLENS_LLM_MODEL": "another"}
-    for request, session in ((replace(GAP, sizes=(3,)), at(server)), (GAP, other)):
+    other = session(server, SEEDLENS_LLM_MODEL="another")
+    for request, own in ((replace(GAP, sizes=(3,)), session(server)), (GAP, other)):
         with pytest.raises(CorpusBusyError, match="being measured"):
-            trials.start_gap(request, session)
+            trials.start_gap(request, own)
     trials.cancel_gap(started.pop())
-    assert waited(lambda: trials.gap_job("lab")).state == "cancelled", "it can still be reached"
+    assert ended(lambda: trials.gap_job("lab")).state == "cancelled", "it can still be reached"
 
 
 def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(
@@ -308,7 +274,7 @@ def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(
     assert job.gap is not None
     assert job.gap.report.stopped == "budget"
     trials = lab.verifier.trials
-    assert trials.gap(GAP, trials.model(at(server))) is None
+    assert trials.gap(GAP, trials.model(session(server))) is None
     assert measured(lab, server).gap is not None
 
 
@@ -316,9 +282,9 @@ def test_a_gap_can_be_cancelled_and_an_endpoint_that_is_gone_is_told(
     lab: Explorer, server: ModelServer
 ) -> None:
     server.behaviour.latency = 0.1
-    job_id = lab.verifier.trials.start_gap(GAP, at(server))
+    job_id = lab.verifier.trials.start_gap(GAP, session(server))
     lab.verifier.cancel(job_id)
-    assert waited(lambda: lab.verifier.trials.gap_job("lab")).state == "cancelled"
+    assert ended(lambda: lab.verifier.trials.gap_job("lab")).state == "cancelled"
     server.stop()
     gone = measured(lab, server)
     assert gone.state == "failed"

@@ -6,6 +6,11 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+import streamlit as st
+
+from engine.explorer import Explorer
+from tests.model_answers import MODEL
+from tests.pages.visits import Connect, Serve
 
 
 @pytest.fixture(autouse=True)
@@ -17,3 +22,44 @@ def _main_module() -> Iterator[None]:
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_outlives_a_test() -> Iterator[None]:
+    """Streamlit caches for the whole process: the engine of one test is not another's."""
+    clear_caches()
+    yield
+    clear_caches()
+
+
+def clear_caches() -> None:
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Give the pages of this test an explorer; the last one given counts."""
+
+    def give(explorer: Explorer) -> Explorer:
+        monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
+        return explorer
+
+    return give
+
+
+@pytest.fixture
+def demo(explorer: Explorer, serve: Serve) -> Explorer:
+    """What the pages open is the demo. For reading only."""
+    return serve(explorer)
+
+
+@pytest.fixture
+def connect(monkeypatch: pytest.MonkeyPatch) -> Connect:
+    """Set the endpoint at this address up as its operator does, in the environment."""
+
+    def set_up(url: str) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
+
+    return set_up

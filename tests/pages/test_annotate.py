@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from engine.config import ROOT
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types import GRADED, PoolRequest, Project, Query
@@ -18,37 +14,14 @@ from engine.types.people import Person, Role
 from pages._annotate_agreement import confusion_html
 from pages._annotate_project import read_scale, scale_lines
 from pages._annotate_queries import read_seeds
+from tests.pages.visits import Serve, click, run, shown, visit
 from tests.small_corpus import DOCUMENTS
-
-
-@pytest.fixture(autouse=True)
-def _no_cache_outlives_a_test() -> Iterator[None]:
-    st.cache_resource.clear()
-    yield
-    st.cache_resource.clear()
+from tests.support import wait_until
 
 
 @pytest.fixture
-def home_page(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Explorer:
-    monkeypatch.setattr("pages._shared.open_engine", lambda: small_copy)
-    return small_copy
-
-
-def visit(**params: str) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "pages" / "annotate.py"), default_timeout=60)
-    for name, value in params.items():
-        page.query_params[name] = value
-    return run(page)
-
-
-def run(page: AppTest) -> AppTest:
-    page.run()
-    assert not page.exception, page.exception
-    return page
-
-
-def shown(page: AppTest) -> str:
-    return "\n".join(e.value for e in page.get("html"))
+def home_page(small_copy: Explorer, serve: Serve) -> Explorer:
+    return serve(small_copy)
 
 
 def make_project(explorer: Explorer, **settings: Any) -> Project:
@@ -67,38 +40,31 @@ def seed_of(explorer: Explorer) -> str:
 
 
 def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) -> None:
-    page = visit(corpus="small")
+    page = visit("annotate", corpus="small")
     assert "Judging in a queue needs a project" in shown(page)
-    page.button(key="annotate_make").click()
-    run(page)
+    click(page, "annotate_make")
     page.text_input(key="annotate_name_new").set_value("")
-    page.button(key="annotate_save_new").click()
-    run(page)
+    click(page, "annotate_save_new")
     assert "The project has no name." in shown(page)
     page.text_input(key="annotate_name_new").set_value("bees")
     page.text_input(key="annotate_annotators_new").set_value("Ada, Grace")
     page.text_area(key="annotate_guide_method_new").set_value("Same *procedure*.")
-    page.button(key="annotate_save_new").click()
-    run(page)
+    click(page, "annotate_save_new")
     project = home_page.annotation.project("small", "bees")
     assert project.annotators == ("Ada", "Grace")
     assert project.guidelines == {"method": "Same *procedure*."}
 
     assert page.button(key="annotate_fill").disabled
     page.text_area(key="annotate_seeds").set_value("nobody-knows-this")
-    page.button(key="annotate_add_queries").click()
-    run(page)
+    click(page, "annotate_add_queries")
     assert "nobody-knows-this" in shown(page)
     assert home_page.annotation.queries(project) == {}
     page.text_area(key="annotate_seeds").set_value(seed_of(home_page))
-    page.button(key="annotate_add_queries").click()
-    run(page)
+    click(page, "annotate_add_queries")
     page.number_input(key="annotate_depth").set_value(4)
-    page.button(key="annotate_fill").click()
-    run(page)
-    deadline = time.monotonic() + 180
-    while home_page.annotation.filling.running(project) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    click(page, "annotate_fill")
+    filling = home_page.annotation.filling
+    wait_until(lambda: not filling.running(project), what="a filled pool")
     run(page)
     assert "documents are new in the pool" in shown(page)
     run(page)
@@ -111,16 +77,16 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
 
 def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: Explorer) -> None:
     make_project(home_page)
-    page = visit(corpus="small", project="gone")
+    page = visit("annotate", corpus="small", project="gone")
     assert "has no project" in shown(page)
     assert "It has p." in shown(page)
-    page = visit(corpus="small", part="elsewhere")
+    page = visit("annotate", corpus="small", part="elsewhere")
     assert "there is no part" in shown(page)
 
 
 def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
     make_project(home_page)
-    page = visit(corpus="small", project="p")
+    page = visit("annotate", corpus="small", project="p")
     assert page.get("bidi_component")
     page.text_input(key="annotate_name").set_value("  ")
     run(page)
@@ -132,7 +98,7 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
     home_page: Explorer,
 ) -> None:
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
-    page = visit(corpus="small", project="p", part="agreement")
+    page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "for the leads of this project" in shown(page)
     assert "is not among the annotators" in shown(page)
     page.text_input(key="annotate_name").set_value("Grace")
@@ -142,10 +108,9 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
 
 def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
     home_page.annotation.save(Project("small", "empty"), "lead")
-    page = visit(corpus="small", project="empty")
+    page = visit("annotate", corpus="small", project="empty")
     assert "Nothing is to be judged here yet" in shown(page)
-    page.button(key="annotate_to_pool").click()
-    run(page)
+    click(page, "annotate_to_pool")
     assert page.text_area(key="annotate_seeds")
 
 
@@ -154,9 +119,8 @@ def test_the_queries_of_another_project_are_added_under_their_names(home_page: E
     (item, *_) = home_page.annotation.pool(first)
     home_page.annotation.judge(first, item.query_id, item.doc_id, "Ada", 1)
     second = home_page.annotation.save(Project("small", "second"), "lead")
-    page = visit(corpus="small", project="second", part="pool")
-    page.button(key="annotate_take_small:p").click()
-    run(page)
+    page = visit("annotate", corpus="small", project="second", part="pool")
+    click(page, "annotate_take_small:p")
     assert "1 query is new" in shown(page)
     assert list(home_page.annotation.queries(second)) == [item.query_id]
 
@@ -165,7 +129,7 @@ def test_what_is_judged_on_explore_has_agreement_and_files_but_no_queue(
     home_page: Explorer,
 ) -> None:
     make_project(home_page)
-    page = visit(corpus="small", project="p")
+    page = visit("annotate", corpus="small", project="p")
     page.selectbox(key="annotate_project").set_value("")
     run(page)
     assert page.segmented_control(key="annotate_part").value == "agreement"
@@ -178,7 +142,7 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     for number, item in enumerate(annotation.pool(project)):
         annotation.judge(project, item.query_id, item.doc_id, "Ada", 1, note="<b>bold</b>")
         annotation.judge(project, item.query_id, item.doc_id, "Grace", 1 + (number == 0))
-    page = visit(corpus="small", project="p", part="agreement")
+    page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Rows: what Ada said" in shown(page)
     own = page.dataframe[-1].value
     assert list(own["Annotator"]) == ["Ada", "Grace"]
@@ -195,8 +159,7 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     assert "The decision has no reason." in shown(page)
     page.segmented_control(key=f"annotate_grade_{place}").set_value(2)
     page.text_input(key=f"annotate_reason_{place}").set_value("both count bees")
-    page.button(key=f"annotate_decide_button_{place}").click()
-    run(page)
+    click(page, f"annotate_decide_button_{place}")
     assert "0 to decide, 1 decided" in shown(page)
     page.segmented_control(key="annotate_part").set_value("files")
     run(page)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.model_answers import MODEL, Knowledge
+from engine.explorer import Explorer
+from tests.model_answers import Knowledge
 from tests.model_server import ModelServer, serving
+from tests.pages.visits import APP, Connect, address, click, run, script, shown
 
-ROOT = Path(__file__).resolve().parents[2]
 LONG = "Why do honey bees collapse? " * 40
 
 
@@ -23,25 +22,12 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def page(
-    small_home: Path, home: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> AppTest:
-    """The app on the small corpus, with a model."""
-    import streamlit as st
-
-    st.cache_resource.clear()
-    shutil.copytree(small_home, home)
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
-    app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=120)
-    app.switch_page(str(ROOT / "pages" / "ask.py"))
-    app.query_params["corpus"] = "small"
+def page(small_copy: Explorer, server: ModelServer, connect: Connect) -> AppTest:
+    """The app on the small corpus, which is that of this test's home, with a model."""
+    connect(server.url)
+    app = address(APP, corpus="small")
+    app.switch_page(script("ask"))
     return app
-
-
-def words(app: AppTest) -> str:
-    """All HTML of the page."""
-    return " ".join(element.proto.body for element in app.get("html"))
 
 
 @pytest.mark.parametrize(
@@ -58,26 +44,24 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_question_stays(
 ) -> None:
     page.query_params["question"] = "Why do bees collapse?"
     page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    assert says in words(page)
+    run(page)
+    assert says in shown(page)
     assert page.text_area(key="ask_question").value == "Why do bees collapse?"
     assert page.selectbox(key="ask_corpus").value == "small"
 
 
 def test_the_cost_is_shown_before_anything_is_sent(page: AppTest, server: ModelServer) -> None:
     page.query_params["question"] = "Why do honey bees collapse?"
-    page.run()
-    assert not page.exception
-    assert "6 passages, about" in words(page)
+    run(page)
+    assert "6 passages, about" in shown(page)
     assert not page.button(key="ask_button").disabled
     assert server.seen.requests == 0
     page.slider(key="ask_passages").set_value(1).run()
-    assert "1 passage, about" in words(page)
+    assert "1 passage, about" in shown(page)
 
 
 def test_a_long_question_stays_out_of_the_link_but_in_the_visit(page: AppTest) -> None:
-    page.run()
+    run(page)
     page.text_area(key="ask_question").set_value(LONG).run()
     assert "question" not in page.query_params
     page.slider(key="ask_passages").set_value(3).run()
@@ -87,8 +71,7 @@ def test_a_long_question_stays_out_of_the_link_but_in_the_visit(page: AppTest) -
 
 
 def test_an_empty_question_is_refused_in_words(page: AppTest, server: ModelServer) -> None:
-    page.run()
-    page.button(key="ask_button").click().run()
-    assert not page.exception
-    assert "The question is empty." in words(page)
+    run(page)
+    click(page, "ask_button")
+    assert "The question is empty." in shown(page)
     assert server.seen.requests == 0

@@ -2,74 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
 
-from engine.config import ROOT
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
 from engine.types import EvaluationRequest
 from pages._charts_evaluate import strip_plot, trade_off
 from pages._shared import escape_label
-from tests.small_collection import write_collection
+from tests.pages.evaluating import finished, shown, visit
+from tests.pages.visits import Serve, run
 from tests.support import make_explorer
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_outlives_a_test() -> Iterator[None]:
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
-
-
-@pytest.fixture(scope="module")
-def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = write_collection(tmp_path_factory.mktemp("source") / "lab")
-    home = tmp_path_factory.mktemp("lab-home")
-    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
-    return home
-
-
 @pytest.fixture
-def lab(lab_home: Path, monkeypatch: pytest.MonkeyPatch) -> Explorer:
-    explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
-    return explorer
-
-
-def visit(**params: str) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "pages" / "evaluate.py"), default_timeout=60)
-    for name, value in params.items():
-        page.query_params[name] = value
-    return run(page)
-
-
-def run(page: AppTest) -> AppTest:
-    page.run()
-    assert not page.exception, page.exception
-    return page
-
-
-def shown(page: AppTest) -> str:
-    return "\n".join([e.value for e in page.get("html")] + [c.value for c in page.caption])
-
-
-def finished(page: AppTest, lab: Explorer) -> AppTest:
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline:
-        job = lab.laboratory.job()
-        if job is not None and job.state != "running":
-            return run(page)
-        time.sleep(0.05)
-    raise AssertionError("it never ended")
+def lab(lab_home: Path, serve: Serve) -> Explorer:
+    return serve(make_explorer(lab_home))
 
 
 def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explorer) -> None:
@@ -78,7 +27,7 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
     assert "12 queries over 4 seeds" in shown(page)
     assert page.toggle(key="evaluate_human").disabled
     page.button(key="evaluate_run").click()
-    page = finished(run(page), lab)
+    page = finished(run(page), lab.laboratory.job)
     board = page.dataframe[0].value
     assert sorted(board["System"]) == ["aspect", "bm25", "dense"]
     assert list(board["nDCG@20"]) == sorted(board["nDCG@20"], reverse=True)
@@ -137,11 +86,11 @@ def test_an_uploaded_run_is_a_row_and_can_be_removed(lab: Explorer) -> None:
     text = lab.laboratory.run_file(request, "dense").replace(" dense\n", " mine\n")
     page = visit(systems="dense")
     page.get("file_uploader")[0].upload("mine.run", text.encode())
-    page = finished(run(page), lab)
+    page = finished(run(page), lab.laboratory.job)
     assert set(page.dataframe[0].value["System"]) == {"dense", "mine"}
     (uploaded,) = lab.laboratory.runs("lab")
     page.button(key=f"evaluate_remove_run_{uploaded.id}").click()
-    assert set(finished(run(page), lab).dataframe[0].value["System"]) == {"dense"}
+    assert set(finished(run(page), lab.laboratory.job).dataframe[0].value["System"]) == {"dense"}
 
 
 def test_an_uploaded_run_with_a_bad_line_is_refused_with_its_number(lab: Explorer) -> None:
@@ -163,7 +112,7 @@ def test_uploaded_judgments_open_as_a_collection(lab: Explorer) -> None:
     assert run(page).selectbox(key="evaluate_collection").value == "lab"
 
 
-def test_a_collection_that_broke_says_where(lab: Explorer, lab_home: Path) -> None:
+def test_a_collection_that_broke_says_where(lab: Explorer) -> None:
     qrels = Path(lab.library.corpus("lab").source) / "qrels.txt"
     before = qrels.read_text("utf-8")
     qrels.write_text(before + "half a line\n", "utf-8")
@@ -175,10 +124,8 @@ def test_a_collection_that_broke_says_where(lab: Explorer, lab_home: Path) -> No
         qrels.write_text(before, "utf-8")
 
 
-def test_a_home_without_judgments_says_what_to_import(
-    small: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pages._shared.open_engine", lambda: small)
+def test_a_home_without_judgments_says_what_to_import(small: Explorer, serve: Serve) -> None:
+    serve(small)
     assert "No corpus here came with judgments" in shown(visit())
 
 
@@ -193,7 +140,7 @@ def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> Non
     seed, other = lab.library.open("lab").doc_ids[:2]
     judged = lab.laboratory.add_qrels("lab", "**x** <b>", f"{seed}_method 0 {other} 2\n".encode())
     try:
-        page = finished(visit(systems="dense"), lab)
+        page = finished(visit(systems="dense"), lab.laboratory.job)
         labels = [button.label for button in page.get("download_button")]
         assert escape_label(f"Run of {EVIL} (TREC)") in labels
         assert not any(EVIL in label for label in labels)

@@ -2,70 +2,41 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
 from engine.types import Gap, GapPoint, ModelReport
 from pages._charts_gap import gap_chart
 from pages._evaluate_gap_tables import point_rows, verdict
-from tests.model_answers import MODEL, read_knowledge
+from tests.model_answers import read_knowledge
 from tests.model_server import ModelServer, serving
-from tests.pages.test_evaluate import run, shown, visit
-from tests.small_collection import write_collection
+from tests.pages.evaluating import finished, shown, visit
+from tests.pages.visits import Connect, Serve, run
 from tests.support import make_explorer
 
 SYSTEMS = {"systems": "dense", "seeds": "all", "rerank": "pairwise", "depth": "10"}
 GAP = {"part": "gap", "seeds": "all", "sizes": "5,10", "retrievers": "bm25,dense"}
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_collection(tmp_path_factory.mktemp("model") / "lab")
-
-
-@pytest.fixture(scope="module")
-def lab_home(tmp_path_factory: pytest.TempPathFactory, source: Path) -> Path:
-    home = tmp_path_factory.mktemp("model-home")
-    make_explorer(home).library.import_documents(ImportRequest(source, "lab"))
-    return home
-
-
 @pytest.fixture
-def server(source: Path) -> Iterator[ModelServer]:
-    with serving(read_knowledge(source)) as running:
+def server(lab_source: Path) -> Iterator[ModelServer]:
+    with serving(read_knowledge(lab_source)) as running:
         yield running
 
 
 @pytest.fixture
-def alone(lab_home: Path, monkeypatch: pytest.MonkeyPatch) -> Explorer:
+def alone(lab_home: Path, serve: Serve) -> Explorer:
     """No model is connected."""
-    explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
-    return explorer
+    return serve(make_explorer(lab_home))
 
 
 @pytest.fixture
-def lab(lab_home: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Explorer:
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
-    explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
-    return explorer
-
-
-def finished(page: AppTest, look: Callable[[], Any]) -> AppTest:
-    deadline = time.monotonic() + 180
-    while (job := look()) is None or job.state == "running":
-        assert time.monotonic() < deadline, "it never ended"
-        time.sleep(0.05)
-    return run(page)
+def lab(lab_home: Path, server: ModelServer, connect: Connect, serve: Serve) -> Explorer:
+    connect(server.url)
+    return serve(make_explorer(lab_home))
 
 
 def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
@@ -111,25 +82,27 @@ def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(
 
 @pytest.mark.parametrize(("limit", "says"), [("2500", "2,500"), (None, "no limit")])
 def test_the_box_for_calls_says_what_the_settings_allow(
-    lab_home: Path, monkeypatch: pytest.MonkeyPatch, limit: str | None, says: str
+    lab_home: Path,
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str | None,
+    says: str,
 ) -> None:
     if limit:
         monkeypatch.setenv("SEEDLENS_LLM_MAX_CALLS", limit)
-    explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
+    serve(make_explorer(lab_home))
     for params in (SYSTEMS, GAP):
         assert visit(**params).number_input(key="evaluate_most_calls").placeholder == says
 
 
 def test_what_a_model_answered_is_there_when_it_is_not_connected_any_more(
-    lab: Explorer, server: ModelServer, monkeypatch: pytest.MonkeyPatch, lab_home: Path
+    lab: Explorer, lab_home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = visit(**SYSTEMS)
     page.button(key="evaluate_run").click()
     finished(run(page), lab.laboratory.job)
     monkeypatch.delenv("OPENAI_BASE_URL")
-    explorer = make_explorer(lab_home)
-    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
+    serve(make_explorer(lab_home))
     page = visit(**SYSTEMS)
     assert list(page.dataframe[0].value["System"]) == ["dense+pairwise", "dense"]
     assert page.button(key="evaluate_run").disabled

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types import Query
-
-PAGE = Path(__file__).resolve().parents[2] / "pages" / "_router.py"
+from tests.pages.visits import APP, BROKEN, address, param, run, shown
 
 
 @pytest.fixture
 def page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The app on the demo corpus."""
-    import streamlit as st
-
-    st.cache_resource.clear()
     monkeypatch.setenv("SEEDLENS_HOME", str(explorer.home.root))
-    app = AppTest.from_file(str(PAGE), default_timeout=60)
-    for name, value in {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}.items():
-        app.query_params[name] = value
-    return app
-
-
-def words(app: AppTest) -> str:
-    """All HTML of the page."""
-    return " ".join(element.proto.body for element in app.get("html"))
-
-
-def param(app: AppTest, name: str) -> str:
-    found = app.query_params.get(name, "")
-    return found[0] if isinstance(found, list) else found
+    return address(APP, corpus="demo", seed="demo-0275", aspect="method")
 
 
 @pytest.mark.parametrize(
@@ -52,9 +33,8 @@ def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(
     page.query_params[name] = value
     if name == "text":
         del page.query_params["seed"]
-    page.run()
-    assert not page.exception
-    assert says in words(page)
+    run(page)
+    assert says in shown(page)
     assert page.selectbox(key="explore_corpus").value == "demo"
     assert page.text_input(key="explore_where") is not None
 
@@ -67,17 +47,16 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens_all_the_same
     page: AppTest, name: str, value: str
 ) -> None:
     page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    assert "sl-error" in words(page)
-    assert "Something went wrong in SeedLens itself" not in words(page)
+    run(page)
+    assert "sl-error" in shown(page)
+    assert BROKEN not in shown(page)
     assert page.get("bidi_component"), "the demo is shown instead"
 
 
 def test_a_page_beyond_the_end_says_where_the_ranking_ends(page: AppTest) -> None:
     page.query_params["page"] = "999"
-    page.run()
-    assert "The ranking ends at 359" in words(page)
+    run(page)
+    assert "The ranking ends at 359" in shown(page)
 
 
 def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(
@@ -96,14 +75,13 @@ def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(
 
 
 def test_changes_that_come_before_the_page_has_caught_up_all_count(page: AppTest) -> None:
-    page.run()
+    run(page)
     preset = page.selectbox(key="explore_preset")
     wanted = next(option for option in preset.options if option != preset.value)
     page.text_input(key="explore_where").set_value("venue=ACL")
     page.slider(key="explore_steer").set_value(80)
     preset.set_value(wanted)
-    page.run()
-    assert not page.exception
+    run(page)
     asked = {name: param(page, name) for name in ("where", "steer", "aspect")}
     assert asked["where"] == "venue=ACL"
     assert asked["steer"] == "0.8"
@@ -114,6 +92,6 @@ def test_steer_can_be_moved_on_every_system_that_reads_it(page: AppTest) -> None
     enabled = {}
     for system in ("aspect", "transport", "dense"):
         page.query_params["system"] = system
-        page.run()
+        run(page)
         enabled[system] = not page.slider(key="explore_steer").disabled
     assert enabled == {"aspect": True, "transport": True, "dense": False}

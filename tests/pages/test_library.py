@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.config import DEMO, DEMO_CORPUS, ROOT
@@ -18,6 +15,9 @@ from engine.job_files import write_job
 from engine.lenses import RESEARCH
 from engine.types import ImportReport, Job, Progress
 from pages import _corpora, _jobs
+from tests.pages.importing import give_path, shown
+from tests.pages.visits import Serve, click, run, visit
+from tests.support import ended
 
 HOSTILE = "<img src=x onerror=alert(1)>**bold**"
 CSV = (
@@ -27,51 +27,13 @@ CSV = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_outlives_a_test() -> Iterator[None]:
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
-
-
-def open_page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
-    page = AppTest.from_file(str(ROOT / "pages" / "library.py"), default_timeout=30)
-    return run(page)
-
-
-def run(page: AppTest) -> AppTest:
-    page.run()
-    assert not page.exception, page.exception
-    return page
-
-
-def words(page: AppTest) -> str:
-    """All HTML and plain text that the page shows."""
-    return "\n".join([e.value for e in page.get("html")] + [t.value for t in page.text])
-
-
 def keys(page: AppTest) -> set[str]:
     return {b.key for b in page.button if b.key}
-
-
-def click(page: AppTest, key: str) -> AppTest:
-    page.button(key=key).click()
-    return run(page)
 
 
 def upload(page: AppTest, name: str, content: str | bytes) -> AppTest:
     data = content.encode() if isinstance(content, str) else content
     page.file_uploader[0].upload(name, data, "text/plain")
-    return run(page)
-
-
-def give_path(page: AppTest, path: Path | str) -> AppTest:
-    page.get_by_key("library_way").set_value("Folder or file on this machine")
-    run(page)
-    page.text_input(key="library_path").set_value(str(path))
     return run(page)
 
 
@@ -103,12 +65,13 @@ def a_job(home: Path, **changes: Any) -> Job:
 
 
 @pytest.fixture
-def empty(fresh: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    return open_page(fresh, monkeypatch)
+def empty(fresh: Explorer, serve: Serve) -> AppTest:
+    serve(fresh)
+    return visit("library")
 
 
 def test_an_empty_library_says_what_to_do(empty: AppTest) -> None:
-    assert "No corpus yet" in words(empty)
+    assert "No corpus yet" in shown(empty)
     assert keys(empty) == {"library_demo"}
 
 
@@ -120,10 +83,10 @@ def test_an_uploaded_file_is_shown_as_it_is_and_as_it_will_be_read(
     assert page.dataframe[0].value.iloc[0, 1] == HOSTILE
     guessed = {f: box(page, f).value for f in ("doc_id", "title", "text", "year")}
     assert guessed == {"doc_id": "PMID", "title": "headline", "text": "abstract", "year": ""}
-    shown = words(page)
-    assert "&lt;img src=x onerror=alert(1)&gt;" in shown
-    assert "<img" not in shown
-    assert "<li>We looked.</li>" in shown
+    said = shown(page)
+    assert "&lt;img src=x onerror=alert(1)&gt;" in said
+    assert "<img" not in said
+    assert "<li>We looked.</li>" in said
     assert name_input(page).value == "My-papers"
     (stored,) = fresh.home.uploads.rglob("*.csv")
     assert stored.read_text() == CSV
@@ -134,12 +97,12 @@ def test_changing_a_column_shows_the_document_anew(empty: AppTest) -> None:
     box(page, "year").set_value("when")
     box(page, "title").set_value("")
     page = run(page)
-    shown = words(page)
-    assert "2011" in shown
-    assert "(no title)" in shown
+    said = shown(page)
+    assert "2011" in said
+    assert "(no title)" in said
     box(page, "text").set_value("")
     page = run(page)
-    assert "no text" in words(page)
+    assert "no text" in shown(page)
     assert page.button(key="library_index").disabled
 
 
@@ -161,19 +124,19 @@ def test_no_paper_text_is_rendered_as_markdown(empty: AppTest) -> None:
 )
 def test_a_path_that_cannot_be_read_is_explained(empty: AppTest, path: str, message: str) -> None:
     page = give_path(empty, path)
-    assert message in words(page)
+    assert message in shown(page)
     assert "library_index" not in keys(page)
 
 
 def test_a_file_without_a_usable_row_cannot_be_indexed(empty: AppTest) -> None:
     page = upload(empty, "papers.csv", "doc_id,text\na,\n")
-    assert "papers.csv, row 1" in words(page)
+    assert "papers.csv, row 1" in shown(page)
     assert page.button(key="library_index").disabled
 
 
 def test_a_file_of_another_kind_is_explained(empty: AppTest) -> None:
     page = upload(empty, "papers.jsonl", b"\xff\xfe\x00")
-    assert "not UTF-8" in words(page)
+    assert "not UTF-8" in shown(page)
 
 
 def test_the_format_can_be_chosen_when_it_is_not_told_by_the_name(
@@ -182,23 +145,24 @@ def test_the_format_can_be_chosen_when_it_is_not_told_by_the_name(
     source = tmp_path / "papers.dat"
     source.write_text(CSV)
     page = give_path(empty, source)
-    assert "the format cannot be told" in words(page)
+    assert "the format cannot be told" in shown(page)
     page.selectbox[0].set_value("csv")
     page = run(page)
     assert box(page, "doc_id").value == "PMID"
 
 
-def test_names_are_checked_as_one_types(small_copy: Explorer, monkeypatch: Any) -> None:
-    page = upload(open_page(small_copy, monkeypatch), "papers.csv", CSV)
+def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> None:
+    serve(small_copy)
+    page = upload(visit("library"), "papers.csv", CSV)
     assert not page.button(key="library_index").disabled
     name_input(page).set_value("../<b>")
     page = run(page)
-    assert "cannot be the name of a corpus" in words(page)
-    assert "<b>" not in words(page)
+    assert "cannot be the name of a corpus" in shown(page)
+    assert "<b>" not in shown(page)
     assert page.button(key="library_index").disabled
     name_input(page).set_value("small")
     page = run(page)
-    assert "small exists and holds 40 documents" in words(page)
+    assert "small exists and holds 40 documents" in shown(page)
     assert not page.button(key="library_index").disabled
 
 
@@ -211,42 +175,41 @@ def test_indexing_runs_beside_the_page_and_is_reported_on_it(
     assert (job.corpus, job.state) == ("papers", "running")
     assert f"library_cancel_{job.id}" in keys(page)
     assert "library_index" not in keys(page)  # the form is empty again
-    ends = time.monotonic() + 120
-    while fresh.library.jobs.job(job.id).state == "running":
-        assert time.monotonic() < ends
-        time.sleep(0.1)
+    ended(lambda: fresh.library.jobs.job(job.id), seconds=120)
     page = run(page)
-    shown = words(page)
-    assert "2 documents: 2 added, 0 updated, 0 unchanged" in shown
-    assert "<strong>papers</strong>" in shown
+    said = shown(page)
+    assert "2 documents: 2 added, 0 updated, 0 unchanged" in said
+    assert "<strong>papers</strong>" in said
     assert not page.button(key="library_open_papers").disabled
     page = click(page, f"library_dismiss_{job.id}")
     assert fresh.library.jobs.list() == []
-    assert "2 added" not in words(page)
+    assert "2 added" not in shown(page)
 
 
-def test_a_deleted_corpus_can_be_brought_back(small_copy: Explorer, monkeypatch: Any) -> None:
-    page = open_page(small_copy, monkeypatch)
+def test_a_deleted_corpus_can_be_brought_back(small_copy: Explorer, serve: Serve) -> None:
+    serve(small_copy)
+    page = visit("library")
     assert "library_open_small" in keys(page)
     page = click(page, "library_delete_small")
-    assert "holds 40 documents" in words(page)
+    assert "holds 40 documents" in shown(page)
     page = click(page, "library_confirm")
     assert small_copy.library.corpora() == []
-    assert "small was deleted." in words(page)
+    assert "small was deleted." in shown(page)
     page = click(page, "library_undo_small")
     assert [c.name for c in small_copy.library.corpora()] == ["small"]
     assert "library_undo_small" not in keys(page)
     assert "library_open_small" in keys(page)
 
 
-def test_what_is_in_a_corpus_is_told_when_asked(small_copy: Explorer, monkeypatch: Any) -> None:
-    page = open_page(small_copy, monkeypatch)
-    assert "First titles" not in words(page)
+def test_what_is_in_a_corpus_is_told_when_asked(small_copy: Explorer, serve: Serve) -> None:
+    serve(small_copy)
+    page = visit("library")
+    assert "First titles" not in shown(page)
     page.session_state["library_inside_small"] = True
-    shown = words(run(page))
-    assert "Bees by network" in shown
-    assert "1999 to 2021 (6 without a year)" in shown
-    assert "small.jsonl, read as jsonl" in shown
+    said = shown(run(page))
+    assert "Bees by network" in said
+    assert "1999 to 2021 (6 without a year)" in said
+    assert "small.jsonl, read as jsonl" in said
 
 
 def test_the_demo_is_labelled_synthetic_and_no_other_corpus_is(small: Explorer) -> None:
@@ -258,25 +221,26 @@ def test_the_demo_is_labelled_synthetic_and_no_other_corpus_is(small: Explorer) 
 
 
 def test_a_running_import_shows_how_far_how_fast_and_how_long(
-    fresh: Explorer, monkeypatch: Any, home: Path
+    fresh: Explorer, serve: Serve, home: Path
 ) -> None:
     from os import getpid
 
     from engine.job_files import process_started
 
     job = a_job(home, state="running", pid=getpid(), pid_started=process_started(getpid()))
-    page = open_page(fresh, monkeypatch)
+    serve(fresh)
+    page = visit("library")
     bar = page.get("progress")[0]
     assert bar.proto.text == (
         "Indexing · 1,024 of 4,205 documents · 51 documents/s · about 1 min left"
     )
-    assert "&lt;img src=x" in words(page)
+    assert "&lt;img src=x" in shown(page)
     page = click(page, f"library_cancel_{job.id}")
-    assert "stopping after the batch at hand" in words(page)
+    assert "stopping after the batch at hand" in shown(page)
     assert page.button(key=f"library_cancel_{job.id}").disabled
 
 
-def test_how_an_import_ended_is_told(fresh: Explorer, monkeypatch: Any, home: Path) -> None:
+def test_how_an_import_ended_is_told(fresh: Explorer, serve: Serve, home: Path) -> None:
     report = ImportReport("papers", 300, 290, 0, 10, 300, 6.0, ("3 documents had no year.",))
     a_job(home, report=report)
     cut = ImportReport("papers", 8, 8, 0, 0, 8, 1.0, cancelled=True)
@@ -285,26 +249,28 @@ def test_how_an_import_ended_is_told(fresh: Explorer, monkeypatch: Any, home: Pa
         home, id="20260103T000000000000-abcdef", state="failed", error=HOSTILE, remedy="Mend it."
     )
     a_job(home, id="20260104T000000000000-abcdef", state="running")
-    shown = words(page := open_page(fresh, monkeypatch))
-    assert "300 documents: 290 added, 0 updated, 10 unchanged" in shown
-    assert "3 documents had no year." in shown
-    assert "Stopped after 8 documents" in shown
-    assert "&lt;img src=x onerror=alert(1)&gt;**bold**</strong> Mend it." in shown
-    assert "The import was interrupted" in shown
+    serve(fresh)
+    said = shown(page := visit("library"))
+    assert "300 documents: 290 added, 0 updated, 10 unchanged" in said
+    assert "3 documents had no year." in said
+    assert "Stopped after 8 documents" in said
+    assert "&lt;img src=x onerror=alert(1)&gt;**bold**</strong> Mend it." in said
+    assert "The import was interrupted" in said
     assert f"library_resume_{failed.id}" in keys(page)
     assert "library_resume_20260101T000000000000-abcdef" not in keys(page)
     page = click(page, f"library_dismiss_{failed.id}")
-    assert "Mend it." not in words(page)
+    assert "Mend it." not in shown(page)
 
 
 def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(
-    small_copy: Explorer, monkeypatch: Any
+    small_copy: Explorer, serve: Serve
 ) -> None:
     row = small_copy.ledger.corpus("small")
     assert row is not None
     small_copy.ledger.put_corpus(replace(row, state="indexing", expected=4205))
-    page = open_page(small_copy, monkeypatch)
-    assert "incomplete: 40 of 4,205" in words(page)
+    serve(small_copy)
+    page = visit("library")
+    assert "incomplete: 40 of 4,205" in shown(page)
     assert page.button(key="library_open_small").disabled
 
 
@@ -339,12 +305,13 @@ def test_sizes_are_said_as_people_say_them(count: int, said: str) -> None:
     assert _corpora.size(count) == said
 
 
-def test_many_corpora_come_in_pages(fresh: Explorer, monkeypatch: Any, small: Explorer) -> None:
+def test_many_corpora_come_in_pages(fresh: Explorer, serve: Serve, small: Explorer) -> None:
     row = small.ledger.corpus("small")
     assert row is not None
     for n in range(25):
         fresh.ledger.put_corpus(replace(row, name=f"corpus-{n:02}"))
-    page = open_page(fresh, monkeypatch)
+    serve(fresh)
+    page = visit("library")
     assert len([k for k in keys(page) if k.startswith("library_open_")]) == 20
     assert page.get("pagination")
 
@@ -356,7 +323,7 @@ def test_a_start_that_fails_is_shown_and_keeps_the_form(
     # Started in another window since this page was drawn.
     a_job(home, corpus="papers", state="running", updated_at="2999-01-01T00:00+00:00")
     page = click(page, "library_index")
-    assert "The corpus &#x27;papers&#x27; is being indexed." in words(page)
+    assert "The corpus &#x27;papers&#x27; is being indexed." in shown(page)
     assert len(fresh.library.jobs.list()) == 1
     assert page.button(key="library_index").disabled
     name_input(page).set_value("papers-2")

@@ -2,56 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.lenses import POSTS
+from tests.pages.importing import give_path, shown
+from tests.pages.visits import Serve, run, visit
 from tests.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
 
-@pytest.fixture(autouse=True)
-def _no_cache_outlives_a_test() -> Iterator[None]:
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    yield
-    st.cache_data.clear()
-    st.cache_resource.clear()
-
-
-def open_page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
-    return run(AppTest.from_file(str(ROOT / "pages" / "library.py"), default_timeout=60))
-
-
-def run(page: AppTest) -> AppTest:
-    page.run()
-    assert not page.exception, page.exception
-    return page
-
-
-def shown(page: AppTest) -> str:
-    return "\n".join([e.value for e in page.get("html")] + [t.value for t in page.text])
-
-
-def give_path(page: AppTest, path: Path) -> AppTest:
-    page.get_by_key("library_way").set_value("Folder or file on this machine")
-    run(page)
-    page.text_input(key="library_path").set_value(str(path))
-    return run(page)
-
-
 @pytest.fixture
-def form(fresh: Explorer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AppTest:
+def form(fresh: Explorer, serve: Serve, tmp_path: Path) -> AppTest:
     """The import form over a file whose sentences have roles."""
     source = write_jsonl(tmp_path / "papers.jsonl", DOCUMENTS[:3])
-    return give_path(open_page(fresh, monkeypatch), source)
+    serve(fresh)
+    return give_path(visit("library"), source)
 
 
 def start(page: AppTest, fresh: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[object]:
@@ -103,10 +72,9 @@ def test_a_lens_of_ones_own_is_checked_as_it_is_written(
     assert lens.aspects[0].examples == ("My knee is swollen.", "At night I cough.")
 
 
-def test_a_corpus_gets_another_lens_in_its_row(
-    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page(small_copy, monkeypatch)
+def test_a_corpus_gets_another_lens_in_its_row(small_copy: Explorer, serve: Serve) -> None:
+    serve(small_copy)
+    page = visit("library")
     page.session_state["library_inside_small"] = True
     run(page)
     assert page.button(key="library_change_small_do").disabled

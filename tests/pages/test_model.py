@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,10 +26,9 @@ from pages._model import estimate_line, report_line, secrets_values
 from pages._model_lines import change, change_sentence, progress_share
 from pages._model_settings import secrets_problem
 from tests.judging import SEED, knowledge
-from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
+from tests.pages.visits import APP, Connect, address, run, run_until, shown, visit
 
-PAGE = Path(__file__).resolve().parents[2] / "pages" / "_router.py"
 ESTIMATE = CostEstimate("pairwise", 100, 300, 6, True, 290_000, 600, 0.13)
 REPORT = ModelReport(
     "pairwise", 100, "http://here/v1", "judge", rounds=6, calls=288, input_tokens=280_000,
@@ -121,31 +119,21 @@ def test_a_broken_secrets_file_is_said_without_quoting_it(secrets: Path, text: b
 
 
 @pytest.fixture
-def page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+def page(explorer: Explorer, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The app on the demo corpus, with a model that nobody answers for."""
-    st.cache_resource.clear()
     monkeypatch.setenv("SEEDLENS_HOME", str(explorer.home.root))
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    monkeypatch.setenv("SEEDLENS_LLM_MODEL", "judge")
-    app = AppTest.from_file(str(PAGE), default_timeout=60)
-    for name, value in {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}.items():
-        app.query_params[name] = value
-    return app
-
-
-def words(app: AppTest) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
+    connect("http://127.0.0.1:9/v1")
+    return address(APP, corpus="demo", seed="demo-0275", aspect="method")
 
 
 def test_a_link_restores_how_to_rerank_and_asks_nothing(page: AppTest) -> None:
     page.query_params["rerank"] = "listwise"
     page.query_params["depth"] = "50"
-    page.run()
-    assert not page.exception
+    run(page)
     assert page.toggle(key="explore_rerank").value is True
     assert page.selectbox(key="explore_mode").value == "listwise"
     assert page.selectbox(key="explore_depth").value == 50
-    assert "Not reranked yet" in words(page)
+    assert "Not reranked yet" in shown(page)
     assert not page.button(key="explore_ask").disabled
     page.toggle(key="explore_rerank").set_value(False).run()
     assert "rerank" not in page.query_params
@@ -165,71 +153,57 @@ def test_a_link_that_asks_for_the_impossible_says_so(
 ) -> None:
     page.query_params["rerank"] = "pairwise"
     page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    assert says in words(page)
+    run(page)
+    assert says in shown(page)
     assert page.get("bidi_component"), "results are shown all the same"
 
 
 def test_a_system_that_asks_a_model_shows_the_first_stage_until_it_is_asked(page: AppTest) -> None:
     page.query_params["system"] = "multi-hop"
-    page.run()
-    assert not page.exception
-    assert "This is the ranking of dense" in words(page)
+    run(page)
+    assert "This is the ranking of dense" in shown(page)
     assert page.button(key="explore_ask").label == "Search with the model"
-    assert "4 calls in 4 rounds" in words(page)
+    assert "4 calls in 4 rounds" in shown(page)
 
 
 # -- a model that answers ------------------------------------------------------------------
 
 
 @pytest.fixture
-def server(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+def server(small_copy: Explorer, connect: Connect) -> Iterator[ModelServer]:
     """A model for the small corpus, which is that of this test's home."""
-    st.cache_resource.clear()
     with serving(knowledge()) as running:
-        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
-        monkeypatch.setenv("SEEDLENS_LLM_MODEL", MODEL)
+        connect(running.url)
         yield running
 
 
-def visit() -> AppTest:
+def visit_reranking() -> AppTest:
     """A visit of its own to the same link."""
-    app = AppTest.from_file(str(PAGE), default_timeout=60)
     view = {"corpus": "small", "seed": SEED, "aspect": "method", "system": "dense"}
-    for name, value in {**view, "rerank": "pairwise", "depth": "20"}.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
+    return visit(APP, **view, rerank="pairwise", depth="20")
 
 
 def settled(app: AppTest) -> AppTest:
-    deadline = time.monotonic() + 180
-    while app.run().button(key="explore_ask").label == "Under way":
-        assert not app.exception
-        assert time.monotonic() < deadline, "it never ended"
-        time.sleep(0.1)
-    return app
+    return run_until(app, lambda: app.button(key="explore_ask").label != "Under way", what="an end")
 
 
 def test_a_page_that_is_reloaded_goes_on_with_what_it_had_asked_for(server: ModelServer) -> None:
     server.behaviour.latency = 12.0
-    first = visit()
+    first = visit_reranking()
     first.button(key="explore_ask").click().run()
-    reloaded = visit()
+    reloaded = visit_reranking()
     assert reloaded.button(key="explore_ask").label == "Under way"
     reloaded.button(key="explore_cancel").click()
     assert settled(reloaded).button(key="explore_ask").label == "Go on"
-    assert "cancelled: the best order so far" in words(first.run())
+    assert "cancelled: the best order so far" in shown(run(first))
 
 
 def test_answers_that_nobody_can_read_leave_the_order_and_can_be_asked_for_again(
     server: ModelServer,
 ) -> None:
     server.behaviour.faults = {"prose": 1.0}
-    app = visit()
+    app = visit_reranking()
     app.button(key="explore_ask").click()
     assert settled(app).button(key="explore_ask").label == "Go on"
     assert not app.button(key="explore_ask").disabled
-    assert "The model gave no readable answer" in words(app)
+    assert "The model gave no readable answer" in shown(app)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.build_answers import builds_collections
-from tests.judging import knowledge
-from tests.lens_builds import AUTHOR, LENS, SMALL, run_all
-from tests.model_server import ModelServer, serving
+from tests.lens_builds import AUTHOR, LENS, knows_methods, run_all
+from tests.model_server import ModelServer
 from tests.support import make_explorer
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def model() -> Iterator[ModelServer]:
     """A model that knows the small corpus's methods."""
-    with serving(knowledge(), handlers=[builds_collections(SMALL)]) as running:
+    with knows_methods() as running:
         yield running
 
 
@@ -49,5 +47,5 @@ def built(built_home: Path, home: Path) -> Explorer:
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
     """A model of this test's own, to count what it is asked."""
-    with serving(knowledge(), handlers=[builds_collections(SMALL)]) as running:
+    with knows_methods() as running:
         yield running

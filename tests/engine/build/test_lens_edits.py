@@ -10,17 +10,8 @@ import pytest
 from engine.errors import BadInputError, UnknownNameError
 from engine.types import Project, Query
 from storage.builds import Builds, StepRow
-from tests.lens_builds import (
-    AUTHOR,
-    GRADING,
-    LABELLING,
-    LENS,
-    NAME,
-    WORDING,
-    questions,
-    run_step,
-    session,
-)
+from tests.judging import session
+from tests.lens_builds import AUTHOR, GRADING, LABELLING, LENS, NAME, WORDING, questions, run_step
 from tests.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from engine.encode.protocols import Passage
 from engine.numeric import FloatArray
 from tests.build_answers import builds_collections, demo_methods
 from tests.cli.command_line import clean_environment
-from tests.judging import knowledge
-from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, questions, session
+from tests.judging import knowledge, session
+from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, questions
 from tests.model_server import ModelServer, serving
 from tests.small_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
+from tests.support import make_explorer, wait_until, write_jsonl
 
 if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder
@@ -151,12 +151,16 @@ def test_a_kill_in_the_middle_of_labelling_costs_a_batch_at_most(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 120
-    while len(builds.labels("demo", NAME)) < 2 * BATCH and time.monotonic() < deadline:
+
+    def under_way() -> bool:
         assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+        return len(builds.labels("demo", NAME)) >= 2 * BATCH
+
+    try:
+        wait_until(under_way, what="two batches of labels", seconds=120, pause=0.05)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
     stored = len(builds.labels("demo", NAME))
     assert stored >= 2 * BATCH
     state = builds.state("demo", NAME).steps[0]

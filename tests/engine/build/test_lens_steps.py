@@ -11,17 +11,8 @@ from engine.errors import BadInputError
 from engine.llm.errors import NoEndpointError
 from engine.llm.texts import find_quote
 from engine.types import StepProgress
-from tests.lens_builds import (
-    AUTHOR,
-    LABELLING,
-    LENS,
-    NAME,
-    SMALL,
-    questions,
-    run_all,
-    run_step,
-    session,
-)
+from tests.judging import session
+from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, questions, run_all, run_step
 from tests.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:

@@ -7,15 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.config import ROOT
-from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
+from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.importing import ImportRequest
 from engine.lenses import POSTS
@@ -24,46 +23,11 @@ from engine.scenarios.extract import need
 from engine.scenarios.prompts import Written, most_scenarios, parts_of, writing
 from engine.text.sentences import split_sentences
 from engine.types import Document, Sentence
-from engine.types.scenarios import ScenarioJob, ScenarioReport, ScenarioRequest
-from tests.judging import knowledge
+from engine.types.scenarios import ScenarioRequest
+from tests.engine.scenarios.runs import COUNT, EXTRACTS, SMALL, connected, wait
 from tests.model_answers import MODEL
-from tests.model_server import ModelServer, serving
-from tests.scenario_answers import writes_scenarios
-from tests.small_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
-
-SMALL = ScenarioRequest("small")
-EXTRACTS = ScenarioRequest("small", "extractive")
-COUNT = len(DOCUMENTS)
-
-
-@pytest.fixture
-def writer() -> Iterator[ModelServer]:
-    """A model that writes scenarios for the small corpus."""
-    with serving(knowledge(), latency=0.02, handlers=[writes_scenarios]) as running:
-        yield running
-
-
-@pytest.fixture
-def taught(small_copy: Explorer, writer: ModelServer) -> Explorer:
-    """The small corpus, and a model that writes about it."""
-    return connected(small_copy.home.root, writer)
-
-
-def connected(home: Path, server: ModelServer, **settings: Any) -> Explorer:
-    return make_explorer(home, openai_base_url=server.url, llm_model=MODEL, **settings)
-
-
-def wait(explorer: Explorer, job_id: str, enough: Any = lambda job: False) -> ScenarioJob:
-    """The job when it has ended, or when ``enough`` says so."""
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline:
-        job = explorer.scenarios.state(job_id)
-        if job.state != "running" or enough(job):
-            return job
-        time.sleep(0.01)
-    raise AssertionError(f"still running: {explorer.scenarios.state(job_id)}")
-
+from tests.model_server import ModelServer
+from tests.support import wait_until, write_jsonl
 
 # Without a model
 
@@ -267,11 +231,15 @@ def test_a_process_killed_half_way_loses_the_batch_at_hand_at_most(
     versions = home / "corpora/small/scenarios.lance/_versions"
     command = [sys.executable, "-c", KILLED, str(home), writer.url, MODEL]
     with subprocess.Popen(command, cwd=ROOT, env={**os.environ}) as process:
-        deadline = time.monotonic() + 120
-        while len(list(versions.glob("*.manifest"))) < 4 and time.monotonic() < deadline:
+
+        def begun() -> bool:
             assert process.poll() is None, "it was done before it was killed"
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
+            return len(list(versions.glob("*.manifest"))) >= 4
+
+        try:
+            wait_until(begun, what="the first batches", seconds=120, pause=0.002)
+        finally:
+            process.send_signal(signal.SIGKILL)
     after = connected(home, writer)
     left = after.scenarios.status("small")
     assert 8 <= left.covered < COUNT
@@ -284,86 +252,3 @@ def test_a_process_killed_half_way_loses_the_batch_at_hand_at_most(
     assert writer.seen.questions <= COUNT + 12
     whole = after.scenarios.status("small")
     assert (whole.covered, whole.outdated) == (COUNT, 0)
-
-
-# Following the documents
-
-
-def changed(tmp_path: Path, **texts: str) -> Path:
-    """The small corpus with other texts for some documents."""
-    rows = [
-        {"doc_id": d["doc_id"], "title": d["title"], "text": texts[d["doc_id"].replace("-", "_")]}
-        if d["doc_id"].replace("-", "_") in texts
-        else d
-        for d in DOCUMENTS
-    ]
-    return write_jsonl(tmp_path / "changed.jsonl", rows)
-
-
-def test_scenarios_of_a_document_that_has_changed_are_left_aside_until_they_are_written_anew(
-    small_copy: Explorer, tmp_path: Path
-) -> None:
-    small_copy.scenarios.run(EXTRACTS)
-    source = changed(tmp_path, plain="Glass is blown by hand. The furnace never goes out.")
-    small_copy.library.import_documents(ImportRequest(source, "small"))
-    state = small_copy.scenarios.status("small")
-    assert (state.covered, state.outdated) == (COUNT - 1, 1)
-    assert small_copy.scenarios.of_document("small", "plain") == ()
-    assert small_copy.scenarios.run(EXTRACTS).written == 1
-    found = small_copy.scenarios.of_document("small", "plain")
-    assert {s.explanation for s in found} <= {
-        "Glass is blown by hand.",
-        "The furnace never goes out.",
-    }
-    assert small_copy.scenarios.status("small").outdated == 0
-
-
-def test_scenarios_go_with_their_corpus_and_come_back_with_it(
-    small_copy: Explorer, small_source: Path
-) -> None:
-    written = small_copy.scenarios.run(EXTRACTS).scenarios
-    small_copy.scenarios.set_weight("small", 0.4)
-    small_copy.library.delete("small")
-    with pytest.raises(UnknownNameError):
-        small_copy.scenarios.status("small")
-    small_copy.library.restore("small")
-    state = small_copy.scenarios.status("small")
-    assert (state.scenarios, state.weight) == (written, 0.4)
-
-    small_copy.library.delete("small")
-    small_copy.library.empty_trash()
-    small_copy.library.import_documents(ImportRequest(small_source, "small"))
-    assert small_copy.scenarios.status("small").scenarios == 0
-
-
-def test_another_lens_leaves_the_scenarios_as_they_are(small_copy: Explorer) -> None:
-    written = small_copy.scenarios.run(EXTRACTS).scenarios
-    small_copy.scenarios.set_weight("small", 0.4)
-    small_copy.library.set_lens("small", POSTS)
-    state = small_copy.scenarios.status("small")
-    assert (state.scenarios, state.covered, state.weight) == (written, COUNT, 0.4)
-
-
-def test_removing_scenarios_leaves_the_documents_and_the_ledgers_answers(
-    taught: Explorer, writer: ModelServer
-) -> None:
-    first: ScenarioReport = taught.scenarios.run(SMALL)
-    asked = writer.seen.questions
-    taught.scenarios.remove("small")
-    assert taught.scenarios.status("small").scenarios == 0
-    again = taught.scenarios.run(SMALL)
-    assert (again.scenarios, again.cached) == (first.scenarios, COUNT - 1), "twins are one question"
-    assert writer.seen.questions == asked
-
-
-def test_requests_that_cannot_be_met_are_refused_at_the_door(small_copy: Explorer) -> None:
-    for request, said in (
-        (ScenarioRequest("small", "extractive", weight=1.5), "1.5"),
-        (ScenarioRequest("small", "extractive", limit=0), "limit is 0"),
-        (ScenarioRequest("small", "extractive", component="X"), "'X'"),  # type: ignore[arg-type]
-        (ScenarioRequest("small", "distilled", folder="/nowhere"), "/nowhere"),
-        (ScenarioRequest("nothing", "extractive"), "no corpus 'nothing'"),
-    ):
-        with pytest.raises(BadInputError, match=said):
-            small_copy.scenarios.run(request)
-    assert small_copy.scenarios.status("small").weight == 0.7

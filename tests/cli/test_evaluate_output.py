@@ -1,0 +1,180 @@
+"""What ``seedlens evaluate`` prints and writes may be relied on: figures, tables and run files."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pytest
+
+from tests.cli.command_line import run_inside, write_lines
+from tests.cli.shapes import assert_shape, fraction
+from tests.small_collection import write_collection
+
+MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four seeds of the demo, three aspects each, over 60 of its documents."""
+    return write_collection(tmp_path_factory.mktemp("collection") / "small")
+
+
+@pytest.fixture(scope="module")
+def evaluated(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]:
+    """Home, folder of runs, and the JSON of an evaluation of two systems."""
+    home, runs = tmp_path_factory.mktemp("evaluated") / "home", tmp_path_factory.mktemp("runs")
+    options = ("--systems", "dense,hybrid,aspect", "--run-out", runs / "made", "--json")
+    run = run_inside(home, "evaluate", collection, *options)
+    assert (run.code, run.stderr) == (0, "")
+    return home, runs / "made", run.json
+
+
+def test_evaluate_json_keeps_the_contract(evaluated: tuple[Path, Path, Any]) -> None:
+    found = evaluated[2]
+    assert_shape(
+        found,
+        {"collection": str, "corpus": str, "queries": int, "systems": dict,
+         "unjudged_in_top_k": dict, "significance": list},
+    )  # fmt: skip
+    assert (found["collection"], found["corpus"], found["queries"]) == ("small", "small", 12)
+    assert list(found["systems"]) == ["dense", "hybrid", "aspect"]
+    for system in found["systems"].values():
+        assert_shape(
+            system,
+            {"metrics": dict, "by_aspect": dict, "per_query": list, "seconds": float,
+             "llm": (dict, type(None))},
+        )  # fmt: skip
+        assert set(MEASURES) <= set(system["metrics"])
+        assert all(fraction(system["metrics"][m]) for m in MEASURES[:-1])
+        assert set(system["by_aspect"]) == {"background", "method", "result"}
+        assert len(system["per_query"]) == 12
+    assert len(found["significance"]) == 3
+
+
+def test_means_are_over_the_queries_listed(evaluated: tuple[Path, Path, Any]) -> None:
+    for system in evaluated[2]["systems"].values():
+        values = [q["nDCG@20"] for q in system["per_query"]]
+        assert system["metrics"]["nDCG@20"] == pytest.approx(sum(values) / len(values))
+        ours = [q["nDCG@20"] for q in system["per_query"] if q["aspect"] == "method"]
+        mean = system["by_aspect"]["method"]["nDCG@20"]
+        assert mean == pytest.approx(sum(ours) / len(ours))
+
+
+def test_a_ranking_that_ignores_the_aspect_has_p_mrr_zero_and_one_that_reads_it_more(
+    evaluated: tuple[Path, Path, Any],
+) -> None:
+    systems = evaluated[2]["systems"]
+    assert systems["dense"]["metrics"]["p-MRR"] == 0.0
+    assert systems["aspect"]["metrics"]["p-MRR"] > 0.0
+
+
+def test_run_files_hold_the_whole_ranking_and_give_the_same_figures_to_other_tools(
+    evaluated: tuple[Path, Path, Any], collection: Path
+) -> None:
+    _, runs, found = evaluated
+    assert {f.name for f in runs.iterdir()} == {"dense.run", "hybrid.run", "aspect.run"}
+    qrels = list(ir_measures.read_trec_qrels(str(collection / "qrels.txt")))
+    for name, scores in found["systems"].items():
+        rows = [line.split(" ") for line in (runs / f"{name}.run").read_text().splitlines()]
+        assert {len(row) for row in rows} == {6}
+        by_query: dict[str, list[list[str]]] = {}
+        for row in rows:
+            by_query.setdefault(row[0], []).append(row)
+        assert set(by_query) == {q["query_id"] for q in scores["per_query"]}
+        for ranked in by_query.values():
+            assert [int(row[3]) for row in ranked] == list(range(1, 60))
+            values = [float(row[4]) for row in ranked]
+            assert values == sorted(values, reverse=True)
+        run = list(ir_measures.read_trec_run(str(runs / f"{name}.run")))
+        theirs = ir_measures.calc_aggregate([ir_measures.nDCG @ 20], qrels, run)
+        assert theirs[ir_measures.nDCG @ 20] == pytest.approx(scores["metrics"]["nDCG@20"])
+
+
+def test_a_collection_is_indexed_once(evaluated: tuple[Path, Path, Any], collection: Path) -> None:
+    home = evaluated[0]
+    before = run_inside(home, "corpora", "--json").stdout
+    again = run_inside(home, "evaluate", collection, "--systems", "dense", "--json").json
+    assert again["systems"]["dense"]["metrics"] == evaluated[2]["systems"]["dense"]["metrics"]
+    assert run_inside(home, "corpora", "--json").stdout == before
+
+
+def test_steer_reaches_the_systems_that_take_it(
+    evaluated: tuple[Path, Path, Any], collection: Path
+) -> None:
+    home, _, found = evaluated
+    options = ("--systems", "aspect,dense", "--steer", "0", "--json")
+    level = run_inside(home, "evaluate", collection, *options).json["systems"]
+    assert found["systems"]["aspect"]["metrics"]["p-MRR"] > 0.0
+    assert level["aspect"]["metrics"]["p-MRR"] == 0.0
+    assert level["dense"]["metrics"] == found["systems"]["dense"]["metrics"]
+
+
+def test_evaluate_prints_a_table_with_one_row_per_system(
+    evaluated: tuple[Path, Path, Any], collection: Path
+) -> None:
+    run = run_inside(evaluated[0], "evaluate", collection, "--systems", "bm25,dense")
+    assert (run.code, run.stderr) == (0, "")
+    head, columns, *rows = filter(None, run.stdout.splitlines())
+    assert "12 queries" in head
+    assert all(measure in columns for measure in MEASURES)
+    assert [row.split()[0] for row in rows] == ["bm25", "dense"]
+    dense = evaluated[2]["systems"]["dense"]["metrics"]["nDCG@20"]
+    assert f"{dense:.3f}" in rows[1]
+
+
+def test_topics_without_documents_are_evaluated_on_a_corpus_that_has_them(
+    evaluated: tuple[Path, Path, Any], collection: Path, tmp_path: Path
+) -> None:
+    for name in ("topics.jsonl", "qrels.txt", "collection.json"):
+        (tmp_path / name).write_bytes((collection / name).read_bytes())
+    options = ("--corpus", "small", "--systems", "dense", "--json")
+    found = run_inside(evaluated[0], "evaluate", tmp_path, *options).json
+    assert found["corpus"] == "small"
+    theirs = evaluated[2]["systems"]["dense"]["metrics"]
+    assert found["systems"]["dense"]["metrics"] == theirs
+
+
+FACTS = (
+    ("frogs", "Frogs sing at dusk near the pond.", "Which animals sing at dusk?"),
+    ("tax", "The tax return is due in April.", "When do I hand in my tax return?"),
+    ("bread", "Rye bread needs a sour dough.", "What does one need for rye bread?"),
+)
+
+
+def test_a_beir_folder_is_evaluated_on_its_own_documents(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny.beir"
+    write_lines(folder / "corpus.jsonl", ({"_id": i, "title": "", "text": d} for i, d, _ in FACTS))
+    queries = [{"_id": f"q-{i}", "text": q} for i, _, q in FACTS]
+    write_lines(folder / "queries.jsonl", [*queries, {"_id": "unjudged", "text": "Who?"}])
+    judged = "".join(f"q-{i}\t{i}\t1\n" for i, _, _ in FACTS)
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
+    run = run_inside(tmp_path / "home", "evaluate", folder, "--systems", "bm25,dense", "--json")
+    assert (run.code, run.stderr) == (0, "")
+    assert run.json["queries"] == 3
+    assert {s["metrics"]["RR"] for s in run.json["systems"].values()} == {1.0}
+    assert run.json["systems"]["dense"]["metrics"]["p-MRR"] is None
+
+
+def test_an_impliret_file_is_evaluated_with_the_rows_ids_as_queries_and_documents(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "A_Uni.csv"
+    with path.open("w", encoding="utf-8", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(["id", "tuple_set_id", "pos_document", "question", "answer", "explicit_hint"])
+        rows.writerows([i, 0, d, q, "secret", "hint"] for i, d, q in FACTS)
+    runs = tmp_path / "runs"
+    options = ("--systems", "dense", "--run-out", runs, "--json")
+    run = run_inside(tmp_path / "home", "evaluate", path, *options)
+    assert (run.code, run.stderr) == (0, "")
+    assert run.json["systems"]["dense"]["metrics"]["RR"] == 1.0
+    first = {
+        row[0]: row[2]
+        for row in map(str.split, (runs / "dense.run").read_text().splitlines())
+        if row[3] == "1"
+    }
+    assert first == {i: i for i, _, _ in FACTS}

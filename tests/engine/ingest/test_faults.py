@@ -1,0 +1,195 @@
+"""Every fault of documents that people bring is named, and reading takes little memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import BadInputError
+from engine.ingest import (
+    Notes,
+    check,
+    content_hash,
+    open_source,
+    preview,
+    unique_documents,
+)
+from tests.engine.ingest.reading import BIB, MAX_CHARS, Write, fault
+
+# --- faults --------------------------------------------------------------------------------
+
+GOOD = '{"id": "1", "text": "a"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.jsonl", GOOD + '{"id": "2", "text": \n', "row 2: broken JSON at character 21"),
+        ("a.jsonl", GOOD + '["x"]\n', "row 2: expected a JSON object, found a list"),
+        ("a.jsonl", GOOD + '{"text": "a"}\n', "row 2: no id (column 'id')"),
+        ("a.jsonl", GOOD + '{"id": "  ", "text": "a"}\n', "row 2: the id is empty"),
+        ("a.jsonl", GOOD + '{"id": ["2"], "text": "a"}\n', "row 2: the id is a list"),
+        ("a.jsonl", GOOD + '{"id": "2"}\n', "row 2: no text (column 'text')"),
+        ("a.jsonl", GOOD + '{"id": "2", "text": " \\n"}\n', "row 2: the text is empty"),
+        ("a.jsonl", GOOD + '{"id": "2", "text": []}\n', "row 2: the text is empty"),
+        ("a.jsonl", GOOD + '{"id": "2", "text": {"a": 1}}\n', "row 2: the text is an object"),
+        ("a.jsonl", '{"text": "a", "foo": 1}\n', "row 1: no id (columns: text, foo)"),
+        ("a.jsonl", '{"id": "a", "foo": 1}\n', "row 1: no text (columns: id, foo)"),
+        ("a.jsonl", GOOD + GOOD + '{"id": "1", "text": "b"}\n', "row 3: the id '1' is taken by"),
+        ("a.jsonl", "\n\n", "0 rows"),
+        ("a.jsonl", "[" * 100_000 + "\n", "row 1: JSON that cannot be read"),
+        ("a.csv", "id,text\n", "0 rows"),
+        ("a.csv", "id,text\n1,a\n2\n", "row 2 (line 3): 1 fields, but the header has 2"),
+        ("a.csv", 'id,text\n1,"a\nb"\n2,x,y\n', "row 2 (line 4): 3 fields"),
+        ("a.csv", 'id,text\n1,a\n2,"b\n3,c\n', "row 2 (line 3): a quoted field"),
+        ("a.csv", 'id,text\n1,"a" b\n', "row 1 (line 2): broken quotes"),
+        ("a.csv", "id,text\n1,a\n,b\n", "row 2 (line 3): the id is empty"),
+        ("a.csv", "id,text,text\n1,a,b\n", "column 'text' stands there twice"),
+        ("a.csv", "id,text\r1,a\r", "header (line 1): a carriage return"),
+        ("a.parquet", "PAR1 but not really", "cannot be read"),
+    ],
+)
+def test_bad_input_names_file_row_and_remedy(
+    write: Write, name: str, content: str, says: str
+) -> None:
+    assert says in fault(write(name, content))
+
+
+def test_the_same_id_with_other_content_names_both_rows(jsonl: Callable[..., Path]) -> None:
+    path = jsonl({"id": "1", "text": "a"}, {"id": "2", "text": "b"}, {"id": 1, "text": "c"})
+    message = fault(path)
+    assert "papers.jsonl, row 3:" in message
+    assert "papers.jsonl, row 1," in message
+
+
+def test_exact_repeats_are_kept_once_and_counted(jsonl: Callable[..., Path]) -> None:
+    source = open_source(jsonl(*[{"id": "1", "text": "a"}] * 3, {"id": "2", "text": "b"}))
+    report = check(source, MAX_CHARS)
+    assert report.documents == 2
+    assert report.warnings == ("2 documents came more than once with the same content; kept once.",)
+    assert [d.doc_id for d in unique_documents(source)] == ["1", "2"]
+
+
+def test_nothing_at_the_path_or_an_empty_file_is_refused_at_once(write: Write) -> None:
+    with pytest.raises(BadInputError, match=r"gone\.jsonl does not exist\. Check the path"):
+        open_source("/nowhere/gone.jsonl")
+    with pytest.raises(BadInputError, match=r"a\.jsonl is empty"):
+        open_source(write("a.jsonl", b""))
+    with pytest.raises(BadInputError, match="is a folder, but csv is read from a file"):
+        open_source(write("b.csv", "id,text\n").parent, "csv")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.bib", "a.ris"])
+def test_a_file_that_is_not_utf8_names_line_and_byte(write: Write, name: str) -> None:
+    path = write(name, b"\xef\xbb\xbf       \n1,caf\xe9\n")
+    with pytest.raises(BadInputError, match=r"line 2: not UTF-8 \(byte 0xe9 at offset 16\)\. Save"):
+        list(open_source(path))
+
+
+def test_utf16_is_refused_with_the_remedy(write: Write) -> None:
+    assert "Save the file as UTF-8" in fault(write("a.csv", "id,text\n1,a\n".encode("utf-16")))
+
+
+@pytest.mark.parametrize("name", ["big.jsonl", "big.csv"])
+def test_a_five_megabyte_document_is_refused_with_both_numbers(write: Write, name: str) -> None:
+    text = "word " * 1_000_000
+    content = json.dumps({"id": "1", "text": text}) if "json" in name else f"id,text\n1,{text}\n"
+    path = write(name, content)
+    message = fault(path)
+    assert "row 1" in message
+    assert "5000000" in message
+    assert "1000000" in message
+    assert "SEEDLENS_MAX_DOCUMENT_CHARS" in message
+    assert check(open_source(path), max_chars=5_000_000).documents == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"text": ["A.", "B."], "roles": ["M"]}, "1 roles in 'roles' for 2 sentences"),
+        ({"text": "A. B.", "roles": ["M"]}, "1 roles in 'roles' for 0 sentences"),
+        ({"text": "A. B.", "sentences": ["A.", "C."]}, "sentence 2 ('C.') is not in the text"),
+        ({"text": "A. B.", "sentences": [[0, 2], [1, 5]]}, "after position 2"),
+        ({"text": "A.", "sentences": [[0, 3]]}, "offsets from 0 to 2"),
+        ({"text": ["A.", 3]}, "a sentence of the text is of type int"),
+    ],
+)
+def test_sentences_and_roles_that_do_not_fit_are_refused(
+    jsonl: Callable[..., Path], row: dict[str, Any], says: str
+) -> None:
+    path = jsonl({"id": "1", **row})
+    message = fault(path)
+    assert "papers.jsonl, row 1: " in message
+    assert says in message
+
+
+# --- streams -------------------------------------------------------------------------------
+
+
+def test_a_source_can_be_read_twice_with_the_same_documents(write: Write) -> None:
+    source = open_source(write("refs.bib", BIB))
+    assert [content_hash(d) for d in source] == [content_hash(d) for d in source]
+
+
+def test_a_hash_tells_content_apart_but_not_places(jsonl: Callable[..., Path]) -> None:
+    rows = [{"id": "1", "text": "a"}, {"id": "1", "text": "a"}, {"id": "1", "text": "a", "x": 1}]
+    first, same, other = open_source(jsonl(*rows))
+    assert first.where != same.where
+    assert content_hash(first) == content_hash(same) != content_hash(other)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "bib", "ris"])
+def test_reading_needs_memory_for_a_document_not_for_the_corpus(write: Write, suffix: str) -> None:
+    text = "word " * 2_000
+    record = {
+        "jsonl": '{{"id": "{n}", "text": "{text}"}}\n',
+        "csv": "{n},{text}\n",
+        "bib": "@article{{k{n}, title={{t}}, abstract={{{text}}}}}\n",
+        "ris": "TY  - JOUR\nID  - {n}\nTI  - t\nAB  - {text}\nER  - \n",
+    }[suffix]
+    body = "".join(record.format(n=n, text=text) for n in range(400))
+    source = open_source(write(f"a.{suffix}", ("id,text\n" if suffix == "csv" else "") + body))
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in source) == 400
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000 < len(body)
+
+
+def test_a_preview_shows_rows_and_lists_their_problems_without_raising(write: Write) -> None:
+    lines = ['{"id": "1", "text": "a"}', "{broken", '{"id": "3"}', '{"id": "4", "text": "d"}']
+    shown = preview(write("a.jsonl", "\n".join(lines)), rows=4)
+    assert [d.doc_id for d in shown.documents] == ["1", "4"]
+    assert len(shown.rows) == 3
+    assert shown.columns == ("id", "text")
+    assert shown.mapping == {"doc_id": "id", "text": "text"}
+    assert [p.split(":")[0] for p in shown.problems] == ["a.jsonl, row 2", "a.jsonl, row 3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.jsonl", b"\n"), ("a.csv", b"\xff\xfe"), ("a.parquet", b"PAR1")]
+)
+def test_a_preview_of_an_unreadable_file_has_problems_and_no_documents(
+    write: Write, name: str, content: bytes
+) -> None:
+    shown = preview(write(name, content))
+    assert shown.problems
+    assert shown.documents == ()
+
+
+def test_notes_count_what_was_mended_while_reading(jsonl: Callable[..., Path]) -> None:
+    notes = Notes()
+    row = {"id": "1", "text": ["a"], "year": "soon", "url": "ftp:x", "roles": ["finding"]}
+    list(open_source(jsonl(row)).read(notes))
+    assert [line.split(" have ")[0].split(" has ")[0] for line in notes.sentences()] == [
+        "1 document",
+        "1 document",
+        "1 document",
+    ]

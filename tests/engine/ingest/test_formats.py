@@ -1,0 +1,269 @@
+"""Every format that documents come in is read: tables, JSON, bibliographies, collections."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.ingest import (
+    FORMATS,
+    check,
+    detect_format,
+    open_source,
+)
+from storage import tables
+from tests.engine.ingest.reading import BIB, MAX_CHARS, Write, fault, one, passages
+
+SHARED = Path(__file__).parents[4] / "shared" / "data"
+
+# --- formats -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "source_format"),
+    [
+        ("a.jsonl", "jsonl"),
+        ("a.ndjson", "jsonl"),
+        ("a.CSV", "csv"),
+        ("a.tsv", "tsv"),
+        ("a.parquet", "parquet"),
+        ("a.bib", "bibtex"),
+        ("a.ris", "ris"),
+    ],
+)
+def test_a_file_is_known_by_its_ending(write: Write, name: str, source_format: str) -> None:
+    assert detect_format(write(name, "id,text\n")) == source_format
+    assert source_format in FORMATS
+
+
+def test_folders_and_impliret_files_are_known_by_what_is_in_them(write: Write) -> None:
+    beir = write("beir/corpus.jsonl", '{"_id": "1", "text": "a"}\n').parent
+    write("csf/abstracts-csfcube-preds.jsonl", "{}\n")
+    csfcube = write("csf/test-pid2anns-csfcube-method.json", "{}").parent
+    impliret = write("A_Multi.csv", "id,pos_document,question\n0,text,why\n")
+    assert [detect_format(p) for p in (beir, csfcube, impliret)] == ["beir", "csfcube", "impliret"]
+
+
+def test_an_unknown_ending_or_folder_or_format_names_the_known_ones(write: Write) -> None:
+    path = write("papers.docx", "x")
+    for refused in (
+        lambda: detect_format(path),
+        lambda: open_source(path, "docx"),
+    ):
+        with pytest.raises(UnknownNameError, match=", ".join(FORMATS)):
+            refused()
+    with pytest.raises(BadInputError, match=r"unknown layout.*corpus\.jsonl"):
+        open_source(path.parent)
+
+
+# --- tables and JSON -----------------------------------------------------------------------
+
+
+def test_csv_values_stay_text_and_fields_may_hold_quotes_commas_and_newlines(write: Write) -> None:
+    path = write("a.csv", '\ufeffID,Title,Abstract,Venue\r\n007,"A, B","say ""hi""\nthere",ACL\r\n')
+    document = one(path)
+    assert document.doc_id == "007"
+    assert document.title == "A, B"
+    assert document.text == 'say "hi"\nthere'
+    assert document.metadata == {"Venue": "ACL"}
+    assert document.where == "a.csv, row 1 (line 2)"
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"), [("a.tsv", "\t"), ("a.csv", ";"), ("b.csv", "\t"), ("c.csv", ",")]
+)
+def test_csv_delimiter_is_told_from_the_header(write: Write, name: str, mark: str) -> None:
+    document = one(write(name, f"id{mark}text\n1{mark}one two\n"))
+    assert (document.doc_id, document.text) == ("1", "one two")
+
+
+def test_parquet_types_arrive_as_fields_and_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "year=2011" / "a[1]*.parquet"
+    path.parent.mkdir()
+    table = pa.table(
+        {
+            "id": [7, 8],
+            "abstract": [["One.", "Two."], ["Three."]],
+            "labels": [["B", "method_label"], ["Result"]],
+            "publication_date": [dt.date(2019, 5, 1), None],
+            "authors": [["Ada Lovelace"], None],
+            "score": [1.5, float("nan")],
+            "seen": [dt.datetime(2020, 1, 2, tzinfo=dt.UTC), None],
+            "metadata": [{"venue": "ACL"}, {"venue": None}],
+        }
+    )
+    pq.write_table(table, path)
+    (tmp_path / "year=2011" / "a[1]x.parquet").write_bytes(b"a glob would read this one too")
+    first, second = open_source(path)
+    assert (first.doc_id, first.text, first.year) == ("7", "One. Two.", 2019)
+    assert first.roles == ("background", "method")
+    assert passages(first) == ["One.", "Two."]
+    assert first.authors == ("Ada Lovelace",)
+    assert first.metadata == {"score": 1.5, "seen": "2020-01-02T00:00:00+00:00", "venue": "ACL"}
+    assert (second.year, second.metadata, second.authors) == (None, {}, ())
+    assert tables.count(path) == 2
+    assert tables.head(path, 1)[0]["id"] == 7
+    assert "labels" in tables.columns(path)
+
+
+def test_nested_metadata_gives_the_year_and_further_fields(jsonl: Callable[..., Path]) -> None:
+    row = {"_id": 12, "text": "t", "metadata": {"year": "2017-03", "venue": "EMNLP", "tags": [1]}}
+    document = one(jsonl(row))
+    assert (document.doc_id, document.year, document.metadata) == ("12", 2017, {"venue": "EMNLP"})
+
+
+def test_blank_lines_and_line_separators_inside_json_do_not_shift_rows(write: Write) -> None:
+    path = write("a.jsonl", '{"id": "1", "text": "a\u2028b"}\n\n{"id": "2", "text": "c"}')
+    assert [(d.text, d.where) for d in open_source(path)] == [
+        ("a\u2028b", "a.jsonl, row 1"),
+        ("c", "a.jsonl, row 3"),
+    ]
+
+
+# --- bibliographies ------------------------------------------------------------------------
+
+
+def test_bibtex_entries_become_documents(write: Write) -> None:
+    first, second, third = open_source(write("refs.bib", BIB))
+    assert (first.doc_id, first.title, first.year) == ("smith2020", "BERT for fünf & more", 2020)
+    assert first.text == "It is 50% faster, said @all."
+    assert first.authors == ("Ann Smith", "World Health and Co")
+    assert first.url == "https://doi.org/10.1000/ab_c"
+    assert first.metadata["venue"] == "Annual Meeting of 2020"
+    assert first.where == "refs.bib, row 1 (line 3)"
+    assert (second.text, second.metadata["venue"]) == ("Only a title", "Words")
+    assert third.doc_id.startswith("rec-")
+
+
+def test_a_title_that_stands_in_for_an_abstract_is_counted(write: Write) -> None:
+    report = check(open_source(write("refs.bib", BIB)), MAX_CHARS)
+    assert report.documents == 3
+    assert report.warnings[0].startswith("2 documents have no text of their own")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("@article{a, title={x}}\n\n@article{b, title={open\n", "row 2 (line 3)"),
+        ("@article{a, title={x}, title={y}}\n", "row 1 (line 1): the entry gives title twice"),
+        ("@article{a,\n year=2020}\n", "row 1 (line 1): neither a title nor a text"),
+        ("@article{a, title={x}}\n@article{a, title={y}}\n", "taken by refs.bib, row 1 (line 1)"),
+        ("no entries at all\n", "0 rows"),
+    ],
+)
+def test_a_broken_bibtex_entry_names_its_line(write: Write, content: str, says: str) -> None:
+    assert says in fault(write("refs.bib", content))
+
+
+RIS = """TY  - JOUR
+ID  - 42
+TI  - A study of
+  many lines
+AU  - Smith, Ann
+AU  - Turing, Alan
+AB  - We study.
+
+PY  - 2001/03//
+DO  - 10.1000/1
+JO  - Words
+KW  - one
+KW  - two
+ER  -
+
+TY  - CONF
+T1  - Only a title
+Y1  - 1999
+ER  -
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_ris_records_become_documents(write: Write, end: str) -> None:
+    first, second = open_source(write("refs.ris", "\ufeff" + RIS.replace("\n", end)))
+    assert (first.doc_id, first.title) == ("42", "A study of many lines")
+    assert (first.text, first.year) == ("We study.", 2001)
+    assert first.authors == ("Ann Smith", "Alan Turing")
+    assert first.url == "https://doi.org/10.1000/1"
+    assert first.metadata["venue"] == "Words"
+    assert first.metadata["keywords"] == "one; two"
+    assert (second.text, second.year) == ("Only a title", 1999)
+    assert second.doc_id.startswith("rec-")
+    assert second.where == "refs.ris, row 2 (line 16)"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("TY  - JOUR\nTI  - a\n", "row 1 (line 1): the record that begins here has no ER"),
+        ("TY  - JOUR\nTI  - a\nTY  - JOUR\nTI  - b\nER  - \n", "row 1 (line 1)"),
+        ("TY  - JOUR\nPY  - 2001\nER  - \n", "neither a title nor a text"),
+        ("nothing\n", "0 rows"),
+    ],
+)
+def test_a_broken_ris_record_names_its_line(write: Write, content: str, says: str) -> None:
+    assert says in fault(write("refs.ris", content))
+
+
+# --- collections ---------------------------------------------------------------------------
+
+
+def test_a_beir_folder_gives_its_corpus_with_our_own_fields_too(write: Write) -> None:
+    rows = [
+        {"_id": "d1", "title": "T", "text": "Body.", "metadata": {}},
+        {"doc_id": "d1x", "_id": "d2", "title": "T2", "text": ""},
+    ]
+    folder = write("demo/corpus.jsonl", "\n".join(map(json.dumps, rows))).parent
+    first, second = open_source(folder, mapping={"doc_id": "_id"})
+    assert (first.doc_id, first.title, first.text) == ("d1", "T", "Body.")
+    assert (second.doc_id, second.text) == ("d2", "T2")
+
+
+def test_csfcube_abstracts_keep_sentences_and_roles(write: Write) -> None:
+    row = {
+        "paper_id": "10",
+        "title": "T",
+        "abstract": ["We see.", "We do."],
+        "pred_labels": ["objective_label", "method_label"],
+        "metadata": {"year": "2017"},
+    }
+    folder = write("c/abstracts-csfcube-preds.jsonl", json.dumps(row)).parent
+    write("c/test-pid2anns-csfcube-method.json", "{}")
+    document = one(folder)
+    assert (document.doc_id, document.year, document.text) == ("10", 2017, "We see. We do.")
+    assert document.roles == ("background", "method")
+
+
+def test_an_impliret_document_holds_nothing_of_its_question_or_answer(write: Write) -> None:
+    header = "id,tuple_set_id,forum_question,pos_document,question,answer,explicit_hint"
+    document = one(write("A_Multi.csv", f"{header}\n0,3,forum,The text.,Why?,Because,Hint\n"))
+    assert (document.doc_id, document.text, document.title) == ("0", "The text.", "")
+    assert document.metadata == {"tuple_set_id": "3"}
+    assert document.year is None
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the development data is not at {SHARED}")
+@pytest.mark.parametrize(
+    ("name", "source_format", "documents"),
+    [
+        ("csfcube-open", "csfcube", 4205),
+        ("impliret-open/A_Multi.csv", "impliret", 750),
+        ("impliret-open/T_Multi.csv", "impliret", 750),
+        ("impliret-open/W_Multi.csv", "impliret", 750),
+    ],
+)
+def test_the_published_collections_are_read_whole(
+    name: str, source_format: str, documents: int
+) -> None:
+    source = open_source(SHARED / name)
+    assert source.format == source_format
+    assert check(source, MAX_CHARS).documents == documents
+    for document in source:
+        assert all(s == s.strip() and s for s in passages(document))
+        assert document.roles is None or len(document.roles) == len(document.sentences or ())

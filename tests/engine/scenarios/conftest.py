@@ -1,0 +1,26 @@
+"""A model that writes scenarios for the small corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from engine.explorer import Explorer
+from tests.engine.scenarios.runs import connected
+from tests.judging import knowledge
+from tests.model_server import ModelServer, serving
+from tests.scenario_answers import writes_scenarios
+
+
+@pytest.fixture
+def writer() -> Iterator[ModelServer]:
+    """A model that writes scenarios for the small corpus."""
+    with serving(knowledge(), latency=0.02, handlers=[writes_scenarios]) as running:
+        yield running
+
+
+@pytest.fixture
+def taught(small_copy: Explorer, writer: ModelServer) -> Explorer:
+    """The small corpus, and a model that writes about it."""
+    return connected(small_copy.home.root, writer)

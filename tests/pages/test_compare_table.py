@@ -1,0 +1,138 @@
+"""The table of a whole collection on the Compare page, and what is taken home from the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from engine.compare.comparisons import FINISHED_KEPT
+from engine.explorer import Explorer
+from engine.types import Sensitivity, SensitivityRow, Variant
+from pages._compare_exports import ranks_csv
+from pages._compare_tables import matrix_csv, table_csv, with_mean
+from pages._paper import WORDINGS
+from tests.pages.visits import BROKEN, Serve, click, param, shown, visit
+from tests.support import wait_until
+
+
+@pytest.fixture
+def two_pairs(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo's collection cut to two queries, so that its table takes a moment."""
+    whole = explorer.comparing.collection("demo")
+    few = replace(whole, topics=[t for t in whole.topics if t.aspect and t.seed][:2])
+    monkeypatch.setattr(explorer.comparing, "collection", lambda _: few)
+
+
+def table_of(explorer: Explorer, systems: tuple[str, ...]) -> Sensitivity:
+    """The table of two wordings, once it is computed."""
+
+    def computed() -> Sensitivity | None:
+        job = explorer.comparing.find_sensitivity("demo", systems, ("base", "generic"))
+        assert job is not None
+        assert not job.error
+        return job.result
+
+    return wait_until(computed, what="the table")
+
+
+def test_a_corpus_without_a_collection_says_so_beside_the_papers_figures(
+    small: Explorer, serve: Serve
+) -> None:
+    serve(small)
+    page = visit("compare", corpus="small", show="collection")
+    assert "did not come from a test collection" in shown(page)
+    assert "GritLM-7B" in shown(page)
+    assert f"{WORDINGS['subset'][1][0]:+.2f}" in shown(page)
+
+
+def test_the_paraphrases_have_a_mean_as_in_the_paper() -> None:
+    rows = [
+        SensitivityRow(name, {"p-MRR": value, "rbo": None}, {"method": {"p-MRR": value}}, {}, 1.0)
+        for name, value in (
+            ("base", 0.5),
+            ("paraphrase-1", 0.1),
+            ("paraphrase-2", 0.3),
+            ("subset", 1),
+        )
+    ]
+    found = with_mean(rows)
+    names = [row.variant for row in found]
+    assert names == ["base", "paraphrase-1", "paraphrase-2", "paraphrases, mean", "subset"]
+    assert found[3].metrics == {"p-MRR": pytest.approx(0.2), "rbo": None}
+    assert found[3].by_aspect["method"]["p-MRR"] == pytest.approx(0.2)
+    assert with_mean(rows[:2]) == rows[:2], "one paraphrase is its own mean"
+
+
+def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
+    demo: Explorer,
+) -> None:
+    page = visit("compare", show="collection", systems="bm25,dense",
+                     wordings="generic")  # fmt: skip
+    assert "Not computed since" in shown(page)
+    assert page.get_by_key("compare_systems").value == ["bm25", "dense"]
+    assert page.get_by_key("compare_wordings").value == ["generic"]
+    click(page, "compare_start")
+    job = demo.comparing.find_sensitivity("demo", ("bm25", "dense"), ("generic",))
+    assert job is not None
+    demo.comparing.stop_sensitivity(job.id)
+    assert param(page, "systems") == "bm25,dense"
+    assert param(page, "wordings") == "generic"
+
+
+@pytest.mark.parametrize("name", ["systems", "wordings"])
+def test_a_table_of_what_there_is_not_is_explained(demo: Explorer, name: str) -> None:
+    page = visit("compare", show="collection", **{name: "magic"})
+    assert "is none of" in shown(page)
+    assert BROKEN not in shown(page)
+
+
+def test_a_computed_table_is_there_for_the_next_visitor_and_downloads(
+    demo: Explorer, two_pairs: None
+) -> None:
+    comparing = demo.comparing
+    first = comparing.start_sensitivity("demo", ("dense", "aspect"), ("base", "generic"))
+    assert comparing.start_sensitivity("demo", ("dense", "aspect"), ("base", "generic")) == first
+    found = table_of(demo, ("dense", "aspect"))
+    page = visit("compare", show="collection", systems="dense,aspect",
+                     wordings="base,generic")  # fmt: skip
+    assert "read as asked" in shown(page)
+    assert {"Table (CSV)", "Everything (JSON)"} <= {b.label for b in page.get("download_button")}
+
+    rows = list(csv.DictReader(io.StringIO(table_csv(found))))
+    assert [(r["system"], r["variant"]) for r in rows] == [
+        ("dense", "base"), ("dense", "generic"), ("aspect", "base"), ("aspect", "generic")
+    ]  # fmt: skip
+    assert float(rows[2]["nDCG@20"]) == found.systems[1].rows[0].metrics["nDCG@20"]
+    cells = list(csv.DictReader(io.StringIO(matrix_csv(found))))
+    assert {c["first"] for c in cells} == {"base", "generic"}
+    told = json.loads(comparing.sensitivity_json(found))
+    assert set(told["systems"]) == {"dense", "aspect"}
+
+
+def test_of_finished_tables_only_the_last_few_stay_in_memory(
+    explorer: Explorer, two_pairs: None
+) -> None:
+    ids = []
+    for _ in range(FINISHED_KEPT + 1):
+        ids.append(explorer.comparing.start_sensitivity("demo", ("dense",), ("base", "generic")))
+        table_of(explorer, ("dense",))
+    assert len(set(ids)) == len(ids), "what is finished is computed anew when asked for"
+    assert explorer.comparing.sensitivity_state(ids[0]) is None
+    assert all(explorer.comparing.sensitivity_state(i) is not None for i in ids[1:])
+
+
+def test_the_csv_holds_every_document_with_its_rank_under_every_variant(
+    explorer: Explorer,
+) -> None:
+    asked = (Variant("base", "Papers that use a similar method."), Variant("dense", "", "dense"))
+    comparison = explorer.comparing.compare("demo", "demo-0275", None, "method", asked)
+    rows = list(csv.reader(io.StringIO(ranks_csv(explorer, comparison))))
+    assert rows[0] == ["doc_id", "title", "base", "dense"]
+    assert len(rows) == 1 + len(comparison.variants[0].ranking.doc_ids)
+    by_rank = {int(row[3]): row for row in rows[1:]}
+    assert by_rank[1][0] == comparison.variants[1].ranking.doc_ids[0]
+    assert by_rank[1][1] == comparison.titles[by_rank[1][0]]
