@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml
 browser:
 	@sh tests/browser/install_chromium.sh
 
-# One thread each: two processes of two threads on two cores wait for one another.
+# One thread each: more threads than cores wait for one another.
 test: $(STAMP) browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 

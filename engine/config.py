@@ -50,6 +50,9 @@ class Settings(BaseSettings):
     llm_concurrency: int = Field(default=8, gt=0)
     """Requests to the endpoint that are under way at once."""
     llm_timeout_seconds: float = Field(default=60.0, gt=0)
+    """After so long a request counts as lost."""
+    llm_retry_seconds: float = Field(default=0.5, gt=0)
+    """Until a request that failed is sent again, the first time; doubled with each time."""
     llm_max_calls: int | None = Field(default=None, ge=0)
     """Requests per run at most; unset is no limit. So with the next two."""
     llm_max_tokens: int | None = Field(default=None, ge=0)

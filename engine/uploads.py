@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from engine.errors import StorageError
@@ -29,9 +30,10 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
         StorageError: it could not be written.
     """
     path = home.uploads / hashlib.sha256(content).hexdigest()[:16] / safe_name(name)
-    if path.is_file() and path.stat().st_size == len(content):
-        path.touch()  # of use again
-        return path
+    with suppress(OSError):  # not there, or somebody else's: it is written anew
+        if path.stat().st_size == len(content):
+            os.utime(path)  # of use again
+            return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         number, beside = tempfile.mkstemp(dir=path.parent)
@@ -54,10 +56,11 @@ def sweep_uploads(home: Home, sources: Collection[str]) -> None:
     oldest = time.time() - KEPT_DAYS * 24 * 3600
     used = {Path(source).resolve() for source in sources}
     for folder in home.uploads.glob("*/"):
-        files = [path.resolve() for path in folder.iterdir()]
-        newest = max((path.stat().st_mtime for path in files), default=folder.stat().st_mtime)
-        if newest < oldest and used.isdisjoint(files):
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another app may sweep it just now
+            files = [path.resolve() for path in folder.iterdir()]
+            newest = max((path.stat().st_mtime for path in files), default=folder.stat().st_mtime)
+            if newest < oldest and used.isdisjoint(files):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def safe_name(name: str) -> str:

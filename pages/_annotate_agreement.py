@@ -61,12 +61,10 @@ def aspects_table(
     Args:
         names: measure -> how it is called, as the engine gives it.
     """
-    rows = {"all": found.measures}
+    rows = [("all", found.measures)]
     if len(found.by_aspect) > 1:
-        rows |= {aspect or "as a whole": row for aspect, row in found.by_aspect.items()}
-    frame = pd.DataFrame(
-        {"Aspect": aspect, **_cells(measures, names)} for aspect, measures in rows.items()
-    )
+        rows += [(aspect or "as a whole", row) for aspect, row in found.by_aspect.items()]
+    frame = pd.DataFrame({"Aspect": aspect, **_cells(row, names)} for aspect, row in rows)
     st.dataframe(frame, key=key, hide_index=True, alt=alt, placeholder="–")
 
 

@@ -105,12 +105,18 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
     if before is not None and before.annotator == who:
         st.button(
             "Take the decision back", key=f"annotate_decide_back_{place}", on_click=attempt,
-            args=(partial(_take_back, explorer, project, item, who),), type="tertiary",
+            args=(partial(_take_back, explorer, project, item, who, before.event),),
+            type="tertiary",
         )  # fmt: skip
 
 
-def _take_back(explorer: Explorer, project: Project, item: Disagreement, who: str) -> None:
-    explorer.annotation.adjudicate(project, item.query_id, item.doc_id, None, "", who)
+def _take_back(
+    explorer: Explorer, project: Project, item: Disagreement, who: str, decided: str
+) -> None:
+    """By an event of the decision's own: a second click takes back nothing more."""
+    explorer.annotation.adjudicate(
+        project, item.query_id, item.doc_id, None, "", who, event=f"back-{decided}"
+    )
 
 
 def marks_of(said: Sequence[Judgment], document: Document) -> dict[int, list[str]]:

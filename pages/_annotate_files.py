@@ -83,16 +83,20 @@ def packed(made: dict[str, bytes], archive: str) -> tuple[str, bytes]:
 def _import(explorer: Explorer, project: Project, who: str) -> None:
     st.header("Import", anchor=False)
     _report()
-    name = st.text_input(
-        "Whose grades, where the file does not say", who, key="annotate_import_who",
-        help="TREC and BEIR files do not say who graded.",
-    )  # fmt: skip
-    adjudicated = st.toggle("They are adjudicated", key="annotate_import_adjudicated")
     by_model = st.toggle(
         "A language model gave them", key="annotate_import_by_model",
-        help="By the name above. They are no qrels unless the project says so, and no examples for "
-        "models that grade here.",
+        help="They are no qrels unless the project says so, and no examples for models that grade "
+        "here.",
     )  # fmt: skip
+    adjudicated = False
+    if by_model:
+        name = st.text_input("Which model", key="annotate_import_model", placeholder="its name")
+    else:
+        name = st.text_input(
+            "Whose grades, where the file does not say", who, key="annotate_import_who",
+            help="TREC and BEIR files do not say who graded.",
+        )  # fmt: skip
+        adjudicated = st.toggle("They are adjudicated", key="annotate_import_adjudicated")
     overwrite = st.toggle(
         "The file counts where it says otherwise", key="annotate_import_overwrite",
         help="What was said before stays in the record either way.",

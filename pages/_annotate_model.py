@@ -224,5 +224,5 @@ def _ended(project: Project, job: GradingJob) -> None:
             )  # fmt: skip
         st.button(
             "Dismiss", key="annotate_model_dismiss", help="Takes this line away.",
-            on_click=_jobs().dismiss, args=(_place(project),),
+            on_click=_jobs().dismiss, args=(_place(project), job.id),
         )  # fmt: skip

@@ -72,7 +72,7 @@ def _running(build: _Build, shown: BuildStep | None) -> None:
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         st.button(
             "Cancel", key="build_cancel", disabled=known.stopping, on_click=attempt_at,
-            args=(_PLACE, lambda: _jobs().stop(build, engine().builds.cancel)),
+            args=(_PLACE, lambda: _jobs().stop(build, job.id, engine().builds.cancel)),
             help="Ends after the batch at hand; what is made stays, and the step goes on from "
             "there.",
         )  # fmt: skip
@@ -95,6 +95,6 @@ def _ended(build: _Build, job: StepJob) -> None:
             st.html(f'<div class="md-dim">{"<br>".join(map(html.escape, lines))}</div>')
     with right, st.container(horizontal=True, horizontal_alignment="right"):
         st.button(
-            "Dismiss", key="build_dismiss", on_click=_jobs().dismiss, args=(build,),
+            "Dismiss", key="build_dismiss", on_click=_jobs().dismiss, args=(build, job.id),
             help="Takes this line away. What was made stays.",
         )  # fmt: skip

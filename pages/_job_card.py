@@ -7,6 +7,7 @@ server ends: the next one goes on from there.
 from __future__ import annotations
 
 import html
+import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
@@ -60,6 +61,7 @@ class LastJobs(Generic[Place]):
 
     def __init__(self) -> None:
         self._jobs: dict[Place, Started] = {}
+        self._lock = threading.Lock()
 
     def get(self, place: Place) -> Started | None:
         """The last job; None where there is none, or once it was dismissed."""
@@ -85,19 +87,23 @@ class LastJobs(Generic[Place]):
         try:
             return job_of(known.job_id)
         except UnknownNameError:  # the server keeps the latest only; what was made stays
-            self.dismiss(place)
+            self.dismiss(place, known.job_id)
             return None
 
-    def stop(self, place: Place, cancel: Callable[[str], object]) -> None:
-        """End the job after the batch at hand."""
-        known = self.get(place)
-        if known is not None:
-            cancel(known.job_id)
-            self._jobs[place] = replace(known, stopping=True)
+    def stop(self, place: Place, job_id: str, cancel: Callable[[str], object]) -> None:
+        """End a job after the batch at hand."""
+        cancel(job_id)
+        with self._lock:
+            known = self._jobs.get(place)
+            if known is not None and known.job_id == job_id:
+                self._jobs[place] = replace(known, stopping=True)
 
-    def dismiss(self, place: Place) -> None:
-        """Show nothing of the job any more. What was made stays."""
-        self._jobs.pop(place, None)
+    def dismiss(self, place: Place, job_id: str) -> None:
+        """Show nothing of a job any more; of one that was started since, everything."""
+        with self._lock:
+            known = self._jobs.get(place)
+            if known is not None and known.job_id == job_id:
+                del self._jobs[place]
 
 
 def progress(line: str, share: float, label: str) -> None:

@@ -43,14 +43,14 @@ def find(explorer: Explorer, corpus: str) -> ScenarioJob | None:
     return _jobs().find(corpus, explorer.scenarios.state)
 
 
-def cancel(explorer: Explorer, corpus: str) -> None:
+def cancel(explorer: Explorer, corpus: str, job_id: str) -> None:
     """End a run after the batch at hand."""
-    _jobs().stop(corpus, explorer.scenarios.cancel)
+    _jobs().stop(corpus, job_id, explorer.scenarios.cancel)
 
 
-def dismiss(corpus: str) -> None:
+def dismiss(corpus: str, job_id: str) -> None:
     """Take the line about a run away. What was written stays."""
-    _jobs().dismiss(corpus)
+    _jobs().dismiss(corpus, job_id)
 
 
 def job_card(
@@ -89,7 +89,7 @@ def _running(corpus: str) -> None:
         disabled=started.stopping,
         help="Ends after the batch at hand; what is written stays, and Resume goes on.",
         on_click=act,
-        args=(place_of(corpus), cancel, explorer, corpus),
+        args=(place_of(corpus), cancel, explorer, corpus, job.id),
     )
 
 
@@ -118,5 +118,5 @@ def _ended(explorer: Explorer, corpus: str, job: ScenarioJob, *, resume: bool) -
             key=f"library_scenarios_dismiss_{corpus}",
             help="Takes this line away. What was written stays.",
             on_click=act,
-            args=(place_of(corpus), dismiss, corpus),
+            args=(place_of(corpus), dismiss, corpus, job.id),
         )

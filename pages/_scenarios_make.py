@@ -41,8 +41,14 @@ LIMITS = (10, 100, 1000)
 
 def remove(corpus: str) -> None:
     """Remove all scenarios of a corpus, and the line about the last run with them."""
-    _scenarios_job.dismiss(corpus)
-    act(_scenarios_job.place_of(corpus), engine().scenarios.remove, corpus)
+    act(_scenarios_job.place_of(corpus), _remove, engine(), corpus)
+
+
+def _remove(explorer: Explorer, corpus: str) -> None:
+    last = _scenarios_job.find(explorer, corpus)
+    explorer.scenarios.remove(corpus)
+    if last is not None:
+        _scenarios_job.dismiss(corpus, last.id)
 
 
 def controls(

@@ -16,9 +16,9 @@ import duckdb
 from storage.access import LedgerFile
 from storage.answers import Answers
 from storage.builds import Builds
-from storage.claims import Claims
 from storage.experiments import Experiments
 from storage.judging import Judging
+from storage.locks import Locks
 from storage.projects import Projects
 from storage.records import CorpusRow, KeptRow, TrailStepRow
 
@@ -40,7 +40,7 @@ class Ledger:
         judging: judgments.
         projects: annotation projects, their queries and pools.
         builds: collections under construction.
-        claims: on what one run at a time may do; they need no access to the file.
+        locks: of what one run at a time may do; they need no access to the file.
 
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
@@ -55,7 +55,7 @@ class Ledger:
         self.judging = Judging(self._file)
         self.projects = Projects(self._file)
         self.builds = Builds(self._file)
-        self.claims = Claims(path.parent / "locks")
+        self.locks = Locks(path.parent / "locks")
 
     # Corpora
 

@@ -1,33 +1,100 @@
-"""What one process at a time may do to a file or folder, by the lock file beside it."""
+"""What one run at a time may do, among all threads and processes, by lock files.
+
+They are locks of the operating system: a process that is killed holds none.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from storage.errors import CorpusBusyError
+from storage.errors import CorpusBusyError, StorageError
+
+PATIENCE_SECONDS = 0.5
+"""Longer than it takes to see whether somebody holds a lock, which holds it for that moment."""
 
 
 @contextmanager
-def alone(lock_file: Path, busy: str, remedy: str) -> Iterator[None]:
+def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterator[None]:
     """Hold a lock file, and let no other thread or process hold it meanwhile.
 
     Args:
         busy: says in an error what goes on, ``The corpus 'c' is being indexed.``
         remedy: and what to do about it.
+        wait: seconds for who holds it to let go.
 
     Raises:
-        CorpusBusyError: somebody holds it. Nothing is waited for.
+        CorpusBusyError: somebody holds it.
+        StorageError: the lock file cannot be written to.
     """
-    lock = FileLock(lock_file, blocking=False)
+    lock = FileLock(lock_file, timeout=wait)
     try:
+        lock_file.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
         raise CorpusBusyError(busy, remedy) from error
+    except OSError as error:
+        raise StorageError(
+            f"{lock_file} cannot be written to: {error.strerror or error}.",
+            "Check its permissions, and free some space on that disk.",
+        ) from error
     try:
         yield
     finally:
         lock.release()
+
+
+class Locks:
+    """Locks by name, each with the process that holds it.
+
+    Args:
+        folder: holds two small files per name; made with the first lock.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def hold(self, *name: str, what: str) -> Iterator[None]:
+        """Hold the lock of a name, and let nobody else have it meanwhile.
+
+        Args:
+            what: says in an error what goes on, like "The corpus 'c' is being indexed".
+
+        Raises:
+            CorpusBusyError: somebody holds it; says which process.
+            StorageError: the folder cannot be written to.
+        """
+        # A digest: names may differ in case only, and be longer than those of files.
+        digest = hashlib.sha256("\x00".join(name).encode()).hexdigest()[:16]
+        path = self._folder / f"{name[0]}-{digest}.lock"
+        # Beside the lock: some systems let nobody read a file that is locked.
+        holder = path.with_suffix(".process")
+        with ExitStack() as held:
+            try:
+                held.enter_context(alone(path, f"{what}.", "", PATIENCE_SECONDS))
+            except CorpusBusyError as error:
+                raise _busy(what, holder) from error
+            with suppress(OSError):  # it only names who holds the lock
+                holder.write_text(str(os.getpid()), encoding="ascii")
+            yield
+
+
+def _busy(what: str, holder: Path) -> CorpusBusyError:
+    try:
+        process = int(holder.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # just begun
+        process = None
+    if process == os.getpid():
+        return CorpusBusyError(
+            f"{what} by another run here.", "Wait until it is done, or cancel it."
+        )
+    which = "" if process is None else f" (process {process})"
+    return CorpusBusyError(
+        f"{what} by another program{which}.", "Wait until it is done, or cancel it there."
+    )

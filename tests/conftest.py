@@ -20,7 +20,7 @@ import pytest
 from tests.csfcube_files import write_judged
 from tests.small_collection import write_collection
 from tests.small_corpus import DOCUMENTS
-from tests.support import make_explorer, write_jsonl
+from tests.support import made_once, make_explorer, write_jsonl
 from tests.tiny_models import save_bert
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def _no_home_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
                 patch.delenv(name)
         patch.setenv("SEEDLENS_HOME", str(tmp_path_factory.mktemp("session-home")))
         patch.setenv("HF_HUB_OFFLINE", "1")
+        # Retries are tested on their own; elsewhere nobody has to wait for them.
+        patch.setenv("SEEDLENS_LLM_RETRY_SECONDS", "0.02")
         yield
 
 
@@ -140,9 +142,9 @@ def lab_home(tmp_path_factory: pytest.TempPathFactory, _lab_imported: Path) -> P
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the corpus ``demo``. For reading only."""
-    home = tmp_path_factory.mktemp("demo-home")
-    make_explorer(home).library.import_demo()
-    return home
+    return made_once(
+        "demo", tmp_path_factory, lambda home: make_explorer(home).library.import_demo()
+    )
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from filelock import FileLock
+
 if TYPE_CHECKING:
+    import pytest
+
     from engine.explorer import Explorer
 
 Result = TypeVar("Result")
@@ -41,6 +47,22 @@ def write_jsonl(path: Path, documents: Iterable[Mapping[str, Any]]) -> Path:
     lines = (json.dumps(document, ensure_ascii=False) + "\n" for document in documents)
     path.write_text("".join(lines), encoding="utf-8")
     return path
+
+
+def made_once(name: str, factory: pytest.TempPathFactory, make: Callable[[Path], object]) -> Path:
+    """A folder of this process, filled by ``make``: once for all processes of a test run."""
+    own = factory.mktemp(name) / name
+    root = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent  # what the processes have in common
+    shared, half = root / f"{name}-of-all", root / f"{name}-unfinished"
+    with FileLock(root / f"{name}.lock"):
+        if not shared.exists():
+            shutil.rmtree(half, ignore_errors=True)
+            make(half)
+            half.rename(shared)
+    shutil.copytree(shared, own)
+    return own
 
 
 def finish(work: Coroutine[Any, Any, Result]) -> Result:

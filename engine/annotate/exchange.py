@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from engine.collections import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.library import Library
 from engine.types import ImportedJudgments, Origin, Project, Query
+from engine.types.annotating import MODEL_PREFIX
 from storage.judging import Held, JudgmentRow
 from storage.ledger import Ledger
 
@@ -146,12 +147,13 @@ class Exchange:
             annotator: whose judgments they are, where the file does not say; needed for TREC
                 and BEIR. For CSFCube who adjudicated.
             adjudicated: they are decisions, not the annotator's own grades.
-            by_model: they are a language model's, whose name the annotator's is; so they are
-                where that begins with ``model:``.
+            by_model: all of them are a language model's, whose name the annotator's is; they
+                are so, too, where that begins with ``model:``.
 
         Raises:
             BadInputError: lists the lines that are broken, by number; a person's name is one by
-                which a model graded here; ``by_model`` of what says itself whose it is.
+                which a model graded here, or the model's is a person's; ``by_model`` without
+                a name, or of what says itself whose it is.
             UnknownNameError: no such corpus, project or format.
         """
         path, kind = self._source(corpus, source, kind)
@@ -170,14 +172,17 @@ class Exchange:
         return ImportedJudgments(added, merged.known, merged.conflicts, tuple(intake.warnings))
 
     def _intake(self, path: Path, target: Project, annotator: str, *, by_model: bool) -> Intake:
-        """What takes in a file's lines, knowing what stands here; a model is nobody's name."""
+        """What takes in a file's lines, knowing what stands here; nobody has a model's name."""
         stored = {r.event: r for r in self._ledger.judging.history(target.corpus, target.name)}
         queries = self._queries.all(target, retired=True)
         models = frozenset(own_name(r.annotator) for r in stored.values() if r.origin == "model")
-        if annotator:
+        if by_model:
+            _check_no_person(annotator, target, stored.values())
+        elif annotator:
             check_no_model(annotator, models)
+        model = annotator if by_model else ""
         opened = self._library.open(target.corpus)
-        return Intake(path.name, target, opened, queries, stored, models=models, by_model=by_model)
+        return Intake(path.name, target, opened, queries, stored, models=models, model=model)
 
     def _merged(
         self, incoming: Sequence[Incoming], target: Project, *, overwrite: bool
@@ -235,12 +240,25 @@ class Exchange:
 
 
 def _model(kind: str, annotator: str, *, adjudicated: bool) -> str:
-    """The name by which a file of a model's grades comes in; "" where the file says it."""
+    """The name by which a file of a model's grades comes in."""
     if kind in ("hand-over", "csfcube"):
         raise BadInputError(f"A {kind} says itself whose grades it has.", "Import it as it is.")
     if adjudicated:
         raise BadInputError("A model decides nothing between annotators.", "Import its grades.")
-    return model_annotator(annotator) if annotator.strip() else ""
+    if not annotator.strip():
+        raise BadInputError("Nobody said which model gave these grades.", "Name it.")
+    return model_annotator(annotator)
+
+
+def _check_no_person(model: str, project: Project, stored: Iterable[JudgmentRow]) -> None:
+    """What a model says by a person's name would stand for that person's no more."""
+    people = {*project.annotators, *project.leads}
+    people.update(row.annotator for row in stored if row.origin != "model")
+    if own_name(model) in map(own_name, people):
+        raise BadInputError(
+            f"'{model.removeprefix(MODEL_PREFIX)}' is a person in this project.",
+            "Give the model's own name.",
+        )
 
 
 def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated: bool) -> None:

@@ -48,7 +48,7 @@ class Intake:
         stored: event -> the project's judgments, all there ever were.
         models: bare names of models that graded in the project; no person's grades come in by
             one of these.
-        by_model: what comes without an event was said by models.
+        model: the model that all of the file is said to be by; "" for what the file says.
         as_it_was: events were said in this project before, when it may have had another scale
             and other people, and are taken as they were.
     """
@@ -64,7 +64,7 @@ class Intake:
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     models: frozenset[str] = frozenset()
-    by_model: bool = False
+    model: str = ""
     as_it_was: bool = False
     _events: dict[str, tuple[int, JudgmentRow]] = field(default_factory=dict)
     _seen: dict[Key, tuple[int, JudgmentVerdict, int | None]] = field(default_factory=dict)
@@ -138,20 +138,22 @@ class Intake:
 
     def _attributed(self, given: Given) -> Given:
         """The same, as a model's where it is one's."""
-        if given.event or not given.annotator.strip():
-            named = is_model(given.annotator)
-        else:
-            named = self.by_model or is_model(given.annotator)
-            name = model_annotator(given.annotator) if named else given.annotator
-            given = replace(given, annotator=name)
+        named = is_model(given.annotator)
+        if not given.event and given.annotator.strip() and (named or self.model):
+            named = True
+            given = replace(given, annotator=model_annotator(given.annotator))
         return replace(given, origin="model") if named and given.origin == "import" else given
 
     def _check_attributed(self, given: Given) -> None:
         """Nobody's grades come in as a person's where they are a model's, or the other way."""
-        if given.origin == "model" and not is_model(given.annotator):
-            raise BadInputError(f"It is a model's, by '{given.annotator}', which names none.")
-        if self.by_model and given.origin != "model":
-            raise BadInputError("It is no model's: the file says who said it.")
+        is_one = given.origin == "model"
+        if is_one and not is_model(given.annotator) and not self.as_it_was:
+            raise BadInputError(
+                f"It is a model's, by '{given.annotator}', which names none; write 'model:' before "
+                "the name."
+            )
+        if self.model and (not is_one or given.annotator != self.model):
+            raise BadInputError(f"The file says that it is by '{given.annotator}'.")
         if not given.event and given.origin != "model":
             check_no_model(given.annotator, self.models)
 
@@ -270,8 +272,8 @@ def check_no_model(annotator: str, models: Container[str]) -> None:
     if not is_model(annotator) and own_name(annotator) in models:
         raise BadInputError(
             f"By the name '{annotator.strip()}' a model graded in this project.",
-            f"If these are its grades, import them by '{model_annotator(annotator)}'; if they "
-            "are a person's, by another name.",
+            "If these are its grades, import them as a model's (--by-model; on the page, 'A "
+            "language model gave them'). If they are a person's, by another name.",
         )
 
 

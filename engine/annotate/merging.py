@@ -133,7 +133,7 @@ def named_here(
     """The same events; those that another project has as well get ids of their own.
 
     The word that an id begins with stays: it says what made the event, see
-    :data:`engine.annotate.model_plan.EVENT`.
+    :data:`engine.annotate.model_plan.EVENT` and ``BUILT``.
     """
 
     def own(event: str) -> str:

@@ -129,7 +129,8 @@ class ModelGrading:
         Raises:
             NoEndpointError: no model is set up; says how to.
             UnknownNameError, BadInputError: as :meth:`estimate`.
-            CorpusBusyError: another program grades the project, or a build does; says which.
+            CorpusBusyError: the project is being graded already; says in which process.
+            StorageError: the home cannot be written to.
         """
         connection = connect(self._settings, session, secrets, most_calls)
         name, place = self.annotator(connection.endpoint.model), (project.corpus, project.name)
@@ -243,7 +244,7 @@ class ModelGrading:
     def _alone(self, project: Project) -> AbstractContextManager[None]:
         """Grade a project while nobody else does: two runs would pay for every answer twice."""
         what = f"The project '{project.name}' of corpus '{project.corpus}' is being graded"
-        return self._ledger.claims.hold("grading", project.corpus, project.name, what=what)
+        return self._ledger.locks.hold("grading", project.corpus, project.name, what=what)
 
     def _check(self, project: Project, annotator: str, request: GradingRequest) -> None:
         """Raise before anything is asked for what :meth:`grade` would refuse."""

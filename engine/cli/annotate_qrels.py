@@ -129,7 +129,7 @@ def _print(found: Exported) -> None:
 @click.option(
     "--by-model",
     is_flag=True,
-    help="They are a language model's, by the name WHO: no examples for models that grade here.",
+    help="All of them are a language model's, which WHO names: no examples for models that grade.",
 )
 @click.option(
     "--overwrite",

@@ -58,5 +58,5 @@ def make_connection(settings: Settings, endpoint: Endpoint | None) -> Connection
         need_endpoint(endpoint),
         Budget(*limits, price),
         settings.llm_concurrency,
-        Patience(timeout=settings.llm_timeout_seconds),
+        Patience(settings.llm_timeout_seconds, first_wait=settings.llm_retry_seconds),
     )

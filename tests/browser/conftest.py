@@ -92,9 +92,10 @@ def running_app(home: Path, log: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """``seedlens app`` on a home in which nothing is indexed yet."""
-    home = tmp_path_factory.mktemp("browser-home")
+def server(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """``seedlens app`` on a home with the demo."""
+    home = tmp_path_factory.mktemp("browser") / "home"
+    shutil.copytree(demo_home, home)
     with running_app(home, home.parent / "app.log") as running:
         yield running
 
@@ -170,7 +171,7 @@ def visit(browser: Browser, server: Server) -> Iterator[Visit]:
 
 @pytest.fixture(scope="session")
 def demo_indexed(browser: Browser, server: Server) -> None:
-    """The first visitor waits until the demo is indexed and the encoder loaded."""
+    """The first visitor waits until the encoder is loaded."""
     visit = visit_with(browser, server)
     visit.open()
     expect(visit.page.locator("article").first).to_be_visible(timeout=300_000)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import Server, Visit, visit_with
+from tests.browser.conftest import Server, Visit, running_app, visit_with
 from tests.browser.steps import assert_fits, download, read_text
 
+pytestmark = pytest.mark.usefixtures("demo_indexed")
 METHOD = "/?corpus=demo&seed=demo-0275&aspect=method"
 
 
@@ -23,17 +25,17 @@ def results(page: Page) -> Locator:
     return articles
 
 
-@pytest.fixture(autouse=True, scope="module")
-def demo_indexed(browser: Browser, server: Server) -> None:
-    """The first visitor waits for the demo, and sees it progress."""
-    visit = visit_with(browser, server)
-    visit.open()
-    expect(
-        visit.page.get_by_text("Setting up").or_(visit.page.locator("article").first)
-    ).to_be_visible()
-    visit.shoot("first-start")
-    expect(visit.page.locator("article").first).to_be_visible(timeout=120_000)
-    visit.page.context.close()
+def test_a_new_home_shows_how_far_the_demo_is_and_then_its_results(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with running_app(tmp_path / "new", tmp_path / "app.log") as app:
+        visit = visit_with(browser, app)
+        page = visit.open()
+        expect(page.get_by_text("Setting up")).to_be_visible()
+        visit.shoot("first-start")
+        expect(page.locator("article")).to_have_count(20, timeout=120_000)
+        page.context.close()
+        assert visit.errors == []
 
 
 def test_a_first_visit_opens_the_demo_on_a_seed_with_results_and_hints(visit: Visit) -> None:

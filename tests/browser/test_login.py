@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 from engine.explorer import Explorer
 from engine.types import PoolRequest, Project, Query
 from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
+from tests.browser.steps import until
 from tests.support import make_explorer
 
 SEED = "demo-0275"
@@ -224,11 +224,9 @@ def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themsel
     grade.click(timeout=120_000)
     expect(grade).to_have_attribute("aria-pressed", "true")
     query = Query("demo", seed=SEED, aspect="method")
-    deadline = time.monotonic() + 30
-    while not (grades := served.explorer.notebook.grades(query, "Ada")):
-        assert time.monotonic() < deadline
-        page.wait_for_timeout(100)
-    assert list(grades.values()) == [3]
+    notebook = served.explorer.notebook
+    until(page, lambda: notebook.grades(query, "Ada"), what="the grade")
+    assert list(notebook.grades(query, "Ada").values()) == [3]
 
     other = visit_with(browser, served.server)
     other.open(search)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from engine.config import DEMO
-from tests.cli.command_line import run_inside
 
 
 @pytest.fixture(scope="session")
@@ -17,15 +16,6 @@ def demo_texts() -> dict[str, str]:
     """doc_id -> text of the demo corpus, as its file says."""
     lines = (DEMO / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
     return {d["doc_id"]: " ".join(d["sentences"]) for d in map(json.loads, lines)}
-
-
-@pytest.fixture(scope="session")
-def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the demo corpus. Tests that use it leave it as it is."""
-    home = tmp_path_factory.mktemp("cli") / "home"
-    imported = run_inside(home, "import", DEMO, "--name", "demo")
-    assert imported.code == 0, imported.stderr
-    return home
 
 
 @pytest.fixture(scope="session")

@@ -23,8 +23,8 @@ from engine.types import PoolRequest, Project, Query
 from pages import _login, _login_sessions
 from pages._annotate_view import FOR_LEADS, NEW
 from pages._login_return import COOKIE, returning_to
+from tests.pages.visits import APP, Serve, address, run, shown
 
-ROUTER = ROOT / "pages" / "_router.py"
 AUTH = f"""
 [auth]
 redirect_uri = "http://localhost:8501/oauth2callback"
@@ -48,22 +48,20 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".streamlit").mkdir()
     st.secrets._reset()
-    st.cache_resource.clear()
     _login._wanted.clear()
     yield tmp_path / ".streamlit" / "secrets.toml"
     _login._wanted.clear()
-    st.cache_resource.clear()
     st.secrets._reset()
     os.environ.clear()
     os.environ.update(before)
 
 
 @pytest.fixture
-def app(small_copy: Explorer, secrets: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+def app(small_copy: Explorer, secrets: Path, serve: Serve) -> AppTest:
     """The whole app with login, on the corpus ``small``; nobody is logged in."""
-    monkeypatch.setattr("pages._shared.open_engine", lambda: small_copy)
+    serve(small_copy)
     secrets.write_text(AUTH + PEOPLE)
-    page = AppTest.from_file(str(ROUTER), default_timeout=60)
+    page = address(APP)
     page.user = {"is_logged_in": False}
     return page
 
@@ -73,16 +71,6 @@ def be(app: AppTest, who: str, **claims: Any) -> AppTest:
     said = {"provider": "default", "email": address, "email_verified": True, "name": "Eve"}
     app.user = {"is_logged_in": True, **said, **claims}
     return run(app)
-
-
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception, app.exception
-    return app
-
-
-def shown(app: AppTest) -> str:
-    return "\n".join(e.value for e in app.get("html"))
 
 
 def test_before_login_there_is_a_button_and_nothing_of_any_page(app: AppTest) -> None:
@@ -225,7 +213,7 @@ def test_who_logged_out_is_asked_to_log_in_also_after_a_restart(
     app.button(key="login_out").click()
     app.run()
     restart()
-    again = AppTest.from_file(str(ROUTER), default_timeout=60)
+    again = address(APP)
     be(again, "ada")
     assert [button.label for button in again.button] == ["Log in"]
     jar = cookies_of("ada@example.org, later")

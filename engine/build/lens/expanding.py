@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from engine.annotate.facade import Annotation
 from engine.annotate.judging import check_member, make_judgment, to_row
-from engine.annotate.model_plan import BUILT as EVENT
+from engine.annotate.model_plan import BUILT
 from engine.build.lens.records import (
     Expanded,
     expanded_to_json,
@@ -162,7 +162,7 @@ def _asked(work: Work, annotation: Annotation, project: Project) -> tuple[list[E
 
 def _ours(work: Work, annotation: Annotation, project: Project) -> set[str]:
     """The queries of the project that the build asked at some time; people may add others."""
-    written = (j.query_id for j in annotation.judgments(project) if j.event.startswith(EVENT))
+    written = (j.query_id for j in annotation.judgments(project) if j.event.startswith(BUILT))
     return {*written, *(one.query_id for one in work.shelf.expanded(work.lens))}
 
 
@@ -210,7 +210,7 @@ class Positives:
         standing = self.annotation.judgments(self.project)
         wanted = {(one.query_id, doc_id) for one in expanded for doc_id in one.doc_ids}
         asked = {one.query_id for one in expanded}
-        mine = [j for j in standing if j.event.startswith(EVENT) and j.query_id in asked]
+        mine = [j for j in standing if j.event.startswith(BUILT) and j.query_id in asked]
         written = {(j.query_id, j.doc_id) for j in mine}
         gone = [self._taken_back(j) for j in mine if (j.query_id, j.doc_id) not in wanted]
         there = {(j.query_id, j.doc_id, j.annotator) for j in standing}
@@ -260,7 +260,7 @@ class Positives:
             max(self.project.scale.values),
             note=f"In the cluster: {cluster}",
             origin="person" if person else "model",
-            event=EVENT + secrets.token_hex(12),
+            event=BUILT + secrets.token_hex(12),
         )
 
     def _is_member(self, person: str) -> bool:
@@ -277,7 +277,7 @@ class Positives:
             relevance=None,
             note="",
             time=datetime.now(UTC),
-            event=EVENT + secrets.token_hex(12),
+            event=BUILT + secrets.token_hex(12),
         )
 
 

@@ -1,4 +1,4 @@
-"""Claims: one run at a time in all processes, and none that outlives its process."""
+"""Locks: one run at a time in all processes, and none that outlives its process."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 
 from engine.config import ROOT
-from storage.claims import Claims
 from storage.errors import CorpusBusyError, StorageError
+from storage.locks import Locks
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from storage.claims import Claims
-with Claims(Path(sys.argv[1])).hold("grading", "c", "p", what="It is graded"):
+from storage.locks import Locks
+with Locks(Path(sys.argv[1])).hold("grading", "c", "p", what="It is graded"):
     print("held", flush=True)
     time.sleep(60)
 """
 WHAT = "It is graded"
 
 
-def test_a_claim_of_another_process_is_named_and_ends_with_that_process(tmp_path: Path) -> None:
-    claims = Claims(tmp_path / "locks")
+def test_a_lock_of_another_process_is_named_and_ends_with_that_process(tmp_path: Path) -> None:
+    locks = Locks(tmp_path / "locks")
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path / "locks")],
         cwd=ROOT,
@@ -38,23 +38,23 @@ def test_a_claim_of_another_process_is_named_and_ends_with_that_process(tmp_path
         assert process.stdout.readline() == "held\n"
         with (
             pytest.raises(CorpusBusyError, match=rf"by another program \(process {process.pid}\)"),
-            claims.hold("grading", "c", "p", what=WHAT),
+            locks.hold("grading", "c", "p", what=WHAT),
         ):
             pass
-        with claims.hold("grading", "c", "q", what=WHAT), claims.hold("x", "c", "p", what=WHAT):
+        with locks.hold("grading", "c", "q", what=WHAT), locks.hold("x", "c", "p", what=WHAT):
             pass  # of other things
         os.kill(process.pid, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
         process.wait(timeout=20)
-    with claims.hold("grading", "c", "p", what=WHAT):
+    with locks.hold("grading", "c", "p", what=WHAT):
         pass
 
 
-def test_two_threads_do_not_share_a_claim_and_one_that_fails_gives_it_back(tmp_path: Path) -> None:
+def test_two_threads_do_not_share_a_lock_and_one_that_fails_gives_it_back(tmp_path: Path) -> None:
     refused: list[str] = []
 
     def other() -> None:
         try:
-            with Claims(tmp_path).hold("grading", "c", "p", what=WHAT):
+            with Locks(tmp_path).hold("grading", "c", "p", what=WHAT):
                 pass
         except CorpusBusyError as error:
             refused.append(str(error))
@@ -68,11 +68,11 @@ def test_two_threads_do_not_share_a_claim_and_one_that_fails_gives_it_back(tmp_p
 
     with (
         pytest.raises(ValueError, match="within"),
-        Claims(tmp_path).hold("grading", "c", "p", what=WHAT),
+        Locks(tmp_path).hold("grading", "c", "p", what=WHAT),
     ):
         fail()
     assert refused == ["It is graded by another run here. Wait until it is done, or cancel it."]
-    with Claims(tmp_path).hold("grading", "c", "p", what=WHAT):
+    with Locks(tmp_path).hold("grading", "c", "p", what=WHAT):
         pass
 
 
@@ -80,6 +80,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "locks").write_text("a file")
     with (
         pytest.raises(StorageError, match=r"locks.*cannot be written to"),
-        Claims(tmp_path / "locks").hold("grading", what=WHAT),
+        Locks(tmp_path / "locks").hold("grading", what=WHAT),
     ):
         pass
