@@ -72,6 +72,12 @@ def write(explorer: Explorer, project: Project, out: Path, kind: str, **options:
     return out
 
 
+def handed_over(judged: Explorer, folder: Path) -> Path:
+    """All that "ann" did until now, as one file."""
+    project = judged.annotation.project("small", "p")
+    return write(judged, project, folder / "ann.jsonl", "hand-over", annotator="ann")
+
+
 def contents(folder: Path) -> Mapping[str, str]:
     return {p.name: p.read_text("utf-8") for p in folder.rglob("*") if p.is_file()}
 
@@ -99,7 +105,7 @@ def test_a_hand_over_makes_the_project_elsewhere_with_every_event_of_one_annotat
     judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
     project = judged.annotation.project("small", "p")
-    file = write(judged, project, tmp_path / "ann.jsonl", "hand-over", annotator="ann")
+    file = handed_over(judged, tmp_path)
     found = other.annotation.import_("small", file)
     assert (found.added, found.warnings) == (6, ())
     assert other.annotation.project("small", "p") == project
@@ -159,7 +165,7 @@ def test_the_same_hand_over_in_a_second_project_is_there_in_full(
 ) -> None:
     annotation = judged.annotation
     project = annotation.project("small", "p")
-    file = write(judged, project, tmp_path / "ann.jsonl", "hand-over", annotator="ann")
+    file = handed_over(judged, tmp_path)
     assert annotation.import_("small", file, "copy").added == 6
     assert annotation.import_("small", file, "copy").added == 0
     copy = annotation.judgments(annotation.project("small", "copy"))
@@ -187,14 +193,11 @@ def test_a_grade_that_was_edited_in_an_export_is_reported_not_dropped_in_silence
 def test_a_correction_after_a_hand_over_arrives_with_the_next_one(
     judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
+    other.annotation.import_("small", handed_over(judged, tmp_path))
     annotation = judged.annotation
     project = annotation.project("small", "p")
-    file = tmp_path / "ann.jsonl"
-    other.annotation.import_("small", write(judged, project, file, "hand-over", annotator="ann"))
     annotation.judge(project, METHOD, "bread-network", "ann", 0)
-    found = other.annotation.import_(
-        "small", write(judged, project, file, "hand-over", annotator="ann")
-    )
+    found = other.annotation.import_("small", handed_over(judged, tmp_path))
     assert (found.added, found.known, found.conflicts) == (1, 6, ())
     assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
 
@@ -202,13 +205,11 @@ def test_a_correction_after_a_hand_over_arrives_with_the_next_one(
 def test_what_was_taken_back_there_stays_so_when_a_later_hand_over_says_something_new(
     judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
-    annotation = judged.annotation
-    project = annotation.project("small", "p")
-    file = tmp_path / "ann.jsonl"
-    other.annotation.import_("small", write(judged, project, file, "hand-over", annotator="ann"))
+    other.annotation.import_("small", handed_over(judged, tmp_path))
+    project = judged.annotation.project("small", "p")
     other.annotation.judge(project, METHOD, "bread-network", "ann")  # taken back
-    annotation.judge(project, METHOD, "bread-network", "ann", 0)
-    write(judged, project, file, "hand-over", annotator="ann")
+    judged.annotation.judge(project, METHOD, "bread-network", "ann", 0)
+    file = handed_over(judged, tmp_path)
     found = other.annotation.import_("small", file)
     assert (found.added, other.annotation.judgments(project, METHOD)) == (0, [])
     assert "ann took back what was said of 'bread-network'" in found.conflicts[0]
@@ -270,7 +271,7 @@ def test_nobody_s_hand_over_takes_back_or_says_what_another_did(
     other.annotation.import_("small", whole)
     lines = whole.read_text("utf-8").splitlines()
     (target,) = [e for e in map(json.loads, lines[2:]) if e["verdict"] == "grade"]
-    file = write(judged, project, tmp_path / "ann.jsonl", "hand-over", annotator="ann")
+    file = handed_over(judged, tmp_path)
     text = file.read_text("utf-8")
     (undo,) = [e for e in map(json.loads, text.splitlines()[1:]) if e.get("undoes")]
     file.write_text(text.replace(undo["undoes"], target["event"]), "utf-8")
@@ -290,8 +291,7 @@ def test_nobody_s_hand_over_takes_back_or_says_what_another_did(
 def test_a_hand_over_of_a_project_that_cannot_be_is_refused(
     judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
-    project = judged.annotation.project("small", "p")
-    file = write(judged, project, tmp_path / "ann.jsonl", "hand-over", annotator="ann")
+    file = handed_over(judged, tmp_path)
     first, _, rest = file.read_text("utf-8").partition("\n")
     for name, value in (("per_item", "two"), ("guidelines", []), ("scale", None), ("name", "a b")):
         about = json.loads(first)
