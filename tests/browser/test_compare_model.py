@@ -153,7 +153,8 @@ def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
     page = open_comparison(visit, link(rerank="heapsort", rerank_depth="8"))
     connect(page, model.url, KEY)
     ask(page)
-    expect(run_area(page)).to_contain_text(re.compile(r"round [1-9]\d* of about"))
+    # In its first round a ranking has no order yet that could be kept.
+    expect(run_area(page)).to_contain_text(re.compile(r"round ([3-9]|[1-9]\d+) of about"))
     page.get_by_role("button", name="Cancel").click()
     expect(report(page)).to_contain_text("cancelled")
     expect(page.locator(".cmp-change").first).to_contain_text("So far the model has")
