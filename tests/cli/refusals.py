@@ -12,7 +12,7 @@ def corpora(home: Path) -> Any:
     return run_inside(home, "corpora", "--json").json
 
 
-def refused(home: Path, *args: object, says: tuple[str, ...], **settings: str) -> Outcome:
+def assert_refused(home: Path, *args: object, says: tuple[str, ...], **settings: str) -> Outcome:
     """Run a command that must be refused, with all of ``says`` in its one line."""
     before = corpora(home)
     run = run_inside(home, *args, **settings)

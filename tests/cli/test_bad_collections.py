@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import write_lines
-from tests.cli.refusals import refused
+from tests.cli.refusals import assert_refused
 
 GOOD = {"id": "a", "text": "Frogs sing at dusk."}
 
@@ -27,9 +27,9 @@ def collection(tmp_path: Path) -> Path:
 def test_what_is_no_collection_is_refused(tmp_path: Path) -> None:
     home = tmp_path / "home"
     source = write_lines(tmp_path / "docs" / "a.jsonl", [GOOD])
-    refused(home, "evaluate", source, says=("a.jsonl", "not a test collection", "BEIR"))
-    refused(home, "evaluate", source.parent, says=("docs", "unknown layout"))
-    refused(home, "evaluate", tmp_path / "no", says=(str(tmp_path / "no"), "does not exist"))
+    assert_refused(home, "evaluate", source, says=("a.jsonl", "not a test collection", "BEIR"))
+    assert_refused(home, "evaluate", source.parent, says=("docs", "unknown layout"))
+    assert_refused(home, "evaluate", tmp_path / "no", says=(str(tmp_path / "no"), "does not exist"))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_is_no_collection_is_refused(tmp_path: Path) -> None:
 def test_an_evaluation_that_cannot_be_is_refused_before_anything_is_indexed(
     options: tuple[str, ...], says: tuple[str, ...], collection: Path, tmp_path: Path
 ) -> None:
-    refused(tmp_path / "home", "evaluate", collection, *options, says=says)
+    assert_refused(tmp_path / "home", "evaluate", collection, *options, says=says)
 
 
 def test_a_run_folder_that_cannot_be_made_is_refused_before_anything_is_indexed(
@@ -53,26 +53,28 @@ def test_a_run_folder_that_cannot_be_made_is_refused_before_anything_is_indexed(
 ) -> None:
     (tmp_path / "file").write_text("")
     options = ("--systems", "dense", "--run-out", tmp_path / "file")
-    refused(tmp_path / "home", "evaluate", collection, *options, says=(str(tmp_path / "file"),))
+    assert_refused(
+        tmp_path / "home", "evaluate", collection, *options, says=(str(tmp_path / "file"),)
+    )
 
 
 def test_a_collection_without_documents_asks_for_the_corpus(
     collection: Path, tmp_path: Path
 ) -> None:
     (collection / "corpus.jsonl").unlink()
-    refused(tmp_path / "home", "evaluate", collection, says=("'pair'", "--corpus"))
+    assert_refused(tmp_path / "home", "evaluate", collection, says=("'pair'", "--corpus"))
 
 
 def test_a_collection_without_judgments_is_refused(collection: Path, tmp_path: Path) -> None:
     (collection / "qrels.txt").unlink()
-    refused(tmp_path / "home", "evaluate", collection, says=("pair", "qrels"))
+    assert_refused(tmp_path / "home", "evaluate", collection, says=("pair", "qrels"))
 
 
 def test_a_collection_whose_seeds_are_elsewhere_is_refused(
     collection: Path, demo_home: Path
 ) -> None:
     says = ("'a'", "'a_method'", "'demo'", "--corpus")
-    refused(demo_home, "evaluate", collection, "--corpus", "demo", says=says)
+    assert_refused(demo_home, "evaluate", collection, "--corpus", "demo", says=says)
 
 
 BROKEN_COLLECTIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -96,7 +98,7 @@ def test_a_broken_collection_is_refused_with_the_file_named(
 ) -> None:
     name, content, says = BROKEN_COLLECTIONS[case]
     (collection / name).write_text(content)
-    refused(tmp_path / "home", "evaluate", collection, "--systems", "dense", says=says)
+    assert_refused(tmp_path / "home", "evaluate", collection, "--systems", "dense", says=says)
 
 
 def test_a_beir_folder_with_foreign_columns_is_refused(tmp_path: Path) -> None:
@@ -105,10 +107,10 @@ def test_a_beir_folder_with_foreign_columns_is_refused(tmp_path: Path) -> None:
     write_lines(folder / "queries.jsonl", [{"_id": "q", "text": "Frogs?"}])
     (folder / "qrels").mkdir()
     (folder / "qrels" / "test.tsv").write_text("query\tdoc\tgrade\nq\ta\t1\n")
-    refused(tmp_path / "home", "evaluate", folder, says=("test.tsv", "query-id"))
+    assert_refused(tmp_path / "home", "evaluate", folder, says=("test.tsv", "query-id"))
 
 
 def test_an_impliret_file_without_ids_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("pos_document,question\nFrogs.,Who sings?\n")
-    refused(tmp_path / "home", "evaluate", path, says=("a.csv", "id"))
+    assert_refused(tmp_path / "home", "evaluate", path, says=("a.csv", "id"))

@@ -14,7 +14,7 @@ import pytest
 
 from engine.config import DEMO
 from tests.cli.command_line import run_inside, run_process, write_lines
-from tests.cli.refusals import assert_refusal, refused
+from tests.cli.refusals import assert_refusal, assert_refused
 
 SEED = "demo-0001"
 GOOD = {"id": "a", "text": "Frogs sing at dusk."}
@@ -74,14 +74,14 @@ FILES: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
 def test_a_file_with_a_fault_is_refused_whole(case: str, tmp_path: Path) -> None:
     name, content, says = FILES[case]
     (tmp_path / name).write_bytes(content)
-    refused(tmp_path / "home", "import", tmp_path / name, "--name", "n", says=says)
+    assert_refused(tmp_path / "home", "import", tmp_path / name, "--name", "n", says=says)
 
 
 def test_a_fault_behind_thousands_of_good_rows_leaves_nothing_behind(tmp_path: Path) -> None:
     rows = [{"id": str(i), "text": f"Frog {i} sings."} for i in range(3000)]
     source = write_lines(tmp_path / "a.jsonl", [*rows, {"id": "last"}])
     home = tmp_path / "home"
-    refused(home, "import", source, "--name", "n", says=("row 3001",))
+    assert_refused(home, "import", source, "--name", "n", says=("row 3001",))
     assert not list((home / "corpora").iterdir())
 
 
@@ -89,7 +89,7 @@ def test_a_faulty_update_leaves_the_corpus_as_it_was(tmp_path: Path) -> None:
     home, source = tmp_path / "home", write_lines(tmp_path / "a.jsonl", [GOOD])
     assert run_inside(home, "import", source, "--name", "n").code == 0
     write_lines(source, [{**GOOD, "text": "Changed."}, {"id": "b"}])
-    refused(home, "import", source, "--name", "n", says=("row 2", "no text"))
+    assert_refused(home, "import", source, "--name", "n", says=("row 2", "no text"))
     search = ("search", "n", "--text", "frogs", "--json")
     (result,) = run_inside(home, *search).json["results"]
     assert result["evidence"][0]["doc_text"] == GOOD["text"]
@@ -106,21 +106,21 @@ def test_a_faulty_update_leaves_the_corpus_as_it_was(tmp_path: Path) -> None:
 def test_a_path_without_documents_is_refused(
     path: str, says: tuple[str, ...], tmp_path: Path
 ) -> None:
-    refused(tmp_path / "home", "import", tmp_path / path, "--name", "n", says=says)
+    assert_refused(tmp_path / "home", "import", tmp_path / path, "--name", "n", says=says)
 
 
 @pytest.mark.parametrize("name", ["a/b", "../a", "a.b", ".", "", "a b", "x" * 65])
 def test_a_name_that_could_lead_out_of_the_home_is_refused(name: str, tmp_path: Path) -> None:
     source = write_lines(tmp_path / "a.jsonl", [GOOD])
     says = (repr(name)[:40], "letters, digits")
-    refused(tmp_path / "home", "import", source, "--name", name, says=says)
+    assert_refused(tmp_path / "home", "import", source, "--name", name, says=says)
     assert {p.name for p in tmp_path.iterdir()} == {"a.jsonl", "home"}
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "a.jsonl", [GOOD])
     options = ("--name", "n", "--format", "docx")
-    refused(tmp_path / "home", "import", source, *options, says=("'docx'", "jsonl", "beir"))
+    assert_refused(tmp_path / "home", "import", source, *options, says=("'docx'", "jsonl", "beir"))
 
 
 @pytest.mark.parametrize(
@@ -137,21 +137,23 @@ def test_a_mapping_that_cannot_be_is_refused(
 ) -> None:
     source = write_lines(tmp_path / "a.jsonl", [GOOD])
     options = ("--name", "n", "--map", mapping)
-    refused(tmp_path / "home", "import", source, *options, says=says)
+    assert_refused(tmp_path / "home", "import", source, *options, says=says)
 
 
 def test_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "a.jsonl", [GOOD])
     model = tmp_path / "no-model"
     options = ("--name", "n", "--encoder", model)
-    refused(tmp_path / "home", "import", source, *options, says=(str(model), "does not exist"))
+    assert_refused(
+        tmp_path / "home", "import", source, *options, says=(str(model), "does not exist")
+    )
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "a.jsonl", [GOOD])
     (tmp_path / "model").mkdir()
     options = ("--name", "n", "--encoder", tmp_path / "model")
-    refused(tmp_path / "home", "import", source, *options, says=(str(tmp_path / "model"),))
+    assert_refused(tmp_path / "home", "import", source, *options, says=(str(tmp_path / "model"),))
 
 
 def test_a_corpus_keeps_the_model_it_was_indexed_with(
@@ -160,7 +162,7 @@ def test_a_corpus_keeps_the_model_it_was_indexed_with(
     model = tiny_model("other")
     options = ("--name", "demo", "--encoder", model)
     says = ("'demo'", "all-MiniLM-L6-v2", str(model), "new name")
-    refused(demo_home, "import", DEMO, *options, says=says)
+    assert_refused(demo_home, "import", DEMO, *options, says=says)
 
 
 def test_without_its_model_a_corpus_still_answers_what_needs_no_model(
@@ -222,11 +224,13 @@ SEARCHES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 @pytest.mark.parametrize("as_json", [True, False], ids=["json", "plain"])
 def test_a_search_that_cannot_be_is_refused(case: str, as_json: bool, demo_home: Path) -> None:
     args, says = SEARCHES[case]
-    refused(demo_home, "search", *args, *(["--json"] if as_json else []), says=says)
+    assert_refused(demo_home, "search", *args, *(["--json"] if as_json else []), says=says)
 
 
 def test_a_refusal_is_one_line_even_when_the_input_has_several(demo_home: Path) -> None:
-    refused(demo_home, "search", "demo", "--seed", "one\ntwo\r\nthree", says=("one two three",))
+    assert_refused(
+        demo_home, "search", "demo", "--seed", "one\ntwo\r\nthree", says=("one two three",)
+    )
 
 
 def test_errors_of_a_real_process_go_to_stderr_alone(demo_home: Path) -> None:
