@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages._login_guard import GuardSessions  # noqa: E402
-from pages._login_return import ReturnAfterLogin  # noqa: E402 - needs the path above
+from pages._login.guard import GuardSessions  # noqa: E402
+from pages._login.return_after_login import ReturnAfterLogin  # noqa: E402 - needs the path above
 
 
 def content_security_policy() -> str:
@@ -64,8 +64,8 @@ class SecurityHeaders:
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
     """Warm up beside the server, so that the first page need not wait for the models."""
-    from pages._login import log_setup
-    from pages._shared import warm_up
+    from pages._common.shared import warm_up
+    from pages._login.login import log_setup
 
     log_setup()
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()

@@ -1,6 +1,6 @@
 """Fit the aspect system's weights: ``assets/aspect/weights.json``.
 
-The system joins few signals linearly (``engine/retrieve/aspect.py``). The weights of the whole
+The system joins few signals linearly (``engine/search/systems/aspect_system.py``). The weights of the whole
 document's signals are a ridge-penalised pairwise logistic regression on relevance. Those of
 the aspect's signals come from a small grid, judged by nDCG@20 plus p-MRR around the default
 steer and at steer 1, with the labels' roles and with predicted ones; the mean of the best tenth
@@ -23,15 +23,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.sources import CSFCUBE, cache
-from engine import aspect_space
-from engine.collections import Collection, read_collection
+from engine.collections.readers import read_collection
 from engine.config import DEMO, Settings
+from engine.corpora import aspect_space
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.metrics import csfcube_ndcg, mean, p_mrr
+from engine.measures.metrics import csfcube_ndcg, mean, p_mrr
 from engine.numeric import FloatArray, standardised
-from engine.retrieve.aspect import WEIGHTS, combined, find_signals
-from engine.types import Query
+from engine.search.systems.aspect_system import WEIGHTS, combined, find_signals
+from engine.types.collections import Collection
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 
 STEERS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
 RIDGE = 0.003
@@ -210,7 +211,7 @@ def single_signals(data: Data) -> dict[str, dict[str, float]]:
 def context_study(whole: Weights, aspect: Weights) -> dict[str, dict[str, dict[str, float]]]:
     """The fitted weights with other shares of the document taken out of its aspects.
 
-    Read together with :data:`engine.aspect_space.CONTEXT`, which it is the reason for.
+    Read together with :data:`engine.corpora.aspect_space.CONTEXT`, which it is the reason for.
     """
     csfcube, shipped = read_collection(CSFCUBE), aspect_space.CONTEXT
     found = {}

@@ -15,8 +15,8 @@ import numpy as np
 from engine.config import ASSETS, DEMO
 from engine.encode.loaders import PROJECTION, TOKEN_DIMENSION, load_encoder
 from engine.encode.one_pass import OnePassEncoder
-from engine.encode.protocols import Passage
 from engine.numeric import unit
+from engine.types.encoders import Passage
 
 
 def texts() -> list[str]:

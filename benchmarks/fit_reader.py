@@ -18,16 +18,16 @@ from scipy.optimize import minimize
 
 from engine.config import ASSETS
 from engine.encode.loaders import load_encoder
-from engine.encode.protocols import Passage
-from engine.instructions import (
+from engine.lenses.definitions import SHIPPED
+from engine.lenses.instructions import (
     WEIGHTS,
     LensWords,
     combine_clauses,
     probabilities,
     split_clauses,
 )
-from engine.lenses import SHIPPED
 from engine.numeric import FloatArray
+from engine.types.encoders import Passage
 
 PENALTY = 0.003
 Row = dict[str, Any]

@@ -26,7 +26,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from engine.config import ASSETS, ROOT
-from engine.text.roles import WEIGHTS, RoleClassifier, ngrams, position_features
+from engine.lenses.roles import WEIGHTS, RoleClassifier, ngrams, position_features
 
 ROLES = ("background", "method", "result")
 SHARES = (0.45, 0.33, 0.22)

@@ -19,16 +19,16 @@ import pyarrow as pa
 from benchmarks.figures import Figure, Seconds, rounds, timed
 from benchmarks.sources import abstracts
 from engine.config import ROOT
+from engine.corpora.indexing import encode_batch
 from engine.encode.backends import TorchBackend
 from engine.encode.loaders import _locate, late_interaction_model, load_encoder
 from engine.encode.one_pass import OnePassEncoder
-from engine.encode.prompts import NO_PROMPTS
-from engine.encode.protocols import EMBEDDED
-from engine.index import encode_batch
+from engine.encode.presets import NO_PROMPTS
 from engine.ingest import open_source, unique_documents
-from engine.lenses import RESEARCH
-from engine.text.sentences import split_sentences
-from engine.types import SourceDocument
+from engine.lenses.definitions import RESEARCH
+from engine.sentences import split_sentences
+from engine.types.documents import SourceDocument
+from engine.types.encoders import EMBEDDED
 
 PART = "indexing"
 SHARD = 256

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Figure, table, timed
-from engine.metrics import Grades, mean, p_mrr
+from engine.measures.metrics import mean, p_mrr
+from engine.types.collections import Grades
 
 PART = "pmrr"
 FOLDER = "SEEDLENS_MTEB"

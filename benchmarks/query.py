@@ -12,9 +12,9 @@ from benchmarks.figures import Figure, percentile, timed
 from benchmarks.sources import abstracts, cache
 from engine.config import Settings
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.retrieve import SYSTEMS
-from engine.types import Query
+from engine.search.systems import SYSTEMS
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 
 PART = "query"
 CORPUS = "abstracts"

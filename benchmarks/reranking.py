@@ -25,15 +25,16 @@ from benchmarks.figures import Figure, as_json, table
 from benchmarks.reranking_clock import CONCURRENCY, LATENCY, Clocked, clock, endpoint
 from benchmarks.simulated_judges import CHARACTERS, MIDDLE, Character, SimulatedJudge
 from benchmarks.sources import CSFCUBE, cache
-from engine.collections import Topic, read_collection
+from engine.assist.reranking import Assignment, texts_of
+from engine.collections.readers import read_collection
 from engine.config import Settings
+from engine.evaluate.model_evaluation import topic_criterion
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.metrics import Grades, csfcube_ndcg
+from engine.measures.metrics import csfcube_ndcg
 from engine.rerank import MODES, Options, rerank
-from engine.types import Query
-from engine.verify.evaluating import topic_criterion
-from engine.verify.reranking import Assignment, texts_of
+from engine.types.collections import Grades, Topic
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 
 PART = "reranking"
 CORPUS = "abstracts"

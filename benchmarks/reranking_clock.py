@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.sources import CSFCUBE
+from engine.assist.reranking import Assignment, Finished, Plan, rerank_one
 from engine.config import ROOT
 from engine.llm.client import Client
-from engine.llm.connection import Connection
-from engine.llm.endpoints import Endpoint
+from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.run import complete
 from engine.rerank import Progress
-from engine.verify.reranking import Assignment, Finished, Plan, rerank_one
 from storage.access import LedgerFile
 from storage.answers import Answers
 

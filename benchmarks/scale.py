@@ -23,11 +23,11 @@ from benchmarks.figures import Figure, peak_memory, percentile
 from benchmarks.query import draw, milliseconds
 from benchmarks.sources import cache, descriptions
 from engine.config import ROOT, Settings
+from engine.corpora.contracts import ScoredDocument
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.retrieve.base import ScoredDocument
-from engine.retrieve.late_interaction import max_similarities
-from engine.types import PAGE_SIZE, Progress, Query
+from engine.search.systems.late_interaction import max_similarities
+from engine.types.corpora import ImportRequest, Progress
+from engine.types.searches import PAGE_SIZE, Query
 
 PART = "scale"
 CORPUS = "scale"
@@ -135,8 +135,8 @@ def run_query(queries: int = 50) -> dict[str, Any]:
 
 def _always_approximate() -> None:
     """Small trial corpora take the path of large ones."""
-    import engine.corpus
-    import engine.searching
+    import engine.corpora.opened
+    import engine.search.searcher
 
     engine.corpus.EXACT_BELOW = engine.searching.FULL_DEPTH_BELOW = 0
 

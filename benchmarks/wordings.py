@@ -8,11 +8,11 @@ import sys
 from benchmarks.figures import Figure, timed
 from benchmarks.query import CORPUS, draw
 from benchmarks.sources import CSFCUBE, abstracts, cache
-from engine.collections import read_collection
+from engine.collections.readers import read_collection
+from engine.compare.sensitivity_table import sensitivity
 from engine.config import Settings
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.sensitivity import sensitivity
+from engine.types.corpora import ImportRequest
 
 PART = "wordings"
 VARIANTS = 5

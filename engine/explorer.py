@@ -9,26 +9,29 @@ from datetime import date
 
 import numpy as np
 
-from engine.annotate.facade import Annotation
-from engine.build.builder import Builder
-from engine.build.lens.facade import LensBuilds
+from engine.annotate.annotation import Annotation
+from engine.annotate.notebook import Notebook
+from engine.ask.reader import Reader
+from engine.assist.verifier import Verifier
+from engine.build.lens_builds import LensBuilds
 from engine.compare.comparisons import Comparisons
 from engine.config import DEMO_CORPUS, Settings
-from engine.encode.protocols import Passage
+from engine.corpora.library import MOST_OPEN, Library
 from engine.errors import SeedLensError
-from engine.instructions import LensWords
-from engine.lab.laboratory import Laboratory
-from engine.library import MOST_OPEN, Library
-from engine.notebook import Notebook
+from engine.evaluate.laboratory import Laboratory
+from engine.facts.resolve import find_facts
+from engine.generate.generator import Builder
+from engine.lenses.instructions import LensWords
 from engine.numeric import FloatArray
-from engine.queries import parse_filter
-from engine.reading.reader import Reader
-from engine.retrieve import PREPARED, READ_STEER, SYSTEMS, find_system
 from engine.scenarios.facade import Scenarios
-from engine.searching import Searcher
-from engine.text.facts.resolve import find_facts
-from engine.types import Document, Fact, Filter, Lens, Query, SearchResults
-from engine.verify.verifier import Verifier
+from engine.search.queries import parse_filter
+from engine.search.searcher import Searcher
+from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
+from engine.types.documents import Document
+from engine.types.encoders import Passage
+from engine.types.facts import Fact
+from engine.types.lenses import Lens
+from engine.types.searches import Filter, Query, SearchResults
 from storage.home import Home
 from storage.ledger import Ledger
 

@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.errors import SeedLensError
-from engine.importing import ImportRequest
-from engine.job_files import process_started, read_job, stop_flag, write_job
-from engine.types import Job, JobState, Progress
+from engine.jobs.job_files import process_started, read_job, stop_flag, write_job
+from engine.types.corpora import ImportRequest, Job, JobState, Progress
 
 log = logging.getLogger("seedlens.jobs")
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from engine.config import ROOT, Settings
 from engine.errors import BadInputError, LoginSetupError
-from engine.types import Role
+from engine.types.annotating import Role
 from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
 from storage.ended_logins import EndedLogins
 
@@ -185,7 +185,9 @@ def _person(address: str, entry: object) -> Person:
             f"'{address}' in [people] of secrets.toml needs a name and a role, and nothing else.",
             'Write { name = "Ada", role = "annotator" }.',
         )
-    from engine.annotate.projects import check_annotator  # the ledger's libraries come with it
+    from engine.annotate.project_settings import (
+        check_annotator,  # the ledger's libraries come with it
+    )
 
     name, role = entry["name"], entry["role"]
     try:

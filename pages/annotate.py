@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages import _annotate
-from pages._first_visit import wait_for_demo
-from pages._shared import ASSETS, engine, error_boundary, show_problem
+from pages._common.shared import ASSETS, engine, error_boundary, show_problem
+from pages._explore.first_visit import wait_for_demo
 
 with error_boundary():
     st.html(ASSETS / "components" / "annotate_page.css")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from pages import _ask, _ask_answer
-from pages._first_visit import wait_for_demo
-from pages._model import apply_model_style
-from pages._shared import ASSETS, engine, error_boundary, show_problem
+from pages._common.shared import ASSETS, engine, error_boundary, show_problem
+from pages._explore.first_visit import wait_for_demo
+from pages._model.model_form import apply_model_style
 
 with error_boundary():
     apply_model_style()

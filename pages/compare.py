@@ -13,10 +13,10 @@ from pages import (
     _compare_run,
     _compare_sections,
 )
-from pages._compare_collection import whole_collection
-from pages._first_visit import wait_for_demo
-from pages._model import apply_model_style
-from pages._shared import ASSETS, engine, error_boundary, show_error, show_problem
+from pages._common.shared import ASSETS, engine, error_boundary, show_error, show_problem
+from pages._compare.collection import whole_collection
+from pages._explore.first_visit import wait_for_demo
+from pages._model.model_form import apply_model_style
 
 with error_boundary():
     st.html(ASSETS / "components" / "compare_page.css")

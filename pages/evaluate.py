@@ -11,8 +11,8 @@ from pages import (
     _evaluate_gap,
     _evaluate_results,
 )
-from pages._first_visit import wait_for_demo
-from pages._shared import ASSETS, engine, error_boundary, show_problem
+from pages._common.shared import ASSETS, engine, error_boundary, show_problem
+from pages._explore.first_visit import wait_for_demo
 
 with error_boundary():
     st.html(ASSETS / "components" / "evaluate_page.css")

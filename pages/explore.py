@@ -13,9 +13,9 @@ from pages import (
     _explore_trail,
     _login,
 )
-from pages._first_visit import hints, wait_for_demo
-from pages._model import apply_model_style
-from pages._shared import engine, error_boundary, note, show_problem
+from pages._common.shared import engine, error_boundary, note, show_problem
+from pages._explore.first_visit import hints, wait_for_demo
+from pages._model.model_form import apply_model_style
 
 with error_boundary():
     explorer = engine()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._corpora import corpora_list, undo_list
-from pages._imports import add_documents
-from pages._jobs import jobs_section
-from pages._library import act, problem
-from pages._model import apply_model_style
-from pages._shared import ASSETS, engine, error_boundary
+from pages._common.shared import ASSETS, engine, error_boundary
+from pages._library.corpus_list import corpora_list, undo_list
+from pages._library.import_jobs import jobs_section
+from pages._library.imports import add_documents
+from pages._library.library_page import act, problem
+from pages._model.model_form import apply_model_style
 
 with error_boundary():
     explorer = engine()

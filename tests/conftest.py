@@ -96,7 +96,7 @@ def small_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def small_home(tmp_path_factory: pytest.TempPathFactory, small_source: Path) -> Path:
     """A home with the corpus ``small``. For reading only."""
-    from engine.importing import ImportRequest
+    from engine.types.corpora import ImportRequest
 
     home = tmp_path_factory.mktemp("small-home")
     make_explorer(home).library.import_documents(ImportRequest(small_source, "small"))
@@ -124,7 +124,7 @@ def lab_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def _lab_imported(tmp_path_factory: pytest.TempPathFactory, lab_source: Path) -> Path:
-    from engine.importing import ImportRequest
+    from engine.types.corpora import ImportRequest
 
     home = tmp_path_factory.mktemp("lab-imported")
     make_explorer(home).library.import_documents(ImportRequest(lab_source, "lab"))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from engine.lenses import RESEARCH, find_aspect
+from engine.lenses.definitions import RESEARCH, find_aspect
 from engine.llm.budget import Budget
 from engine.llm.client import Client
-from engine.llm.connection import Connection, Patience
-from engine.llm.criterion import Criterion
-from engine.llm.endpoints import Endpoint
+from engine.llm.endpoints import Connection, Endpoint, Patience
 from engine.llm.judges import ModelJudge
+from engine.llm.prompts import Criterion
 from engine.llm.run import Outcome, Run, complete
-from engine.types import Query, RerankJob
+from engine.types.reranking import RerankJob
+from engine.types.searches import Query
 from storage.access import LedgerFile
 from storage.answers import Answers
 from tests.model_answers import MODEL, Knowledge

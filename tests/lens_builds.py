@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from engine.types import BuildLens, BuildStep, StepReport
+from engine.types.builds import BuildLens, BuildStep, StepReport
 from tests.build_answers import builds_collections, small_methods
 from tests.judging import knowledge, session
 from tests.model_server import ModelServer, serving
 
 if TYPE_CHECKING:
-    from engine.build.lens.facade import LensBuilds
+    from engine.build.lens_builds import LensBuilds
 
 NAME = "methods"
 LENS = BuildLens("small", NAME, "how the evidence was gathered", aspect="method", depth=8)

@@ -228,7 +228,7 @@ class Answerer:
 
 def read_knowledge(folder: Path) -> Knowledge:
     """Documents and grades of a collection that SeedLens can read."""
-    from engine.collections import read_collection
+    from engine.collections.readers import read_collection
     from engine.ingest import open_source
 
     collection = read_collection(folder)

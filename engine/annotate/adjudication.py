@@ -12,9 +12,9 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.annotate.judging import from_row, make_judgment, store
+from engine.annotate.judgment_records import from_row, make_judgment, store
 from engine.errors import BadInputError
-from engine.types import Disagreement, Judgment, Project, Scale
+from engine.types.annotating import Disagreement, Judgment, Project, Scale
 from storage.judging import Judging
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
@@ -249,3 +249,17 @@ def _adjudication(said: Iterable[Judgment]) -> Judgment | None:
 
 def _adjudications(said: Iterable[Judgment]) -> list[Judgment]:
     return [j for j in said if j.origin == "adjudication"]
+
+
+def own_grades(
+    judgments: Sequence[Judgment], *, models: bool = False
+) -> dict[str, dict[str, dict[str, int]]]:
+    """annotator -> query_id -> doc_id -> grade, before adjudication; of people, with ``models``
+    of these too."""
+    origins = ("person", "import", *(("model",) if models else ()))
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for judgment in judgments:
+        if judgment.relevance is not None and judgment.origin in origins:
+            own = found.setdefault(judgment.annotator, {}).setdefault(judgment.query_id, {})
+            own[judgment.doc_id] = judgment.relevance
+    return dict(sorted(found.items()))

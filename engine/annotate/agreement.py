@@ -5,11 +5,213 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.annotate.coefficients import FEWEST, Table, group_measures, pair_measures
-from engine.types import Agreement, Judgment, Scale
+from engine.types.annotating import Agreement, AgreementMeasure, Judgment, Scale
+from engine.types.evaluations import Interval
+
+Table = NDArray[np.int64]
+Stack = NDArray[np.float64]
+"""One table per resample: draws x k x k."""
+Weighting = Literal["linear", "quadratic"] | None
+
+RAW = "raw"
+FLEISS = "fleiss_kappa"
+ALPHA = "krippendorff_alpha"
+KAPPAS: dict[str, Weighting] = {
+    "cohen_kappa": None,
+    "cohen_kappa_linear": "linear",
+    "cohen_kappa_quadratic": "quadratic",
+}
+MEASURES: dict[str, str] = {
+    RAW: "Raw agreement",
+    FLEISS: "Fleiss' kappa",
+    ALPHA: "Krippendorff's alpha (ordinal)",
+    "cohen_kappa": "Cohen's kappa",
+    "cohen_kappa_linear": "Cohen's kappa (linear)",
+    "cohen_kappa_quadratic": "Cohen's kappa (quadratic)",
+}
+"""name -> what to call it."""
+DRAWS = 1000
+FEWEST = 10
+"""Items that an interval is made from: of fewer, resamples say nothing."""
+LEVEL = 0.95
+_EXACT = 1e-12
+
+
+def pair_measures(confusion: Table) -> tuple[AgreementMeasure, ...]:
+    """Raw agreement and Cohen's kappas of two annotators.
+
+    Args:
+        confusion: k x k counts of items, rows by the one's grade, columns by the other's, both
+            ascending. Weights count steps of the scale.
+    """
+    items = int(confusion.sum())
+    stack = _resampled(confusion.ravel()).reshape(-1, *confusion.shape)
+    raw = float(np.trace(confusion)) / items if items else None
+    found = [AgreementMeasure(RAW, raw, _interval(raw, _raw_draws(stack)), items)]
+    for name, weighting in KAPPAS.items():
+        value = cohen_kappa(confusion, weighting)
+        found.append(
+            AgreementMeasure(name, value, _interval(value, kappa_draws(stack, weighting)), items)
+        )
+    return tuple(found)
+
+
+def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
+    """Raw agreement, Fleiss' kappa and Krippendorff's alpha of any number of annotators.
+
+    Args:
+        counts: items x k: how many annotators gave an item each grade; every item has at least
+            two. Fleiss' kappa is undefined where items differ in how many.
+    """
+    items = len(counts)
+    if not items:
+        return tuple(AgreementMeasure(name, None, None, 0) for name in (RAW, FLEISS, ALPHA))
+    # Items with the same grades count the same, so that only patterns are resampled.
+    patterns, times = np.unique(counts, axis=0, return_counts=True)
+    raters = patterns.sum(axis=1)
+    agreeing = (patterns * (patterns - 1)).sum(axis=1) / (raters * (raters - 1))
+    stack = _resampled(times)
+    raw = float(agreeing @ times) / items
+    alpha = krippendorff_alpha(counts)
+    pairs = _coincidences(patterns)
+    coincidences = np.tensordot(stack, pairs, axes=1)
+    fleiss = fleiss_kappa(counts)
+    grades = stack @ patterns
+    return (
+        AgreementMeasure(RAW, raw, _interval(raw, stack @ agreeing / items), items),
+        AgreementMeasure(
+            FLEISS,
+            fleiss,
+            _interval(fleiss, _fleiss_draws(stack @ agreeing / items, grades)),
+            items,
+        ),
+        AgreementMeasure(ALPHA, alpha, _interval(alpha, alpha_draws(coincidences)), items),
+    )
+
+
+# -- values ----------------------------------------------------------------------------------
+
+
+def cohen_kappa(confusion: Table, weighting: Weighting = None) -> float | None:
+    """Cohen's kappa (1960, weighted 1968), by scikit-learn; None where both annotators gave one
+    and the same grade to everything."""
+    from sklearn.metrics import cohen_kappa_score
+
+    if (confusion.sum(axis=0) + confusion.sum(axis=1) > 0).sum() < 2:
+        return None
+    grades = range(len(confusion))
+    rows, columns = np.indices(confusion.shape).reshape(2, -1)
+    value = cohen_kappa_score(
+        rows, columns, labels=grades, weights=weighting, sample_weight=confusion.ravel()
+    )
+    return float(value)
+
+
+def krippendorff_alpha(
+    counts: Table, level: Literal["ordinal", "nominal"] = "ordinal"
+) -> float | None:
+    """Krippendorff's alpha (2004, chapter 11), by the krippendorff package; items may have any
+    number of grades from two up. None where only one grade was given."""
+    import krippendorff
+
+    if (counts.sum(axis=0) > 0).sum() < 2:
+        return None
+    return float(krippendorff.alpha(value_counts=counts, level_of_measurement=level))
+
+
+def fleiss_kappa(counts: Table) -> float | None:
+    """Fleiss' kappa (1971); None where items have different numbers of grades.
+
+    It is nominal alpha without the correction for small samples: with N grades in all,
+    1 - kappa = (1 - alpha) N / (N - 1).
+    """
+    if len(set(counts.sum(axis=1).tolist())) != 1:
+        return None
+    alpha = krippendorff_alpha(counts, "nominal")
+    total = int(counts.sum())
+    return None if alpha is None else 1.0 - (1.0 - alpha) * total / (total - 1)
+
+
+# -- resamples -------------------------------------------------------------------------------
+
+
+def _resampled(times: NDArray[Any]) -> Stack:
+    """How often each cell or pattern comes up when as many items are drawn with replacement;
+    no draws from fewer than :data:`FEWEST`."""
+    total = int(times.sum())
+    if total < FEWEST:
+        return np.zeros((0, times.size))
+    random = np.random.default_rng(0)
+    return random.multinomial(total, times / total, size=DRAWS).astype(float)
+
+
+def _interval(value: float | None, draws: NDArray[np.float64]) -> Interval:
+    """Percentile bootstrap; None where the value or half of the draws are undefined."""
+    defined = draws[np.isfinite(draws)]
+    if value is None or defined.size < DRAWS / 2:
+        return None
+    tail = 50 * (1 - LEVEL)
+    low, high = np.percentile(defined, [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def _raw_draws(stack: Stack) -> NDArray[np.float64]:
+    return _ratio(np.trace(stack, axis1=1, axis2=2), stack.sum(axis=(1, 2)))
+
+
+def kappa_draws(stack: Stack, weighting: Weighting) -> NDArray[np.float64]:
+    """:func:`cohen_kappa` of every table; NaN where undefined."""
+    total = stack.sum(axis=(1, 2))[:, None, None]
+    expected = stack.sum(axis=2)[:, :, None] * stack.sum(axis=1)[:, None, :] / np.maximum(total, 1)
+    steps = np.abs(np.subtract.outer(*[np.arange(stack.shape[1])] * 2)).astype(float)
+    weights = {None: steps > 0, "linear": steps, "quadratic": steps**2}[weighting]
+    return 1.0 - _ratio((weights * stack).sum(axis=(1, 2)), (weights * expected).sum(axis=(1, 2)))
+
+
+def alpha_draws(coincidences: Stack) -> NDArray[np.float64]:
+    """:func:`krippendorff_alpha` of every matrix of coincidences; NaN where undefined.
+
+    The ordinal distance of grades c < k is the square of how many grades lie between their
+    middles: n_c / 2 + n_(c+1) + ... + n_k / 2.
+    """
+    sums = coincidences.sum(axis=2)
+    middles = np.cumsum(sums, axis=1) - sums / 2
+    distances = (middles[:, :, None] - middles[:, None, :]) ** 2
+    total = sums.sum(axis=1)
+    expected = sums[:, :, None] * sums[:, None, :] / np.maximum(total - 1, 1)[:, None, None]
+    return 1.0 - _ratio(
+        (distances * coincidences).sum(axis=(1, 2)), (distances * expected).sum(axis=(1, 2))
+    )
+
+
+def _coincidences(patterns: Table) -> Stack:
+    """How often two grades meet in an item of each pattern, each grade weighing one in all."""
+    values = patterns.astype(float)
+    pairs: Stack = values[:, :, None] * values[:, None, :]
+    diagonal = np.arange(patterns.shape[1])
+    pairs[:, diagonal, diagonal] -= values
+    pairs /= (values.sum(axis=1) - 1)[:, None, None]
+    return pairs
+
+
+def _fleiss_draws(
+    agreeing: NDArray[np.float64], grades: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    shares = grades / np.maximum(grades.sum(axis=1), 1)[:, None]
+    by_chance = (shares**2).sum(axis=1)
+    return 1.0 - _ratio(1.0 - agreeing, 1.0 - by_chance)
+
+
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.full(below.shape, np.nan)  # where chance allows no disagreement
+    np.divide(above, below, out=found, where=below > _EXACT)
+    return found
+
 
 Item = tuple[str, str]
 Grades = Mapping[Item, Mapping[str, int]]

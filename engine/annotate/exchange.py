@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engine.annotate import exporting, readers
+from engine.annotate import exporting, judgment_files
 from engine.annotate.adjudication import DecidedQrels, decide
-from engine.annotate.intake import Incoming, Intake, check_no_model
-from engine.annotate.judging import from_row, standing
-from engine.annotate.merging import Merged, merge, named_here
-from engine.annotate.project_queries import ProjectQueries
-from engine.annotate.projects import (
+from engine.annotate.intake import Incoming, Intake, Merged, check_no_model, merge, named_here
+from engine.annotate.judgment_records import from_row, standing
+from engine.annotate.project_settings import (
     ProjectShelf,
     check_annotator,
     check_project,
@@ -20,11 +18,12 @@ from engine.annotate.projects import (
     own_name,
     project_from_settings,
 )
-from engine.collections import read_collection
+from engine.annotate.query_ids import ProjectQueries
+from engine.collections.readers import read_collection
+from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
-from engine.library import Library
-from engine.types import ImportedJudgments, Origin, Project, Query
-from engine.types.annotating import MODEL_PREFIX
+from engine.types.annotating import MODEL_PREFIX, ImportedJudgments, Origin, Project
+from engine.types.searches import Query
 from storage.judging import Held, JudgmentRow
 from storage.ledger import Ledger
 
@@ -211,7 +210,7 @@ class Exchange:
         path = source or Path(self._library.corpus(corpus).source)
         if not path.exists():
             raise BadInputError(f"{path} does not exist.", "Give the path of a file or folder.")
-        kind = readers.detect(path) if kind == "auto" else kind
+        kind = judgment_files.detect(path) if kind == "auto" else kind
         if source is None and kind != "csfcube":
             raise BadInputError(
                 f"The corpus '{corpus}' did not come from CSFCube.", "Give the path of a file."
@@ -221,7 +220,7 @@ class Exchange:
     def _target(self, corpus: str, path: Path, name: str | None, kind: str) -> tuple[Project, bool]:
         """The project, and whether it is still to be made."""
         self._library.corpus(corpus)
-        about = readers.header(readers.text_of(path)) if kind == "hand-over" else None
+        about = judgment_files.header(judgment_files.text_of(path)) if kind == "hand-over" else None
         if kind == "hand-over" and about is None:
             raise BadInputError(f"{path.name} is no hand-over.", "Leave the format to SeedLens.")
         names = {"", *(p.name for p in self._shelf.all(corpus))}
@@ -265,18 +264,18 @@ def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated:
     origin: Origin = "adjudication" if adjudicated else "import"
     if kind == "csfcube":
         collection = read_collection(path)
-        readers.read_graded(collection, intake, annotator or collection.name)
+        judgment_files.read_graded(collection, intake, annotator or collection.name)
     elif kind == "hand-over":
-        readers.read_hand_over(readers.text_of(path), intake)
+        judgment_files.read_hand_over(judgment_files.text_of(path), intake)
     elif kind in ("csv", "jsonl"):
-        read = readers.read_csv if kind == "csv" else readers.read_jsonl
-        read(readers.text_of(path), intake, annotator, origin if adjudicated else None)
+        read = judgment_files.read_csv if kind == "csv" else judgment_files.read_jsonl
+        read(judgment_files.text_of(path), intake, annotator, origin if adjudicated else None)
     else:
         who = check_annotator(annotator, "model")
         if kind == "beir":
-            readers.read_beir(path, intake, who, origin)
+            judgment_files.read_beir(path, intake, who, origin)
         else:
-            readers.read_trec(readers.text_of(path), intake, who, origin)
+            judgment_files.read_trec(judgment_files.text_of(path), intake, who, origin)
 
 
 def _nobody(project: Project, annotator: str, names: set[str]) -> tuple[str, str]:

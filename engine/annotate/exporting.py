@@ -12,14 +12,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.annotate.adjudication import DecidedQrels, Decision
-from engine.annotate.human import own_grades
-from engine.annotate.readers import HAND_OVER
-from engine.annotate.rows import FIELDS, to_cells, to_fields
-from engine.corpus import OpenCorpus
+from engine.annotate.adjudication import DecidedQrels, Decision, own_grades
+from engine.annotate.judgment_files import HAND_OVER
+from engine.annotate.judgment_rows import FIELDS, to_cells, to_fields
+from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
-from engine.queries import query_to_dict
-from engine.types import ADJUDICATED, Document, Judgment, Project, Query
+from engine.search.queries import query_to_dict
+from engine.types.annotating import ADJUDICATED, Judgment, Project
+from engine.types.documents import Document
+from engine.types.searches import Query
 from storage.judging import JudgmentRow
 
 FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.background import Background, Jobs, Work
-from engine.callbacks import Ask
 from engine.errors import BadInputError, UnknownNameError
-from engine.types import PoolFilled, PoolJob, PoolProgress, PoolRequest, Project
+from engine.jobs.threads import Background, Jobs, Work
+from engine.types.annotating import PoolFilled, PoolJob, PoolProgress, PoolRequest, Project
+from engine.types.callbacks import Ask
 
 Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
 """Pools some queries of a project; returns how many (query, document, source) were new."""

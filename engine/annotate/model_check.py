@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from engine.annotate.adjudication import Decision, decide
-from engine.annotate.coefficients import FEWEST, Table, pair_measures
-from engine.types import GradingDifference, Judgment, ModelCheck, PoolItem, Scale
+from engine.annotate.agreement import FEWEST, Table, pair_measures
+from engine.types.annotating import Judgment, PoolItem, Scale
+from engine.types.grading import GradingDifference, ModelCheck
 
 Item = tuple[str, str]
 """(query_id, doc_id)"""

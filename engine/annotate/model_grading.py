@@ -11,32 +11,32 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from engine.annotate.judging import standing
+from engine.annotate.judgment_records import standing
 from engine.annotate.model_check import check_model, draw_sample, models_of
 from engine.annotate.model_plan import GradingPlan, Item, make_plan
 from engine.annotate.model_work import BATCH, Grader, GradingWork, Material, TellGrading
 from engine.annotate.pool import pool_items
-from engine.annotate.project_queries import ProjectQueries
-from engine.annotate.projects import model_annotator
-from engine.background import Jobs
-from engine.callbacks import Ask, never, tell_nobody
+from engine.annotate.project_settings import model_annotator
+from engine.annotate.query_ids import ProjectQueries
 from engine.config import Settings
-from engine.library import Library
+from engine.corpora.library import Library
+from engine.jobs.threads import Jobs
 from engine.llm.budget import Estimate
 from engine.llm.client import Client
-from engine.llm.connection import Connection
+from engine.llm.connecting import Values, connect, describe
+from engine.llm.endpoints import Connection
 from engine.llm.run import Run, complete
-from engine.searching import Searcher
-from engine.types import (
+from engine.search.searcher import Searcher
+from engine.types.annotating import Project
+from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.grading import (
     GradingEstimate,
     GradingJob,
     GradingProgress,
     GradingReport,
     GradingRequest,
     ModelCheck,
-    Project,
 )
-from engine.verify.endpoints import Values, connect, describe
 from storage.ledger import Ledger
 
 SAMPLE = 100
@@ -47,7 +47,7 @@ class ModelGrading:
     """Models that grade, over one home. Safe to share between threads.
 
     ``session`` and ``secrets`` are settings of the endpoint, as for
-    :class:`engine.verify.verifier.Verifier`.
+    :class:`engine.assist.verifier.Verifier`.
 
     Attributes:
         batch: candidates that are graded together; what a kill costs at most.

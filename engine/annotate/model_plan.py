@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.annotate.adjudication import decide
-from engine.annotate.projects import own_name
+from engine.annotate.project_settings import own_name
 from engine.errors import BadInputError, UnknownNameError
-from engine.types import GradingRequest, Judgment, PoolItem, Project, Query
+from engine.types.annotating import Judgment, PoolItem, Project
+from engine.types.grading import GradingRequest
+from engine.types.searches import Query
 
 Item = tuple[str, str]
 """(query_id, doc_id)"""

@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, create_model
 
-from engine.llm.criterion import SEED_TOKENS
 from engine.llm.judges import document_text
-from engine.llm.messages import Prompt
-from engine.llm.structured import json_prompt
+from engine.llm.messages import Prompt, json_prompt
+from engine.llm.prompts import SEED_TOKENS
 from engine.llm.texts import cut_text, fenced, harmless
-from engine.types import Document, Project, Scale
+from engine.types.annotating import Project, Scale
+from engine.types.documents import Document
 
 GRADING = "annotating/1"
 CANDIDATE_TOKENS = 1600

@@ -9,24 +9,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.annotate.intake import digest
-from engine.annotate.judging import make_judgment, to_row
+from engine.annotate.judgment_records import make_judgment, to_row
 from engine.annotate.model_plan import EVENT, GradingPlan, Item
 from engine.annotate.model_prompts import Asked, Graded, grading, guidelines_for, in_words
-from engine.callbacks import Ask
+from engine.assist.ranking_jobs import ending
+from engine.assist.reranking import criterion_for
 from engine.llm.client import Client
 from engine.llm.messages import Prompt
 from engine.llm.run import Run
-from engine.searching import Searcher
-from engine.types import (
-    Document,
-    GradingJob,
-    GradingProgress,
-    GradingReport,
-    GradingRequest,
-    Judgment,
-)
-from engine.verify.jobs import ending
-from engine.verify.reranking import criterion_for
+from engine.search.searcher import Searcher
+from engine.types.annotating import Judgment
+from engine.types.callbacks import Ask
+from engine.types.documents import Document
+from engine.types.grading import GradingJob, GradingProgress, GradingReport, GradingRequest
 from storage.judging import Judging
 
 BATCH = 32
@@ -188,7 +183,7 @@ def _notes(plan: GradingPlan) -> list[str]:
 
 @dataclass(slots=True)
 class GradingWork:
-    """A run under way, and how far it is, for :class:`engine.background.Jobs`.
+    """A run under way, and how far it is, for :class:`engine.jobs.threads.Jobs`.
 
     Attributes:
         project: (corpus, name).

@@ -10,12 +10,13 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from engine.compare.variants import built_in_variants
 from engine.errors import BadInputError
-from engine.metrics import judged_at, mean
-from engine.retrieve import find_system
-from engine.searching import Searcher
-from engine.types import Holes, Judgment, PoolItem, PoolRequest, Project, Query, Ranking, Source
+from engine.lenses.variants import built_in_variants
+from engine.measures.metrics import judged_at, mean
+from engine.search.searcher import Searcher
+from engine.search.systems import find_system
+from engine.types.annotating import Holes, Judgment, PoolItem, PoolRequest, Project, Source
+from engine.types.searches import Query, Ranking
 from storage.projects import PoolRow, Projects
 
 DEPTH = PoolRequest().depth

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.types import Judgment, PoolItem, Project, QueueProgress
+from engine.types.annotating import Judgment, PoolItem, Project, QueueProgress
 
 Item = tuple[str, str]
 """(query_id, doc_id)"""

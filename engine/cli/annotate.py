@@ -13,12 +13,14 @@ from engine.cli.common import json_option, open_explorer, system_names
 from engine.cli.terminal import bar_of, print_json
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.types import Holes, PoolRequest, Query
+from engine.types.annotating import Holes, PoolRequest
+from engine.types.searches import Query
 
 if TYPE_CHECKING:
-    from engine.annotate.facade import Annotation
+    from engine.annotate.annotation import Annotation
     from engine.explorer import Explorer
-    from engine.types import Judgment, Project, Ranking
+    from engine.types.annotating import Judgment, Project
+    from engine.types.searches import Ranking
 
 project_option = click.option(
     "--project", default="", metavar="P", help="Default: the corpus's own, judged while exploring."
@@ -248,15 +250,15 @@ def _say_not_held(explorer: Explorer, project: Project, request: PoolRequest) ->
 
 
 def _sets(variants: str) -> tuple[str, ...]:
-    from engine.compare.variants import check_sets
+    from engine.lenses.variants import check_sets
 
     names = [name.strip() for name in variants.split(",") if name.strip()]
     return tuple(check_sets(names)) if names else ()
 
 
 def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
-    from engine.annotate.readers import text_of
-    from engine.lab.trec import read_run
+    from engine.annotate.judgment_files import text_of
+    from engine.collections.trec import read_run
 
     found: dict[str, Sequence[Ranking]] = {}
     for path in paths:
@@ -270,9 +272,9 @@ def _add_queries(
     explorer: Explorer, project: Project, file: Path | None, collection: Path | None
 ) -> int:
     """Queries of a file and of a collection; returns how many the project did not have."""
+    from engine.annotate.judgment_files import text_of
     from engine.annotate.query_ids import read_queries
-    from engine.annotate.readers import text_of
-    from engine.collections import read_collection
+    from engine.collections.readers import read_collection
 
     found: dict[str, Query] = {}
     if file is not None:

@@ -10,7 +10,8 @@ import click
 from engine.cli.annotate import project_option
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
-from engine.types import Agreement, AgreementMeasure, Disagreement, Judgment, SystemScores
+from engine.types.annotating import Agreement, AgreementMeasure, Disagreement, Judgment
+from engine.types.evaluations import SystemScores
 
 HUMAN_MEASURES = ("nDCG@20", "p-MRR")
 

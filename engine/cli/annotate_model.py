@@ -14,7 +14,7 @@ from engine.cli.common import json_option, open_explorer
 from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
 from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
-from engine.types import (
+from engine.types.grading import (
     GradingEstimate,
     GradingProgress,
     GradingReport,

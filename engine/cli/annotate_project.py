@@ -14,7 +14,7 @@ from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.types import SCALES, GradeMeaning, Project, Scale
+from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -213,6 +213,6 @@ def _grade(value: object, name: object, meaning: object = "") -> GradeMeaning:
 
 
 def _read(path: Path) -> str:
-    from engine.annotate.readers import text_of
+    from engine.annotate.judgment_files import text_of
 
     return text_of(path)

@@ -36,7 +36,7 @@ from engine.types.builds import (
 )
 
 if TYPE_CHECKING:
-    from engine.build.lens.facade import LensBuilds
+    from engine.build.lens_builds import LensBuilds
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT = BuildLens("", "", "")
@@ -295,7 +295,7 @@ def edit(
     the file was written is refused, by the column 'was'; in a file without that column every
     line is meant as it stands.
     """
-    from engine.annotate.readers import text_of
+    from engine.annotate.judgment_files import text_of
 
     builds = open_explorer().builds
     changed = builds.take_in(corpus, name, step, text_of(file), file.name, _who(author))

@@ -18,7 +18,7 @@ from engine.types.builds import (
 )
 
 if TYPE_CHECKING:
-    from engine.build.lens.facade import LensBuilds
+    from engine.build.lens_builds import LensBuilds
 
 COUNTED = {
     "label": "documents",
@@ -63,7 +63,7 @@ def line_of(step: BuildStep, one: Any) -> str:
 
 def plain_fields(record: Any) -> dict[str, Any]:
     """A record as JSON has it."""
-    from engine.build.lens.exporting import plain
+    from engine.build.collection_export import plain
 
     found: dict[str, Any] = plain(asdict(record))
     return found

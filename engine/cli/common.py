@@ -11,8 +11,8 @@ from engine.config import Settings
 from engine.errors import BadInputError
 
 if TYPE_CHECKING:
-    from engine.collections import Collection
     from engine.explorer import Explorer
+    from engine.types.collections import Collection
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 corpus_option = click.option(
@@ -37,7 +37,7 @@ def open_explorer() -> Explorer:
 
 def system_names(text: str) -> list[str]:
     """The systems of a comma-separated list, checked before anything is indexed."""
-    from engine.retrieve import find_system
+    from engine.search.systems import find_system
 
     names = list(dict.fromkeys(s.strip() for s in text.split(",") if s.strip()))
     if not names:

@@ -11,7 +11,7 @@ import click
 from engine.cli.common import json_option, open_explorer
 from engine.cli.model import INTERRUPTED
 from engine.cli.terminal import bar_of, print_json, stop_requested
-from engine.scenarios.training import Distilled, Training
+from engine.scenarios.distillation import Distilled, Training
 
 PAPER = Training()
 
@@ -63,8 +63,8 @@ def distill(
     seedlens scenarios NAME --distilled FOLDER. The defaults are those of SPIKE's paper.
     Needs the extra: pip install 'seedlens[distill]'.
     """
-    from engine.scenarios.distill import check_folder, need_extra
-    from engine.scenarios.distill import distill as train
+    from engine.scenarios.distillation import check_folder, need_extra
+    from engine.scenarios.distillation import distill as train
 
     need_extra()
     training = Training(**values)  # type: ignore[arg-type]  # click knows which are whole numbers

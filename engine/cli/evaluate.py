@@ -29,16 +29,16 @@ from engine.cli.model import (
 )
 from engine.cli.terminal import bar_of, print_evaluation, print_json, progress
 from engine.errors import BadInputError
-from engine.reports import model_evaluation_report
-from engine.types import ModelEvaluation
+from engine.search.reports import model_evaluation_report
+from engine.types.reranking import ModelEvaluation
 
 if TYPE_CHECKING:
-    from engine.collections import Collection
+    from engine.assist.reranking import Plan
     from engine.explorer import Explorer
-    from engine.llm.connection import Connection
-    from engine.searching import Searcher
-    from engine.types import Evaluation
-    from engine.verify.reranking import Plan
+    from engine.llm.endpoints import Connection
+    from engine.search.searcher import Searcher
+    from engine.types.collections import Collection
+    from engine.types.evaluations import Evaluation
 
 
 @click.command()
@@ -93,9 +93,9 @@ def evaluate(
     PATH is a CSFCube folder, a BEIR folder, an ImpliRet CSV, or a folder with topics.jsonl
     and TREC qrels.
     """
-    from engine.collections import read_collection
-    from engine.evaluate import sampled
-    from engine.lab.human import check_annotators
+    from engine.collections.readers import read_collection
+    from engine.evaluate.human import check_annotators
+    from engine.search.topics import sampled
 
     collection = read_collection(path)
     names, plan = _names(systems), _plan(rerank, depth)
@@ -127,7 +127,7 @@ def evaluate(
 
 def _names(systems: str) -> list[str]:
     """All systems of the list, those that need a model among them, checked before anything."""
-    from engine.verify.systems import MODEL_SYSTEMS, names_of
+    from engine.assist.model_systems import MODEL_SYSTEMS, names_of
 
     parts = list(dict.fromkeys(s.strip() for s in systems.split(",") if s.strip()))
     own, helped = names_of(parts)
@@ -136,7 +136,7 @@ def _names(systems: str) -> list[str]:
 
 
 def _plan(rerank: str | None, depth: int | None) -> Plan | None:
-    from engine.verify.reranking import DEFAULT_DEPTH, Plan
+    from engine.assist.reranking import DEFAULT_DEPTH, Plan
 
     check_depth(rerank, depth)
     return None if rerank is None else Plan(rerank, depth or DEFAULT_DEPTH)
@@ -146,7 +146,7 @@ def _connection(
     explorer: Explorer, names: Sequence[str], plan: Plan | None, most_calls: int | None
 ) -> Connection | None:
     """The connection to a model where one is needed; NoEndpointError before anything is done."""
-    from engine.verify.systems import names_of
+    from engine.assist.model_systems import names_of
 
     needed = plan is not None or names_of(names)[1]
     return explorer.verifier.connection(most_calls=most_calls) if needed else None
@@ -161,8 +161,8 @@ def _evaluated(
     connection: Connection | None,
     options: dict[str, Any],
 ) -> ModelEvaluation:
-    from engine.evaluate import evaluate as run
-    from engine.verify.evaluating import evaluate_with_model
+    from engine.evaluate.model_evaluation import evaluate_with_model
+    from engine.evaluate.system_runs import evaluate as run
 
     if connection is None:
         return ModelEvaluation(run(searcher, collection, names, **options))
@@ -200,7 +200,7 @@ def _say_what_is_missing(found: Evaluation) -> None:
 
 
 def _write_runs(found: Evaluation, folder: Path) -> None:
-    from engine.runs import write_run
+    from engine.collections.trec import write_run
 
     for system, rankings in found.rankings.items():
         write_run(rankings, folder / f"{system}.run", system)

@@ -15,7 +15,7 @@ from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 
 if TYPE_CHECKING:
-    from engine.inferring.records import InferProgress, InferReport
+    from engine.assist.infer_records import InferProgress, InferReport
 
 
 @click.command()
@@ -86,7 +86,7 @@ def _show(
             "Write seedlens facts NAME --doc DOC_ID, or seedlens facts --text TEXT.",
         )
     from engine.explorer import Explorer
-    from engine.reports import fact_report
+    from engine.search.reports import fact_report
 
     found = (
         Explorer.find_facts(text, _day(written))
@@ -113,8 +113,8 @@ def _infer(
     budget_calls: int | None,
     as_json: bool,
 ) -> None:
-    from engine.inferring.records import KINDS, InferRequest
-    from engine.inferring.runner import FactsByModel
+    from engine.assist.infer_records import KINDS, InferRequest
+    from engine.assist.infer_runner import FactsByModel
 
     named = [kind.strip() for kind in (kinds or ",".join(KINDS)).split(",") if kind.strip()]
     if odd := [kind for kind in named if kind not in KINDS]:

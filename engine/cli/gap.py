@@ -19,7 +19,8 @@ from engine.cli.gap_chart import drawn, svg
 from engine.cli.model import asking, budget_option, exit_code, say_what_it_took
 from engine.cli.terminal import bar_of, print_json
 from engine.errors import BadInputError
-from engine.types import Gap, Interval
+from engine.types.evaluations import Interval
+from engine.types.reranking import Gap
 
 
 @click.command()
@@ -66,9 +67,9 @@ def gap(
     with the missing relevant documents put in (upper bound). What lies between these and the
     best retriever is what retrieval still misses although it can be recognised.
     """
-    from engine.collections import read_collection
-    from engine.verify.gap import check_gap, gap_now, prepare
-    from engine.verify.gap_shelf import gap_json
+    from engine.collections.readers import read_collection
+    from engine.evaluate.gap_store import gap_json
+    from engine.evaluate.verification_gap import check_gap, gap_now, prepare
 
     collection = read_collection(path)
     names, sizes = system_names(systems), _sizes(pool_sizes)

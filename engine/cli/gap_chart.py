@@ -6,7 +6,8 @@ import html
 import math
 from collections.abc import Callable, Sequence
 
-from engine.types import Gap, GapPoint, Interval
+from engine.types.evaluations import Interval
+from engine.types.reranking import Gap, GapPoint
 
 WIDTH = 56
 """Characters of the terminal's axis."""

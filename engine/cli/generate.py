@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.build.implicit.records import (
+from engine.cli.common import json_option, open_explorer
+from engine.cli.model import FAILED, INTERRUPTED, asking, budget_option
+from engine.cli.terminal import bar_of, print_json, stop_requested
+from engine.generate.implicit_records import (
     CATEGORIES,
     DOCUMENTS,
     MOST_DOCUMENTS,
@@ -16,13 +19,10 @@ from engine.build.implicit.records import (
     STYLES,
     ImplicitRequest,
 )
-from engine.cli.common import json_option, open_explorer
-from engine.cli.model import FAILED, INTERRUPTED, asking, budget_option
-from engine.cli.terminal import bar_of, print_json, stop_requested
 
 if TYPE_CHECKING:
-    from engine.build.builder import BuiltCollection
-    from engine.llm.usage import Usage
+    from engine.generate.generator import BuiltCollection
+    from engine.llm.budget import Usage
 
 
 @click.group()
@@ -100,7 +100,7 @@ def implicit(
     and a town for its country; the query names the date, the amount or the country. Every query
     has exactly one relevant document. Evaluate DIR with: seedlens evaluate DIR
     """
-    from engine.build.builder import Builder
+    from engine.generate.generator import Builder
 
     request = ImplicitRequest(category, style, sets, seed, documents)
     explorer = open_explorer()

@@ -23,7 +23,7 @@ def lens() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the lenses that come with SeedLens."""
-    from engine.lenses import SHIPPED
+    from engine.lenses.definitions import SHIPPED
 
     if as_json:
         print_json(
@@ -44,8 +44,7 @@ def show(key: str, as_json: bool) -> None:
     KEY is research, conversations or posts; a FILE is checked, and printed with all that
     was left out.
     """
-    from engine.lens_files import lens_to_toml
-    from engine.lenses import choose_lens
+    from engine.lenses.definitions import choose_lens, lens_to_toml
 
     found = choose_lens(key)
     if as_json:
@@ -64,7 +63,7 @@ def set_(corpus: str, key: str, as_json: bool) -> None:
     Roles that the source gave are kept for aspects that both lenses have; the others are
     estimated. Stopped in the middle, the corpus is as it was.
     """
-    from engine.lenses import choose_lens
+    from engine.lenses.definitions import choose_lens
 
     chosen = choose_lens(key)
     library = open_explorer().library

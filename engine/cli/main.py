@@ -48,11 +48,11 @@ from engine.cli.terminal import (
 )
 from engine.config import ROOT, Settings
 from engine.errors import BadInputError, SeedLensError
-from engine.types import Query
+from engine.types.searches import Query
 
 DEFAULTS = Query("")
 MODEL_SYSTEM_NAMES = ("rewrite", "multi-hop")
-"""Of engine.verify.systems, which is loaded when one is asked for."""
+"""Of engine.assist.model_systems, which is loaded when one is asked for."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -134,8 +134,8 @@ def import_(
     when the same command is run again; running it twice changes nothing.
     """  # fmt: skip
     from engine.encode.presets import absolute
-    from engine.importing import ImportRequest
-    from engine.reports import import_report
+    from engine.search.reports import import_report
+    from engine.types.corpora import ImportRequest
 
     # A corpus remembers where its model is, whatever folder the next command runs in.
     encoder = absolute(encoder) if encoder else None
@@ -171,7 +171,7 @@ def _pair(text: str) -> tuple[str, str]:
 @json_option
 def corpora(as_json: bool) -> None:
     """List the corpora of this home."""
-    from engine.reports import corpus_report
+    from engine.search.reports import corpus_report
 
     found = open_explorer().library.corpora()
     if as_json:
@@ -229,8 +229,8 @@ def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> 
 
     Every result comes with the passages that explain it.
     """  # fmt: skip
-    from engine.queries import parse_filter
-    from engine.reports import search_report
+    from engine.search.queries import parse_filter
+    from engine.search.reports import search_report
 
     mode, depth, most_calls = query_options(options)
     check_depth(mode, depth)
@@ -250,8 +250,8 @@ def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> 
 def _search_with_model(
     query: Query, mode: str | None, depth: int | None, most_calls: int | None, as_json: bool
 ) -> None:
-    from engine.reports import reranking_report
-    from engine.verify.reranking import DEFAULT_DEPTH
+    from engine.assist.reranking import DEFAULT_DEPTH
+    from engine.search.reports import reranking_report
 
     verifier = open_explorer().verifier
     with asking() as tell:
@@ -306,7 +306,7 @@ def app(port: int, address: str) -> None:
 @json_option
 def doctor(as_json: bool) -> None:
     """Say what is installed, which models load, and where the home is."""
-    from engine.doctor import examine
+    from engine.cli.doctor import examine
 
     checks = examine(Settings())
     if as_json:

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from engine.background import Report
 from engine.cli.terminal import bar_of
 from engine.errors import BadInputError
-from engine.llm.usage import RoundProgress
-from engine.types import ModelReport, Move, Reranking
-from engine.types.model_runs import Foreseen, Taken
+from engine.jobs.threads import Report
+from engine.llm.budget import RoundProgress
+from engine.types.models import Foreseen, Taken
+from engine.types.reranking import ModelReport, Move, Reranking
 
 INTERRUPTED, FAILED = 130, 1
 

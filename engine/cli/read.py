@@ -19,7 +19,7 @@ from engine.cli.common import (
 from engine.cli.model import asking, budget_option, cost, exit_code, say_what_it_took
 from engine.cli.terminal import bar_of, print_json
 from engine.errors import BadInputError
-from engine.types import CostEstimate
+from engine.types.reranking import CostEstimate
 
 if TYPE_CHECKING:
     from engine.types.reading import ReadingTest
@@ -73,10 +73,10 @@ def read(
     the k best documents of a system. Answers are compared with the collection's by ROUGE-1
     recall. They are kept: the same test again asks nothing.
     """
-    from engine.collections import read_collection
-    from engine.reading.context import StoredScenarios
-    from engine.reading.measuring import foresee, read_now
-    from engine.reading.plans import ReadingPlan, prepare
+    from engine.ask.context import StoredScenarios
+    from engine.ask.reader_test import foresee, read_now
+    from engine.ask.reading_plans import ReadingPlan, prepare
+    from engine.collections.readers import read_collection
 
     collection = read_collection(path)
     names = tuple(system_names(systems)) if systems.strip() else ()

@@ -15,7 +15,7 @@ from engine.cli.common import (
     system_names,
 )
 from engine.cli.terminal import bar_of, print_json, print_sensitivity
-from engine.compare.variants import SETS
+from engine.lenses.variants import SETS
 
 
 @click.command()
@@ -44,10 +44,10 @@ def sensitivity(
     alone: a short one that names the aspect (base), one that names none (generic), the
     aspect's definition, paraphrases, and base with the seed cut to the aspect's sentences.
     """  # fmt: skip
-    from engine.collections import read_collection
-    from engine.compare.variants import check_sets
-    from engine.reports import sensitivity_report
-    from engine.sensitivity import sensitivity as run
+    from engine.collections.readers import read_collection
+    from engine.compare.sensitivity_table import sensitivity as run
+    from engine.lenses.variants import check_sets
+    from engine.search.reports import sensitivity_report
 
     collection = read_collection(path)
     names = system_names(systems)

@@ -12,14 +12,10 @@ from typing import Any, Protocol, TypeVar
 import click
 from tqdm import tqdm
 
-from engine.types import (
-    Evaluation,
-    ImportReport,
-    Measures,
-    Progress,
-    SearchResults,
-    Sensitivity,
-)
+from engine.types.comparisons import Sensitivity
+from engine.types.corpora import ImportReport, Progress
+from engine.types.evaluations import Evaluation, Measures
+from engine.types.searches import SearchResults
 
 
 class Advance(Protocol):

@@ -9,33 +9,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.columns import aspect_column
-from engine.compare.variants import check_variants
 from engine.compare.verdicts import Profile, find_verdicts
+from engine.corpora.contracts import Focus, Seed
+from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
-from engine.explain import find_evidence
-from engine.focus import focus_on_aspect
-from engine.interpretation import avoided, understood
-from engine.lenses import find_aspect
-from engine.metrics import csfcube_ndcg, judged_at, p_mrr_among_judged
-from engine.queries import check_query
-from engine.ranking_change import compare_rankings, movers
-from engine.retrieve import find_system
-from engine.retrieve.aspect import focus_vector
-from engine.retrieve.base import Focus, Seed
-from engine.searching import Searcher
-from engine.types import (
-    PAGE_SIZE,
+from engine.lenses.definitions import find_aspect
+from engine.lenses.variants import check_variants
+from engine.measures.metrics import csfcube_ndcg, judged_at, p_mrr_among_judged
+from engine.measures.ranking_change import compare_rankings, movers
+from engine.search.evidence import find_evidence
+from engine.search.interpretation import avoided, focus_on_aspect, understood
+from engine.search.queries import check_query
+from engine.search.searcher import Searcher
+from engine.search.systems import find_system
+from engine.search.systems.aspect_system import focus_vector
+from engine.types.comparisons import (
     Comparison,
+    ModelOrders,
     Mover,
     MoverEvidence,
-    Query,
-    Ranking,
     Variant,
     VariantPair,
     VariantRanking,
 )
-from engine.types.model_comparisons import ModelOrders
+from engine.types.searches import PAGE_SIZE, Query, Ranking
 
 MOST_MOVERS = 12
 Judgments = Mapping[str, Mapping[str, int]]

@@ -9,30 +9,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Event, Lock, Thread
 
-from engine.collections import Collection
+from engine.annotate.notebook import Notebook
+from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
 from engine.compare.frontier import find_frontier
-from engine.compare.reranking import ModelComparisons
-from engine.compare.variants import SETS, built_in_variants
+from engine.compare.known_grades import collection_of, judgments_of, signature_of_judgments
+from engine.compare.model_comparisons import ModelComparisons
+from engine.compare.sensitivity_table import sensitivity
+from engine.corpora.library import Library
 from engine.errors import BadInputError, SeedLensError
-from engine.judgments import collection_of, judgments_of, signature_of_judgments
-from engine.library import Library
-from engine.notebook import Notebook
-from engine.reports import sensitivity_report
-from engine.retrieve import find_system
-from engine.runs import run_lines
-from engine.searching import Searcher
-from engine.sensitivity import sensitivity
-from engine.types import (
+from engine.lenses.variants import SETS, built_in_variants
+from engine.search.reports import sensitivity_report
+from engine.search.searcher import Searcher
+from engine.search.systems import find_system
+from engine.types.collections import Collection
+from engine.types.comparisons import (
     Comparison,
     Frontier,
+    ModelOrders,
     MoverEvidence,
-    Query,
     Sensitivity,
     SensitivityJob,
     Variant,
 )
-from engine.types.model_comparisons import ModelOrders
+from engine.types.searches import Query
 
 log = logging.getLogger("seedlens")
 
@@ -83,7 +83,7 @@ class Comparisons:
 
         Args:
             orders: a model's, as :attr:`by_model` found them; they stand for the rankings.
-            annotator: whose grades count as one's own; see :class:`engine.notebook.Notebook`.
+            annotator: whose grades count as one's own; see :class:`engine.annotate.notebook.Notebook`.
         """
         return self._comparer(corpus, seed, text, aspect, annotator).compare(variants, orders)
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from engine.compare.comparer import Comparer
-from engine.metrics import csfcube_ndcg, p_mrr_among_judged
+from engine.measures.metrics import csfcube_ndcg, p_mrr_among_judged
 from engine.numeric import standardised
-from engine.types import PAGE_SIZE, Frontier, FrontierPoint, Variant
+from engine.types.comparisons import Frontier, FrontierPoint, Variant
+from engine.types.searches import PAGE_SIZE
 
 STEERS = tuple(i / 10 for i in range(11))
 

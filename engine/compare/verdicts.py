@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.metrics import p_mrr_among_judged
-from engine.ranking_change import RankingChange, compare_rankings
-from engine.types import VariantRanking, Verdict, VerdictKind
+from engine.measures.metrics import p_mrr_among_judged
+from engine.measures.ranking_change import RankingChange, compare_rankings
+from engine.types.comparisons import VariantRanking, Verdict, VerdictKind
 
 # The thresholds of the words below are a matter of reading, not of fitting: the numbers stand
 # beside every verdict.

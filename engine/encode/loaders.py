@@ -19,9 +19,9 @@ from engine.encode.backends import choose_backend
 from engine.encode.models import LoadedModel, apply_modules, fingerprint, load_model
 from engine.encode.one_pass import ModelParts, OnePassEncoder
 from engine.encode.presets import Preset, resolve
-from engine.encode.protocols import EMBEDDED, EncoderSpec
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray, unit
+from engine.types.encoders import EMBEDDED, EncoderSpec
 
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the published all-MiniLM-L6-v2 weights (model.safetensors)."""

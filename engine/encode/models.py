@@ -12,8 +12,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import torch
 
-from engine.encode.presets import OWN_WINDOW, Pooling, Preset
-from engine.encode.prompts import NO_PROMPTS, SLOT, Prompts
+from engine.encode.presets import NO_PROMPTS, OWN_WINDOW, SLOT, Pooling, Preset, Prompts
 from engine.numeric import FloatArray
 
 _INSTRUCT = re.compile(r"Instruct: .*?(?=\n)")

@@ -15,16 +15,152 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.encode.presets import Pooling
-from engine.encode.prompts import NO_PROMPTS, Prompts
-from engine.encode.protocols import EncoderSpec, Encoding, Passage
-from engine.encode.tokens import Tokens, opening_and_closing, tokenize
-from engine.encode.windows import Window, batch_windows, plan_windows
+from engine.encode.presets import NO_PROMPTS, Pooling, Prompts
 from engine.errors import BadInputError
 from engine.numeric import FloatArray, unit
+from engine.types.encoders import EncoderSpec, Encoding, Passage
 
 if TYPE_CHECKING:
     from engine.encode.backends import Backend
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Tokens ``[start, stop)`` of document ``document``, of which ``[keep_from, keep_to)`` count.
+
+    The kept parts of a document's windows tile it: every token is kept exactly once, in the
+    window where it has the most context.
+    """
+
+    document: int
+    start: int
+    stop: int
+    keep_from: int
+    keep_to: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def plan_windows(lengths: Sequence[int], size: int, overlap: int) -> list[Window]:
+    """Cover each document of ``lengths[i]`` tokens with windows of at most ``size`` tokens.
+
+    Args:
+        size: tokens per window, > overlap.
+        overlap: tokens that neighbouring windows share.
+
+    Raises:
+        ValueError: ``overlap`` is not smaller than ``size``.
+
+    >>> [(w.start, w.stop, w.keep_from, w.keep_to) for w in plan_windows([10], 6, 2)]
+    [(0, 6, 0, 5), (4, 10, 5, 10)]
+    """
+    if not 0 <= overlap < size:
+        raise ValueError(f"overlap {overlap} must be at least 0 and less than the window {size}")
+    windows = []
+    for document, length in enumerate(lengths):
+        start = keep_from = 0
+        while True:
+            stop = min(start + size, length)
+            last = stop == length
+            keep_to = length if last else stop - overlap // 2
+            windows.append(Window(document, start, stop, keep_from, keep_to))
+            if last:
+                break
+            start, keep_from = stop - overlap, keep_to
+    return windows
+
+
+def batch_windows(windows: Sequence[Window], budget: int) -> list[list[Window]]:
+    """Group windows of like length into batches of at most ``budget`` tokens, padding included.
+
+    The longest come first, so that memory peaks at once rather than late. A window longer
+    than the budget is a batch of its own.
+    """
+    batches: list[list[Window]] = []
+    for window in sorted(windows, key=len, reverse=True):
+        if batches and (len(batches[-1]) + 1) * len(batches[-1][0]) <= budget:
+            batches[-1].append(window)
+        else:
+            batches.append([window])
+    return batches
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """One passage behind a prompt, without the tokenizer's marks.
+
+    Attributes:
+        prompt: (p,) int64, the tokens of the prompt.
+        ids: (n,) int64, the tokens of title and text.
+        spans: (n, 2) int32, where a token stands in the text, white space left out;
+            (-1, -1) for the title's.
+    """
+
+    prompt: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    spans: NDArray[np.int32]
+
+
+def tokenize(
+    tokenizer: Any, prompts: Prompts, prompt: str, passages: Sequence[Passage]
+) -> list[Tokens]:
+    """Tokens of ``prompt + title + text``, cut into prompt and passage.
+
+    The three are tokenized as one string, because tokenizers join across their borders
+    ("Query: " and "Bees" share a piece); a token that reaches into the passage is its.
+    """
+    heads = [prompt + prompts.for_title(p.title) for p in passages]
+    encoded = tokenizer(
+        [head + p.text for head, p in zip(heads, passages, strict=True)],
+        add_special_tokens=False,
+        truncation=False,
+        return_offsets_mapping=True,
+        return_attention_mask=False,
+        verbose=False,
+    )
+    out = []
+    for i, passage in enumerate(passages):
+        ids = np.asarray(encoded["input_ids"][i], dtype=np.int64)
+        offsets = np.asarray(encoded["offset_mapping"][i], dtype=np.int32).reshape(-1, 2)
+        beyond = np.flatnonzero(offsets[:, 1] > len(prompt)) if prompt else np.arange(len(ids))
+        first = int(beyond[0]) if len(beyond) else len(ids)
+        spans = _in_text(offsets[first:] - len(heads[i]), passage.text)
+        out.append(Tokens(ids[:first], ids[first:], spans))
+    return out
+
+
+def _in_text(offsets: NDArray[np.int32], text: str) -> NDArray[np.int32]:
+    """Spans into ``text``, of offsets that are negative before it begins."""
+    spans = offsets.copy()
+    spans[(offsets[:, 0] < 0) & (offsets[:, 1] > 0), 0] = 0  # a piece shared with the title
+    spans[spans[:, 0] < 0] = -1
+    for row in np.flatnonzero(spans[:, 0] >= 0):
+        start, end = spans[row]
+        while start < end - 1 and text[start].isspace():
+            start += 1
+        spans[row, 0] = start
+    return spans
+
+
+def opening_and_closing(tokenizer: Any, end_mark: str) -> tuple[list[int], list[int]]:
+    """Ids that the tokenizer puts around a text, with ``end_mark`` (if any) as the last.
+
+    Raises:
+        ValueError: ``end_mark`` is not a token of this tokenizer.
+    """
+    marked = tokenizer("a")["input_ids"]
+    bare = tokenizer("a", add_special_tokens=False)["input_ids"]
+    at = marked.index(bare[0])
+    opening, closing = list(marked[:at]), list(marked[at + len(bare) :])
+    if end_mark:
+        end = tokenizer.get_vocab().get(end_mark)
+        if end is None:
+            raise ValueError(f"its tokenizer has no '{end_mark}'")
+        if closing[-1:] != [end]:
+            closing.append(end)
+    return opening, closing
+
 
 OVERLAP = 64
 """Tokens that neighbouring windows of a long document share."""
@@ -62,7 +198,7 @@ class ModelParts:
 
 
 class OnePassEncoder:
-    """Implements :class:`engine.encode.protocols.Encoder` with a single forward pass."""
+    """Implements :class:`engine.types.encoders.Encoder` with a single forward pass."""
 
     def __init__(self, parts: ModelParts) -> None:
         self.parts = parts
@@ -83,7 +219,7 @@ class OnePassEncoder:
         return self.parts.backend.name
 
     def encode(self, passages: Sequence[Passage]) -> list[Encoding]:
-        """See :class:`engine.encode.protocols.Encoder`."""
+        """See :class:`engine.types.encoders.Encoder`."""
         if not passages:
             return []
         prompts = self.parts.prompts
@@ -104,7 +240,7 @@ class OnePassEncoder:
         return out
 
     def encode_query(self, passage: Passage, instruction: str) -> FloatArray:
-        """See :class:`engine.encode.protocols.Encoder`."""
+        """See :class:`engine.types.encoders.Encoder`."""
         parts = self.parts
         prompt = parts.prompts.for_query(instruction)
         text = tokenize(parts.tokenizer, parts.prompts, prompt, [passage])[0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from engine.errors import BadInputError
 from engine.ingest.source import Source, no_documents
 from engine.ingest.values import Notes
-from engine.types import SourceDocument
+from engine.types.documents import SourceDocument
 
 
 @dataclass(frozen=True, slots=True)

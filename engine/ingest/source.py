@@ -8,13 +8,15 @@ from itertools import islice
 from pathlib import Path
 
 from engine.errors import BadInputError
-from engine.ingest.build import Builder
+from engine.ingest.builder import Builder
 from engine.ingest.formats import detect_format, existing, fitting, named
 from engine.ingest.mapping import resolve
 from engine.ingest.rows import Format, Row
 from engine.ingest.values import Notes, role_labels
-from engine.lenses import RESEARCH
-from engine.types import Lens, Mapped, Preview, SourceDocument
+from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import Mapped, Preview
+from engine.types.documents import SourceDocument
+from engine.types.lenses import Lens
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from engine.lenses import RESEARCH
-from engine.types import Lens
+from engine.lenses.definitions import RESEARCH
+from engine.types.lenses import Lens
 
 Scalar = str | int | float | bool
 

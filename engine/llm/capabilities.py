@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from engine.llm.budget import Meter
-from engine.llm.errors import RefusedError, TooLongError, UnsupportedError
-from engine.llm.messages import Message, Prompt, Reply
-from engine.llm.parsing import read_choice, read_object, without_reasoning
+from engine.llm.endpoint_errors import RefusedError, TooLongError, UnsupportedError
+from engine.llm.messages import Message, Prompt, Reply, read_choice, read_object, without_reasoning
 from engine.llm.texts import estimate_tokens
 
 if TYPE_CHECKING:

@@ -7,29 +7,366 @@ A failing endpoint is no exception here: what was answered stays usable, the res
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+import time
+from collections import Counter
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
-from engine.callbacks import Ask, never, tell_nobody
-from engine.llm.answering import Answering
-from engine.llm.budget import Estimate, Meter
+from engine.errors import StorageError
+from engine.llm.budget import Estimate, Meter, RoundProgress, Spent, Stopped, Usage
 from engine.llm.cache import AnswerCache, AnswerStore
-from engine.llm.capabilities import REASONING_TOKENS, Capabilities
-from engine.llm.connection import Connection
-from engine.llm.course import Course
-from engine.llm.errors import BudgetReachedError, EndpointError, UnsupportedError
-from engine.llm.learning import Learner
-from engine.llm.messages import Prompt, Reply
-from engine.llm.tally import Tally
-from engine.llm.usage import RoundProgress, Stopped, Usage
+from engine.llm.capabilities import REASONING_TOKENS, Capabilities, try_out
+from engine.llm.endpoint_errors import (
+    BudgetReachedError,
+    EndpointError,
+    RefusedError,
+    TooLongError,
+    UnsupportedError,
+)
+from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.messages import Message, Prompt, Reply, answer_key, without_reasoning
+from engine.types.callbacks import Ask, never, tell_nobody
+from storage.answers import AnswerRow
 
 if TYPE_CHECKING:
     from engine.llm.transport import Transport
 
+
+GIVE_UP_AFTER = 8
+"""Questions that fail one after the other, without one success, until the run stops."""
+WATCH_SECONDS = 0.05
+
+
+class Course:
+    """The course of one run. For one event loop.
+
+    Attributes:
+        stopped: why no more questions go out; "" while they do.
+        problem: what stopped the run, or else the last failure.
+
+    Args:
+        cancelled: asked many times a second; True ends the run.
+    """
+
+    def __init__(self, cancelled: Ask) -> None:
+        self._cancelled = cancelled
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._failures_in_a_row = 0
+        self.problem: EndpointError | None = None
+        self.stopped: Stopped = ""
+
+    def look(self) -> None:
+        """Stop if somebody has cancelled the run."""
+        if self._cancelled():
+            self.stop("cancelled")
+
+    def stop(self, reason: Stopped, problem: EndpointError | None = None) -> None:
+        """Ask nothing more; the first reason counts."""
+        if not self.stopped:
+            self.stopped, self.problem = reason, problem or self.problem
+
+    def succeeded(self) -> None:
+        """A question was answered."""
+        self._failures_in_a_row = 0
+
+    def failed(self, error: EndpointError) -> None:
+        """A question was not answered; the run stops where asking on is no use."""
+        self._failures_in_a_row += 1
+        self.problem = error
+        if isinstance(error, RefusedError) or self._failures_in_a_row >= GIVE_UP_AFTER:
+            self.stop("endpoint", error)
+            self._let_go()
+
+    async def together(self, work: Sequence[Coroutine[Any, Any, None]]) -> None:
+        """Run all at once; on a stop, those under way are let go."""
+        tasks = {asyncio.create_task(one) for one in work}
+        self._tasks |= tasks
+        watcher = asyncio.create_task(self._watch())
+        try:
+            done, _ = await asyncio.wait(tasks)
+            for task in done:
+                if not task.cancelled():
+                    task.result()  # a mistake of ours is not to be swallowed
+        finally:
+            for task in (watcher, *tasks):
+                task.cancel()
+            await asyncio.gather(watcher, *tasks, return_exceptions=True)
+            self._tasks -= tasks
+
+    def _let_go(self) -> None:
+        current = asyncio.current_task()
+        for task in self._tasks:
+            if task is not current:
+                task.cancel()
+
+    async def _watch(self) -> None:
+        while not self._cancelled():
+            await asyncio.sleep(WATCH_SECONDS)
+        self.stop("cancelled")
+        self._let_go()
+
+
+class Learner:
+    """Finds out what the model can do, when it is first needed. For one event loop."""
+
+    def __init__(
+        self, transport: Transport, store: AnswerStore, course: Course, meter: Meter
+    ) -> None:
+        self._transport, self._store = transport, store
+        self._course, self._meter = course, meter
+        self._known: Capabilities | None = None
+        self._learning = asyncio.Lock()
+
+    async def capabilities(self, *, sure: bool = False) -> Capabilities | None:
+        """What the model can do; None when that could not be found out (the run stopped).
+
+        Args:
+            sure: try it out anew if that is in doubt. Where the trial fails, the run stops and
+                what is in doubt is returned: kept answers are found by it.
+
+        Raises:
+            StorageError: the ledger cannot be read.
+        """
+        async with self._learning:
+            self._course.look()
+            if self._known is None:
+                self._known = await asyncio.to_thread(self._remembered)
+            if self._known is None or (sure and self._known.doubtful):
+                await self._learn()
+            return self._known
+
+    async def renew(self) -> None:
+        """Try out what the model can do even if that is known; it stays known on a failure."""
+        async with self._learning:
+            self._course.look()
+            await self._learn()
+
+    async def correct(self, known: Capabilities) -> None:
+        """It can do less than was thought."""
+        self._known = known
+        await asyncio.to_thread(self._remember, known)
+
+    async def doubt(self) -> None:
+        """Have it tried out anew before the next run's first question: it may have changed.
+
+        What is known stays until then, for the answers in the ledger are kept by it.
+        """
+        if self._known is not None:
+            with suppress(StorageError):
+                await asyncio.to_thread(self._remember, replace(self._known, doubtful=True))
+
+    async def _learn(self) -> None:
+        if not self._course.stopped:
+            await self._course.together([self._try_out()])
+
+    async def _try_out(self) -> None:
+        try:
+            self._known = await try_out(self._transport, self._meter)
+        except BudgetReachedError as error:
+            self._course.stop("budget", error)
+        except EndpointError as error:
+            self._course.stop("endpoint", error)
+        else:
+            await asyncio.to_thread(self._remember, self._known)
+
+    def _remembered(self) -> Capabilities | None:
+        endpoint = self._transport.endpoint
+        text = self._store.capabilities(endpoint.address, endpoint.model)
+        return None if text is None else Capabilities.from_json(text)
+
+    def _remember(self, known: Capabilities) -> None:
+        endpoint = self._transport.endpoint
+        self._store.remember_capabilities(endpoint.address, endpoint.model, known.to_json())
+
+
+class Tally:
+    """The counters of one run. For one event loop.
+
+    Attributes:
+        counts: of questions, by the names of :class:`Usage`.
+        served: of replies, by the model that the endpoint says has answered.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._started = time.perf_counter()
+        self.counts: Counter[str] = Counter()
+        self.served: Counter[str] = Counter()
+
+    def usage(self, spent: Spent, repeats: int, lost: int, stopped: Stopped, problem: str) -> Usage:
+        """The figures until now."""
+        counts = self.counts
+        return Usage(
+            endpoint=self._endpoint.address,
+            model=self._endpoint.model,
+            rounds=counts["rounds"],
+            asked=counts["asked"],
+            answered=counts["answered"],
+            cached=counts["cached"],
+            failed=counts["failed"],
+            unread=counts["unread"],
+            calls=spent.calls,
+            repeats=repeats,
+            shortened=counts["shortened"],
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            guessed=spent.guessed,
+            cost=spent.cost,
+            seconds=time.perf_counter() - self._started,
+            stopped=stopped,
+            problem=problem,
+            notes=tuple(self._notes(lost)),
+        )
+
+    def _notes(self, lost: int) -> list[str]:
+        notes = []
+        asked = self._endpoint.model
+        others = [model for model in self.served if model and not _same_model(model, asked)]
+        if others:
+            notes.append(
+                f"Asked for '{asked}', answered by '{others[0]}': the endpoint may have another "
+                "model loaded."
+            )
+        if without := self.counts["without logprobs"]:
+            notes.append(
+                f"{without:,} answers came without log probabilities; they count as 0 or 1."
+            )
+        if lost:
+            notes.append(f"{lost:,} answers could not be kept in the ledger.")
+        return notes
+
+
+def _same_model(served: str, asked: str) -> bool:
+    """Endpoints answer an alias with a dated name, a path with its last part, and so on."""
+    served, asked = served.lower(), asked.lower()
+    return asked in served or served in asked
+
+
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[Value]):
+    """What came of a question.
+
+    Attributes:
+        value: None when no reply could be read.
+        reply: the one that it was read from.
+        asked: the question as it was sent: with shorter texts than the one that was put, where
+            the model could not take those.
+        kept: the ledger knew the answer.
+    """
+
+    value: Value | None
+    reply: Reply
+    asked: Prompt[Value]
+    kept: bool = False
+
+
+class Answering:
+    """Sends the questions of one run. For one event loop."""
+
+    def __init__(self, transport: Transport, meter: Meter, cache: AnswerCache) -> None:
+        self._transport, self._meter, self._cache = transport, meter, cache
+        self._endpoint = transport.endpoint
+        self._refused: int | None = None  # tokens of the shortest question that was too long
+
+    def key(self, known: Capabilities, prompt: Prompt[Any]) -> str:
+        """What the answer is kept by: it covers all that is sent."""
+        parameters = known.parameters(self._endpoint.model, prompt)
+        return answer_key(self._endpoint.address, prompt, known.mode(prompt), parameters)
+
+    def keep(self, known: Capabilities, answered: Answered[Any]) -> None:
+        """Write an answer to the ledger, soon, as that to the question that was sent."""
+        place = (self._endpoint.address, self._endpoint.model)
+        asked, reply = answered.asked, answered.reply
+        row = AnswerRow(
+            self.key(known, asked),
+            *place,
+            asked.name,
+            reply.to_json(),
+            *(reply.used or (0, 0)),
+            datetime.now(UTC),
+        )
+        self._cache.put(row)
+
+    async def answer(self, known: Capabilities, prompt: Prompt[Value]) -> Answered[Value]:
+        """Ask, with texts as short as they must be.
+
+        Texts are shortened before a question is sent where one of its length was too long, and
+        the ledger is looked into for the shortened question. None of this outlasts the run:
+        tomorrow's model may take the texts as a whole.
+
+        Raises:
+            EndpointError: there is no answer; see :meth:`Transport.complete`.
+        """
+        whole = prompt
+        while True:
+            prompt = self._shortened(known, prompt)
+            if prompt is not whole and (held := await self._held(known, prompt)) is not None:
+                return held
+            try:
+                first = await self._complete(known, prompt)
+            except TooLongError:
+                if prompt.shorter is None:
+                    raise
+                size = sum(known.size(prompt))
+                self._refused = min(size, self._refused or size)
+            else:
+                return await self._readable(known, prompt, first)
+
+    def _shortened(self, known: Capabilities, prompt: Prompt[Value]) -> Prompt[Value]:
+        while (
+            self._refused is not None
+            and prompt.shorter is not None
+            and sum(known.size(prompt)) >= self._refused
+        ):
+            prompt = prompt.shorter()
+        return prompt
+
+    async def _held(self, known: Capabilities, prompt: Prompt[Value]) -> Answered[Value] | None:
+        key = self.key(known, prompt)
+        reply = (await self._cache.find([key])).get(key)
+        value = None if reply is None else prompt.read(reply, True)
+        return None if reply is None or value is None else Answered(value, reply, prompt, kept=True)
+
+    async def _readable(
+        self, known: Capabilities, prompt: Prompt[Value], first: Reply
+    ) -> Answered[Value]:
+        """The first reply if it can be read, else the one to the nudge, else the first at last."""
+        value = prompt.read(first, False)
+        if value is not None:
+            return Answered(value, first, prompt)
+        said = without_reasoning(first.text)[:200] or "(nothing)"
+        turns = (Message("assistant", said), Message("user", prompt.nudge))
+        again = replace(prompt, messages=(*prompt.messages, *turns), shorter=None)
+        second = await self._complete(known, again)
+        return _last_reading(prompt, (second, first))
+
+    async def _complete(self, known: Capabilities, prompt: Prompt[Any]) -> Reply:
+        body = known.body(self._endpoint.model, prompt)
+        choices = prompt.choices if known.mode(prompt) == "logprobs" else ()
+        return await self._transport.complete(body, self._meter, known.size(prompt), choices)
+
+
+def _last_reading(prompt: Prompt[Value], replies: Sequence[Reply]) -> Answered[Value]:
+    for reply in replies:
+        value = prompt.read(reply, True)
+        if value is not None:
+            return Answered(value, reply, prompt)
+    return Answered(None, replies[0], prompt)
 
 
 @asynccontextmanager

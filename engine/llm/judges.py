@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
-from engine.llm.budget import Estimate
+from engine.llm.budget import Estimate, Usage
 from engine.llm.client import Client
-from engine.llm.criterion import Criterion
 from engine.llm.messages import Prompt
 from engine.llm.prompts import (
     CANDIDATE_TOKENS,
     FEWEST_TOKENS,
     RULES,
+    Criterion,
     grading,
     is_cut,
     listwise,
@@ -21,9 +21,8 @@ from engine.llm.prompts import (
     pointwise,
 )
 from engine.llm.texts import estimate_tokens
-from engine.llm.usage import Usage
 from engine.rerank.protocols import Judge, StopAsking
-from engine.types import Document
+from engine.types.documents import Document
 
 Preference: TypeAlias = float | None
 """Probability that the first of two is the better one, None when nobody said."""

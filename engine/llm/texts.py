@@ -15,7 +15,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.text.sentences import split_sentences
+from engine.sentences import split_sentences
+from engine.types.documents import Document
 
 CHARS_PER_TOKEN = 3.6
 """Of Latin script, on the low side (English prose has some 4.5): rather too many tokens than
@@ -146,3 +147,26 @@ def _letters(text: str) -> tuple[str, list[int]]:
     """Letters and digits in lower case, and where in the text each stands."""
     found = [(low, i) for i, c in enumerate(text) if c.isalnum() for low in c.lower()]
     return "".join(c for c, _ in found), [i for _, i in found]
+
+
+PART_TOKENS = 2400
+"""A document is read in parts of at most this length, so that a long one gets as many scenarios
+as it carries."""
+
+
+def parts_of(document: Document, tokens: int = PART_TOKENS) -> list[str]:
+    """The text of a document in parts of at most ``tokens``, cut between sentences.
+
+    A sentence that is longer is a part of its own. No parts for a document without text.
+    """
+    parts: list[str] = []
+    start = end = 0
+    held = 0
+    for sentence in document.sentences:
+        size = estimate_tokens(sentence.text) + 1
+        if held and held + size > tokens:
+            parts.append(document.text[start:end])
+            start, held = sentence.span[0], 0
+        held, end = held + size, sentence.span[1]
+    parts.append(document.text[start:end] if document.sentences else document.text)
+    return [part.strip() for part in parts if part.strip()]

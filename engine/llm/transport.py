@@ -8,9 +8,12 @@ repeat it; neither may end up in a traceback.
 from __future__ import annotations
 
 import asyncio
+import email.utils
 import functools
 import logging
+import math
 import random
+import re
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -23,12 +26,159 @@ import openai
 import tenacity
 
 from engine.llm.budget import Meter
-from engine.llm.connection import Patience
-from engine.llm.endpoints import Endpoint, ambient_headers
-from engine.llm.errors import EndpointError, RefusedError, TransientError
-from engine.llm.messages import Reply
-from engine.llm.parsing import read_choice
-from engine.llm.refusals import broken_off, explained, garbled
+from engine.llm.endpoint_errors import (
+    EndpointError,
+    RefusedError,
+    TooLongError,
+    TransientError,
+    UnsupportedError,
+    WithheldError,
+    scrub,
+)
+from engine.llm.endpoints import KEY, MODEL, Endpoint, Patience, ambient_headers
+from engine.llm.messages import Reply, read_choice
+
+_TOO_LONG = re.compile(
+    r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
+    r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
+    r"|max_model_len|(?:less|fewer) than \d[\d,]* tokens|max_new_tokens`? must be"
+    r"|reduce the length of",
+    re.IGNORECASE,
+)
+_EMPTY_PURSE = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+_PERSISTENT = (
+    f"Check the address (it usually ends in /v1), {KEY} and {MODEL}; "
+    "`seedlens doctor` tries them out."
+)
+
+
+def garbled(endpoint: Endpoint) -> TransientError:
+    """The answer was no chat completion."""
+    return TransientError(
+        f"{endpoint.address} sent an answer that is no chat completion.",
+        "If this happens every time, the address is not that of an OpenAI-compatible endpoint; "
+        "it usually ends in /v1.",
+    )
+
+
+def broken_off(endpoint: Endpoint, said: str = "") -> TransientError:
+    """A streamed answer ended before its end."""
+    quoted = f" ({said})" if said else ""
+    return TransientError(
+        f"{endpoint.address} broke off in the middle of an answer{quoted}.", "Ask again."
+    )
+
+
+def explained(error: Exception, endpoint: Endpoint, timeout: float) -> EndpointError:
+    """The client's error as one of ours, free of the key."""
+    where = endpoint.address
+    if isinstance(error, (openai.APITimeoutError, TimeoutError)):
+        return TransientError(
+            f"{where} did not answer within {timeout:g} s.",
+            "It may be overloaded: ask fewer things at once, or wait longer.",
+        )
+    if isinstance(error, openai.APIStatusError):
+        return _status(error, endpoint)
+    if isinstance(error, (openai.APIConnectionError, OSError)):
+        return TransientError(
+            f"{where} cannot be reached, or broke off.", "Check that it runs, and its address."
+        )
+    said = scrub(str(error), endpoint.key.get_secret_value())
+    if type(error) is openai.APIError:  # within a stream
+        return broken_off(endpoint, said)
+    return RefusedError(f"{where} could not be asked: {said}", _PERSISTENT)
+
+
+def _status(error: openai.APIStatusError, endpoint: Endpoint) -> EndpointError:
+    status, where = error.status_code, endpoint.address
+    said = scrub(_said(error), endpoint.key.get_secret_value())
+    quoted = f" ({said})" if said else ""
+    code = str(error.code or "")
+    if status == 429 and (code in _EMPTY_PURSE or str(error.type) in _EMPTY_PURSE):
+        return RefusedError(
+            f"The account at {where} has no credit left{quoted}.", "Top it up, or use another."
+        )
+    if status in (408, 409, 425, 429) or status >= 500:
+        busy = "is busy" if status == 429 else f"failed with status {status}"
+        return TransientError(
+            f"{where} {busy}{quoted}.",
+            "Run again later: answers that are there are not asked for twice.",
+            retry_after(error.response.headers),
+        )
+    if status in (400, 413, 422):
+        return _bad_request(error, status, where, said)
+    return RefusedError(*_refusal(status, endpoint, quoted, error))
+
+
+def _bad_request(error: openai.APIStatusError, status: int, where: str, said: str) -> EndpointError:
+    code = str(error.code or "")
+    quoted = f" ({said})" if said else ""
+    if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
+        return TooLongError(f"A question was too long for the model at {where}{quoted}.")
+    if code in ("content_filter", "content_policy_violation"):
+        return WithheldError(f"{where} withheld an answer{quoted}.")
+    return UnsupportedError(
+        f"{where} does not accept the request{quoted}.",
+        "If the message names a setting, change it; otherwise another model may do.",
+        hint=f"{error.param or ''} {said}".lower(),
+    )
+
+
+def _refusal(
+    status: int, endpoint: Endpoint, quoted: str, error: openai.APIStatusError
+) -> tuple[str, str]:
+    where = endpoint.address
+    if status == 401:
+        remedy = "Enter the right key" if endpoint.key.get_secret_value() else "It needs a key: set"
+        return f"{where} does not accept the key{quoted}.", f"{remedy} ({KEY})."
+    if status == 403:
+        return (
+            f"{where} forbids the use of '{endpoint.model}' with this key{quoted}.",
+            "Ask its owner for access, or choose another model.",
+        )
+    if status == 404:
+        return (
+            f"{where} has no model '{endpoint.model}', or is not the address of an endpoint"
+            f"{quoted}.",
+            f"Check {MODEL} and the address (it usually ends in /v1).",
+        )
+    if 300 <= status < 400:
+        target = scrub(error.response.headers.get("location", ""), endpoint.key.get_secret_value())
+        return (
+            f"{where} points to another address: {target}.",
+            "Enter that address, if you trust it.",
+        )
+    return f"{where} refused with status {status}{quoted}.", _PERSISTENT
+
+
+def _said(error: openai.APIStatusError) -> str:
+    """The server's own words, where it has some that are meant for people."""
+    body = error.body
+    if isinstance(body, Mapping):
+        inner = body.get("error", body)
+        message = inner.get("message") if isinstance(inner, Mapping) else inner
+        detail = message or body.get("message") or body.get("detail") or ""
+        return str(detail)
+    text = str(body or "")
+    return "" if text.lstrip().startswith("<") else text  # a page of HTML helps nobody
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait, from ``Retry-After`` (seconds or a date)."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    when = email.utils.parsedate_tz(headers.get("retry-after", ""))
+    if when is None:
+        return None
+    try:
+        return max(0.0, email.utils.mktime_tz(when) - time.time())
+    except (OverflowError, ValueError):
+        return None
+
 
 log = logging.getLogger("seedlens.llm")
 _PATH = "/chat/completions"

@@ -1,8 +1,15 @@
 """Reranking: pure algorithms that take a judge."""
 
 from engine.rerank.modes import DEFAULT_MODE, MODES, Mode, estimate, find_mode, rerank
-from engine.rerank.protocols import Judge, StopAsking
-from engine.rerank.results import Estimate, OnRound, Options, Progress, Reranked
+from engine.rerank.protocols import (
+    Estimate,
+    Judge,
+    OnRound,
+    Options,
+    Progress,
+    Reranked,
+    StopAsking,
+)
 
 __all__ = [
     "DEFAULT_MODE",

@@ -11,8 +11,8 @@ from itertools import combinations
 
 import numpy as np
 
-from engine.rerank.asking import Asking
 from engine.rerank.bradley_terry import Answer, BradleyTerry, Strengths
+from engine.rerank.rounds import Asking
 from engine.rerank.tournament import completed, shuffled, split
 
 LENGTH = 10

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from engine.rerank.asking import Asking, Stopped
 from engine.rerank.listwise import list_counts, listwise
 from engine.rerank.pairwise import DEFAULT, LITE, THOROUGH, pairwise, round_sizes
 from engine.rerank.pointwise import pointwise
-from engine.rerank.protocols import Judge, StopAsking
+from engine.rerank.protocols import Estimate, Judge, OnRound, Options, Reranked, StopAsking
 from engine.rerank.prp import allpair, heapsort, sliding
-from engine.rerank.results import Estimate, OnRound, Options, Reranked
+from engine.rerank.rounds import Asking, Stopped
 from engine.rerank.tournament import sizes, tournament
 
 Algorithm = Callable[[Asking], Awaitable[None]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.rerank.asking import Asking
+from engine.rerank.rounds import Asking
 
 
 async def pointwise(asking: Asking) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.rerank.asking import Asking
+from engine.rerank.rounds import Asking
 
 
 async def allpair(asking: Asking) -> None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from engine.rerank.asking import Asking
+from engine.rerank.rounds import Asking
 
 BATCH = 20
 PROMOTED = 10

@@ -1,4 +1,4 @@
-"""Scenarios by a small model that was trained for them; see :mod:`engine.scenarios.distill`."""
+"""Scenarios by a small model that was trained for them; see :mod:`engine.scenarios.distillation`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.corpora.scenario_store import Recipe
 from engine.errors import BadInputError, ModelMissingError
-from engine.scenarios.prompts import merged
-from engine.scenarios.store import Recipe
+from engine.scenarios.scenario_prompts import merged
 from engine.scenarios.teaching import INSTRUCTION, question, read_answer
 from engine.scenarios.writers import Scenarios
-from engine.types import Document
+from engine.types.documents import Document
 
 CARD = "distilled.json"
 """What a folder with a distilled model says of itself."""

@@ -7,21 +7,20 @@ import time
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from engine.background import Jobs
-from engine.callbacks import Ask, tell_nobody
 from engine.config import Settings
+from engine.corpora.library import Library
+from engine.corpora.scenario_store import ScenarioStore
 from engine.errors import UnknownNameError
-from engine.library import Library
+from engine.jobs.threads import Jobs
+from engine.llm.budget import Usage
 from engine.llm.client import Client, open_client
-from engine.llm.connection import Connection
-from engine.llm.usage import Usage
-from engine.scenarios.estimating import estimated
-from engine.scenarios.jobs import ScenarioWork
-from engine.scenarios.plans import make_plan, own_writer, recipe_of
-from engine.scenarios.runner import BATCH, Counts, Runner, TellScenarios
-from engine.scenarios.store import ScenarioStore
+from engine.llm.connecting import Values, connect, describe
+from engine.llm.endpoints import Connection
+from engine.scenarios.plans import estimated, make_plan, own_writer, recipe_of
 from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import ModelWriter, Writer
+from engine.scenarios.writing import BATCH, Counts, Runner, ScenarioWork, TellScenarios
+from engine.types.callbacks import Ask, tell_nobody
 from engine.types.scenarios import (
     COMPONENTS,
     Component,
@@ -33,7 +32,6 @@ from engine.types.scenarios import (
     ScenarioRequest,
     ScenarioState,
 )
-from engine.verify.endpoints import Values, connect, describe
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -43,7 +41,7 @@ class Scenarios:
     """Scenarios of one home. Safe to share between threads.
 
     ``session`` and ``secrets`` are settings of the endpoint, as for
-    :class:`engine.verify.verifier.Verifier`.
+    :class:`engine.assist.verifier.Verifier`.
 
     Attributes:
         components: what can be embedded of a scenario.
@@ -76,7 +74,7 @@ class Scenarios:
         return store.of([doc_id]).get(doc_id, ())
 
     def lessons(self, corpus: str, limit: int | None = None) -> list[Lesson]:
-        """What a small model can learn from; see :mod:`engine.scenarios.distill`.
+        """What a small model can learn from; see :mod:`engine.scenarios.distillation`.
 
         Raises:
             UnknownNameError: no such corpus.

@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.corpora.scenario_store import ScenarioStore
 from engine.errors import BadInputError
 from engine.llm.texts import cut_text, harmless
-from engine.scenarios.prompts import Written, WrittenScenario
-from engine.scenarios.store import ScenarioStore
-from engine.types import Document
+from engine.scenarios.scenario_prompts import Written, WrittenScenario
+from engine.types.documents import Document
 from engine.types.scenarios import Scenario
 
 INSTRUCTION = "distilled/1"

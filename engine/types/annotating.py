@@ -127,7 +127,7 @@ class PoolRequest:
 
     Attributes:
         depth: documents taken from the top of each ranking.
-        variants: sets of wordings (:data:`engine.compare.variants.SETS`) that the query's
+        variants: sets of wordings (:data:`engine.lenses.variants.SETS`) that the query's
             aspect is asked for in as well, by every system.
         runs: name -> rankings that somebody brought.
     """

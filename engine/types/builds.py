@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from engine.types.model_runs import ModelRunReport, RunProgress
+from engine.types.models import ModelRunReport, RunProgress
 
 BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; what the lens is, a person says."""
@@ -96,7 +96,7 @@ class Overlap:
     Attributes:
         share: of its different content words (stemmed), those that stand in its documents (a
             good part of them, or hardly anywhere else) and are not common in the corpus, 0 to 1;
-            see :mod:`engine.build.lens.vocabulary`.
+            see :mod:`engine.build.vocabulary`.
         words: these words, as the query has them.
     """
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Aspect, Lens
 
@@ -130,3 +132,23 @@ class Preview:
 
 Mapped = Mapping[str, str]
 """Document field -> column of the source: ``{"doc_id": "PMID", "text": "Abstract"}``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What to import.
+
+    Attributes:
+        mapping: document field -> column; an empty column means that the field has none, so
+            that ``{"roles": ""}`` leaves the sentence roles of the source aside.
+        encoder: model name or folder; None: the corpus's own, or the embedded one.
+        lens: what its sentences are sorted by. An existing corpus keeps its own, and refuses
+            one with other aspects.
+    """
+
+    path: Path
+    name: str
+    source_format: str = "auto"
+    mapping: Mapped | None = None
+    encoder: str | None = None
+    lens: Lens = RESEARCH

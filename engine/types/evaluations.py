@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from engine.types.model_reports import ModelReport
+from engine.types.models import ModelReport
 from engine.types.searches import Ranking
 
 Measures = Mapping[str, float | None]
@@ -82,7 +82,7 @@ class Evaluation:
             The human row has one run per annotator.
         unjudged_in_top_k: share of the top 20 without a grade, 0 to 1.
         missing_documents: see :class:`Judged`.
-        significance: see :func:`engine.metrics.significance`.
+        significance: see :func:`engine.measures.metrics.significance`.
         notes: plain sentences about anything a reader should know.
     """
 

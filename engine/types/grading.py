@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.types.annotating import AgreementMeasure
-from engine.types.model_runs import ModelRunReport, RunProgress
+from engine.types.models import ModelRunReport, RunProgress
 
 GradingJobState = Literal["running", "done", "cancelled", "failed"]
 

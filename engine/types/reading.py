@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
-from engine.types.model_reports import ModelReport
+from engine.types.models import ModelReport
 from engine.types.reranking import ModelJobState
 
 

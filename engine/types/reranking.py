@@ -8,7 +8,7 @@ from typing import Literal
 
 from engine.types.documents import Span
 from engine.types.evaluations import Evaluation, Interval
-from engine.types.model_reports import ModelReport as ModelReport
+from engine.types.models import ModelReport as ModelReport
 from engine.types.searches import Query, SearchResults
 
 ModelJobState = Literal["running", "done", "cancelled", "failed"]

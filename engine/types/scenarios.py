@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.types.model_runs import ModelRunReport, RunProgress
+from engine.types.models import ModelRunReport, RunProgress
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Who wrote it: a language model, a small model that learned from one, or nobody (sentences of

@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Download, Page, expect
 
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
+from engine.types.corpora import ImportRequest
 from tests.model_answers import MODEL
 from tests.support import make_explorer, wait_until, write_jsonl
 

@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from engine.explorer import Explorer
-from engine.types import Judgment, PoolRequest, Project, Query
+from engine.types.annotating import Judgment, PoolRequest, Project
+from engine.types.searches import Query
 from tests.browser.conftest import Server, Visit, visiting
 from tests.support import make_explorer, wait_until
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from engine.types import PoolRequest, Project, Query
+from engine.types.annotating import PoolRequest, Project
+from engine.types.searches import Query
 from tests.browser.conftest import Server, Visit
 from tests.browser.steps import bring, connect
 from tests.grading_answers import grades_by

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from engine.explorer import Explorer
-from engine.types import BuildLens, BuildQuery
+from engine.types.builds import BuildLens, BuildQuery
 from tests.browser.conftest import Server, Visit
 from tests.browser.steps import connect, download
 from tests.build_answers import builds_collections, demo_methods

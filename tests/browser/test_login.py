@@ -19,7 +19,8 @@ from oidc_provider_mock import User, run_server_in_thread
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
 from engine.explorer import Explorer
-from engine.types import PoolRequest, Project, Query
+from engine.types.annotating import PoolRequest, Project
+from engine.types.searches import Query
 from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
 from tests.browser.steps import until
 from tests.support import make_explorer

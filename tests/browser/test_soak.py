@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from engine.types import PoolRequest, Project, Query
+from engine.types.annotating import PoolRequest, Project
+from engine.types.searches import Query
 from tests.browser.conftest import Server, free_port, start_app, visit_with
 from tests.support import make_explorer
 

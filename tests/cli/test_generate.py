@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.build.implicit.records import CATEGORIES
-from engine.collections import read_collection
+from engine.collections.readers import read_collection
+from engine.generate.implicit_records import CATEGORIES
 from tests.cli.command_line import Outcome, run_inside, run_process
 from tests.model_answers import Knowledge
 from tests.model_server import serving

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from engine.collections import read_collection
+from engine.collections.readers import read_collection
 from engine.config import ROOT
 from storage.access import LedgerFile
 from storage.answers import Answers

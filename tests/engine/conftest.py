@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.collections import Collection, read_collection
+from engine.collections.readers import read_collection
 from engine.explorer import Explorer
+from engine.types.collections import Collection
 from storage.answers import Answers
 from tests.judging import answers, knowledge
 from tests.model_answers import read_knowledge

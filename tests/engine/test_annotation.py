@@ -11,7 +11,7 @@ import pytest
 from engine.annotate.queueing import Queue, pace
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.types import (
+from engine.types.annotating import (
     BINARY,
     GRADED,
     GradeMeaning,
@@ -19,10 +19,10 @@ from engine.types import (
     PoolItem,
     PoolRequest,
     Project,
-    Query,
     Scale,
     Source,
 )
+from engine.types.searches import Query
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]

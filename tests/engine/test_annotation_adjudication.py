@@ -11,8 +11,8 @@ import pytest
 from engine.annotate.adjudication import decide, find_disagreements
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.types import Judgment, Project
+from engine.types.annotating import Judgment, Project
+from engine.types.corpora import ImportRequest
 from tests.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 

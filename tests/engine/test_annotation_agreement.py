@@ -12,23 +12,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.annotate.agreement import find_agreement
-from engine.annotate.coefficients import (
+from engine.annotate.agreement import (
     ALPHA,
     FLEISS,
     RAW,
     alpha_draws,
     cohen_kappa,
+    find_agreement,
     fleiss_kappa,
     group_measures,
     kappa_draws,
     krippendorff_alpha,
     pair_measures,
 )
-from engine.collections import read_collection
+from engine.collections.readers import read_collection
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.types import GRADED, AgreementMeasure, Judgment, JudgmentVerdict, Origin
+from engine.types.annotating import GRADED, AgreementMeasure, Judgment, JudgmentVerdict, Origin
+from engine.types.corpora import ImportRequest
 from tests.support import make_explorer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

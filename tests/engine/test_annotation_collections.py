@@ -8,7 +8,9 @@ import pytest
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
-from engine.types import CollectionInfo, EvaluationRequest, Project, Query
+from engine.types.annotating import Project
+from engine.types.evaluations import CollectionInfo, EvaluationRequest
+from engine.types.searches import Query
 
 METHOD = "bees-network_method"
 GRADES = {"bread-network": 3, "tides-network": 3, "maps-survey": 0, "bread-sensor": 0}

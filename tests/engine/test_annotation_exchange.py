@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.judging import to_row
-from engine.collections import read_collection
+from engine.annotate.judgment_records import to_row
+from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.types import BINARY, Project, Query
+from engine.types.annotating import BINARY, Project
+from engine.types.searches import Query
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
 

@@ -6,7 +6,8 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types import PoolJob, PoolRequest, Project, Query
+from engine.types.annotating import PoolJob, PoolRequest, Project
+from engine.types.searches import Query
 from tests.support import ended
 
 SEEDS = ("bees-network", "bread-network", "tides-network", "maps-survey")

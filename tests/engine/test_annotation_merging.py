@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.judging import to_row
+from engine.annotate.judgment_records import to_row
 from engine.annotate.model_plan import known_positives
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types import BINARY, GRADED, Project, Query, Scale
+from engine.types.annotating import BINARY, GRADED, Project, Scale
+from engine.types.searches import Query
 from storage.judging import Held, JudgmentRow
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.support import make_explorer

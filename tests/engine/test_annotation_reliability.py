@@ -23,7 +23,7 @@ from filelock import FileLock
 from engine.config import ROOT
 from engine.errors import LedgerBusyError
 from engine.explorer import Explorer
-from engine.types import Query
+from engine.types.searches import Query
 from tests.small_corpus import METHODS, PROBLEMS
 from tests.support import make_explorer, wait_until
 

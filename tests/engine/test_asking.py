@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from engine.ask.answering import messages
+from engine.ask.citations import read_citations
+from engine.ask.passages import window
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.llm.errors import NoEndpointError
+from engine.llm.endpoint_errors import NoEndpointError
 from engine.llm.texts import estimate_tokens
-from engine.reading.asking import messages
-from engine.reading.citations import read_citations
-from engine.reading.passages import window
-from engine.types import Document, Sentence
+from engine.types.documents import Document, Sentence
 from engine.types.reading import AskJob, AskRequest, GivenPassage
 from engine.types.scenarios import ScenarioRequest
 from tests.judging import KEY

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from engine.background import Background, Jobs, Work
-from engine.callbacks import Ask
 from engine.errors import BadInputError, UnknownNameError
+from engine.jobs.threads import Background, Jobs, Work
+from engine.types.callbacks import Ask
 
 PEOPLE = 8
 

@@ -13,9 +13,10 @@ import pytest
 from engine.compare.comparer import Comparer
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.lenses import RESEARCH, SHIPPED
-from engine.types import Comparison, Query, Variant, VariantPair, VariantRanking
+from engine.lenses.definitions import RESEARCH, SHIPPED
+from engine.types.comparisons import Comparison, Variant, VariantPair, VariantRanking
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 from tests.small_collection import write_collection
 
 SEED, ASPECT = "demo-0275", "method"

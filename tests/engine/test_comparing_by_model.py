@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 
-from engine.compare.reranking import ModelComparisons
+from engine.assist.model import Model
+from engine.compare.model_comparisons import ModelComparisons
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.lenses import RESEARCH
+from engine.lenses.definitions import RESEARCH
 from engine.llm.budget import Budget
-from engine.types import Comparison, Variant
-from engine.types.model_comparisons import ModelOrders, VariantsJob, VariantsRequest
-from engine.verify.evaluating import Model
+from engine.types.comparisons import Comparison, ModelOrders, Variant, VariantsJob, VariantsRequest
 from storage.answers import Answers
 from tests.judging import connection
 from tests.model_answers import Knowledge, read_knowledge

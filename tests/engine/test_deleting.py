@@ -8,10 +8,10 @@ import time
 
 import pytest
 
+from engine.corpora.uploads import KEPT_DAYS
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.uploads import KEPT_DAYS
+from engine.types.corpora import ImportRequest
 
 
 def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy: Explorer) -> None:

@@ -10,12 +10,11 @@ import pytest
 
 from engine.errors import BadInputError, ModelMissingError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.scenarios.distill import distill
+from engine.scenarios.distillation import Training, distill
 from engine.scenarios.teaching import question, read_answer, split
-from engine.scenarios.training import Training
-from engine.types import Query
+from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioRequest
+from engine.types.searches import Query
 from tests.judging import knowledge
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving

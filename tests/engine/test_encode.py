@@ -12,8 +12,8 @@ import pytest
 
 from engine.encode import loaders
 from engine.encode.one_pass import OnePassEncoder
-from engine.encode.protocols import EMBEDDED, Encoding, Passage
-from engine.text.sentences import split_sentences
+from engine.sentences import split_sentences
+from engine.types.encoders import EMBEDDED, Encoding, Passage
 from tests.small_corpus import DOCUMENTS
 
 CLOSE = 0.999

@@ -14,19 +14,22 @@ from typing import Any
 import ir_measures
 import pytest
 
-from engine.collections import Collection, read_collection
+from engine.collections.readers import read_collection
+from engine.collections.trec import write_run
 from engine.config import DEMO
+from engine.corpora.contracts import ScoredDocument, Seed
 from engine.errors import BadInputError
-from engine.evaluate import evaluate, fitted_run, sampled
+from engine.evaluate.measuring import system_scores
+from engine.evaluate.system_runs import evaluate, fitted_run
 from engine.explorer import Explorer
-from engine.lab.measuring import system_scores
-from engine.metrics import CSFCUBE_NDCG, P_MRR
-from engine.reports import evaluation_from_report, evaluation_report
-from engine.retrieve import GO_BY_FACTS, SYSTEMS
-from engine.retrieve.base import ScoredDocument, Seed
-from engine.runs import write_run
-from engine.searching import Searcher
-from engine.types import Evaluation, Query
+from engine.measures.metrics import CSFCUBE_NDCG, P_MRR
+from engine.search.reports import evaluation_from_report, evaluation_report
+from engine.search.searcher import Searcher
+from engine.search.systems import GO_BY_FACTS, SYSTEMS
+from engine.search.topics import sampled
+from engine.types.collections import Collection
+from engine.types.evaluations import Evaluation
+from engine.types.searches import Query
 from tests.support import make_explorer, write_jsonl
 
 MEASURES = {"nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", CSFCUBE_NDCG, P_MRR}

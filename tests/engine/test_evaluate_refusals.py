@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.collections import read_collection
+from engine.collections.readers import read_collection
+from engine.collections.trec import read_qrels, read_run
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate import evaluate
+from engine.evaluate.system_runs import evaluate
 from engine.explorer import Explorer
-from engine.lab.trec import read_qrels, read_run
-from engine.metrics import P_MRR
+from engine.measures.metrics import P_MRR
 from tests.support import write_jsonl
 
 

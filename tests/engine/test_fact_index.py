@@ -7,9 +7,9 @@ from datetime import date, datetime, timedelta
 import pytest
 from dateutil.rrule import rrulestr
 
-from engine.fact_index import ELSEWHERE, WEIGHT, FactIndex, matches
-from engine.stored_facts import document_date
-from engine.types import Fact
+from engine.corpora.stored_facts import document_date
+from engine.facts.fact_index import ELSEWHERE, WEIGHT, FactIndex, matches
+from engine.types.facts import Fact
 
 
 def day(iso: str, last: str = "", **more: object) -> Fact:

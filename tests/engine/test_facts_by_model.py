@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from engine.assist.infer_checks import value_of
+from engine.assist.infer_prompts import Claim
+from engine.assist.infer_records import InferReport, InferRequest
+from engine.assist.infer_runner import FactsByModel
+from engine.corpora.folders import store_of
+from engine.corpora.stored_facts import facts_to_read
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.inferring.asking import Claim
-from engine.inferring.checking import value_of
-from engine.inferring.records import InferReport, InferRequest
-from engine.inferring.runner import FactsByModel
-from engine.stored_facts import facts_to_read
-from engine.stores import store_of
-from engine.types import Query
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.cli.command_line import run_inside
 from tests.model_answers import MODEL, Knowledge

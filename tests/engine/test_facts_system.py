@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from engine.corpora.folders import store_of
+from engine.corpora.stored_facts import FACT_COLUMNS, facts_of
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.retrieve.facts import topic_words
-from engine.stored_facts import FACT_COLUMNS, facts_of
-from engine.stores import store_of
-from engine.types import Query
+from engine.search.systems.facts_system import topic_words
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.message_corpus import DOCUMENTS, MESSAGES
 from tests.support import make_explorer, write_jsonl

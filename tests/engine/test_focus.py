@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.collections import read_collection
+from engine.collections.readers import read_collection
 from engine.config import DEMO
+from engine.corpora.contracts import Seed
 from engine.explorer import Explorer
-from engine.focus import avoid, focus_on_aspect, focus_on_reading, reweigh_by_words
-from engine.instructions import Reading
-from engine.lenses import RESEARCH
-from engine.metrics import p_mrr
+from engine.lenses.definitions import RESEARCH
+from engine.lenses.instructions import Reading
+from engine.measures.metrics import p_mrr
 from engine.numeric import FloatArray
-from engine.retrieve.base import Seed
-from engine.types import Document, Query, Sentence
+from engine.search.interpretation import avoid, focus_on_aspect, focus_on_reading, reweigh_by_words
+from engine.types.documents import Document, Sentence
+from engine.types.searches import Query
 
 BACKGROUND, METHOD, RESULT = range(3)
 BEES = Query("small", seed="bees-network", k=100)

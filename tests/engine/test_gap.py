@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.collections import Collection, read_collection
+from engine.assist.model import Model
+from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
+from engine.evaluate.verification_gap import Ground, check_gap, gap_now, prepare
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
-from engine.types import GapRequest
-from engine.verify.evaluating import Model
-from engine.verify.gap import Ground, check_gap, gap_now, merged, prepare
+from engine.rerank.candidates import merged
+from engine.types.collections import Collection
+from engine.types.reranking import GapRequest
 from storage.answers import Answers
 from tests.judging import connection, session
 from tests.model_server import ModelServer

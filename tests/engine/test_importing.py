@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from filelock import FileLock
 
-from engine.encode.protocols import EMBEDDED
 from engine.errors import BadInputError, CorpusBusyError, StorageFullError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.lenses import RESEARCH
-from engine.types import Progress, Query
+from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import ImportRequest, Progress
+from engine.types.encoders import EMBEDDED
+from engine.types.searches import Query
 from storage.home import CorpusNameError
 from storage.vectors import DocumentTable
 from tests.small_corpus import DOCUMENTS
@@ -276,7 +276,7 @@ def test_the_name_of_a_deleted_corpus_is_free_for_another_model(
 def test_too_little_room_is_said_before_anything_is_indexed(
     shards: Explorer, request_: ImportRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.importing.BYTES_PER_CHARACTER", 10**15)
+    monkeypatch.setattr("engine.corpora.importing.BYTES_PER_CHARACTER", 10**15)
     with pytest.raises(StorageFullError, match=r"papers\.jsonl needs about .* GB.*SEEDLENS_HOME"):
         shards.library.import_documents(request_)
     assert shards.library.corpora() == []

@@ -8,14 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from engine.corpora.indexing import aspect_vectors, encode_batch, role_probabilities, table_schema
 from engine.encode.one_pass import OnePassEncoder
-from engine.encode.protocols import Passage
 from engine.explorer import Explorer
-from engine.index import aspect_vectors, encode_batch, role_probabilities, table_schema
 from engine.ingest import content_hash
-from engine.lenses import RESEARCH
-from engine.text.sentences import split_sentences
-from engine.types import Aspect, Lens, SourceDocument
+from engine.lenses.definitions import RESEARCH
+from engine.sentences import split_sentences
+from engine.types.documents import SourceDocument
+from engine.types.encoders import Passage
+from engine.types.lenses import Aspect, Lens
 from tests.small_corpus import DOCUMENTS
 
 TEXT = "Bees die in winter. We trained a network on photographs. Losses fell by 12%."
@@ -157,8 +158,8 @@ def test_a_stored_document_comes_back_as_it_was_given(small: Explorer) -> None:
 
 
 def test_shards_are_bounded_by_their_text_as_well_as_by_their_documents() -> None:
-    from engine.index import SHARD_CHARACTERS, _shards
-    from engine.types import SourceDocument
+    from engine.corpora.indexing import SHARD_CHARACTERS, _shards
+    from engine.types.documents import SourceDocument
 
     def document(i: int, length: int) -> SourceDocument:
         return SourceDocument(str(i), "", "x" * length, "test")

@@ -10,13 +10,14 @@ import pytest
 
 from engine.config import ASSETS
 from engine.encode.one_pass import OnePassEncoder
-from engine.encode.protocols import Passage
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.instructions import LensWords, Reading, read_instruction, split_clauses
-from engine.lenses import RESEARCH, SHIPPED
+from engine.lenses.definitions import RESEARCH, SHIPPED
+from engine.lenses.instructions import LensWords, Reading, read_instruction, split_clauses
 from engine.numeric import FloatArray
-from engine.types import Aspect, Query
+from engine.types.encoders import Passage
+from engine.types.lenses import Aspect
+from engine.types.searches import Query
 
 WORDINGS = ASSETS / "wordings"
 SLACK = 0.03

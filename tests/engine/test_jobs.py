@@ -12,15 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from engine.corpora.library import Library
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.job_files import process_runs, process_started, read_job, write_job
 from engine.job_process import Note
-from engine.jobs import Jobs
-from engine.lenses import RESEARCH
-from engine.library import Library
-from engine.types import Job, Progress
+from engine.jobs.job_files import process_runs, process_started, read_job, write_job
+from engine.jobs.processes import Jobs
+from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import ImportRequest, Job, Progress
 from storage.home import CorpusNameError, Home
 from tests.support import make_explorer, wait_until
 

@@ -17,8 +17,8 @@ import pytest
 
 from engine.config import DEMO, ROOT
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.types import Query
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl

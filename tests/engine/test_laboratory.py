@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import engine.lab.bench
+import engine.evaluate.bench
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
+from engine.evaluate.bench import FITTED, StoppedError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.lab.bench import FITTED, StoppedError
-from engine.types import EvaluationRequest
+from engine.types.corpora import ImportRequest
+from engine.types.evaluations import EvaluationRequest
 from tests.small_collection import QUERIES
 from tests.support import ended, make_explorer
 

@@ -12,22 +12,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import engine.corpus
-import engine.retrieve.aspect
-import engine.retrieve.late_interaction
-from engine.columns import aspect_column, facet, vector_columns
-from engine.corpus import OpenCorpus
-from engine.encode.protocols import EncoderSpec
-from engine.index import table_schema
-from engine.lenses import RESEARCH
+import engine.corpora.opened
+import engine.search.systems.aspect_system
+import engine.search.systems.late_interaction
+from engine.corpora.contracts import Request, ScoredDocument, VectorPart, ordered
+from engine.corpora.indexing import table_schema
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.schema import aspect_column, facet, vector_columns
+from engine.facts.resolve import VERSION
+from engine.lenses.definitions import RESEARCH
 from engine.numeric import FloatArray, unit
-from engine.queries import parse_filter
-from engine.retrieve import find_system
-from engine.retrieve.aspect import CANDIDATES, AspectSystem, focus_vector
-from engine.retrieve.base import Request, ScoredDocument, VectorPart, ordered
-from engine.searching import Searcher
-from engine.text.facts.resolve import VERSION
-from engine.types import Query
+from engine.search.queries import parse_filter
+from engine.search.searcher import Searcher
+from engine.search.systems import find_system
+from engine.search.systems.aspect_system import CANDIDATES, AspectSystem, focus_vector
+from engine.types.encoders import EncoderSpec
+from engine.types.searches import Query
 from storage.vectors import DocumentTable
 
 COUNT, WIDTH = 3000, 32

@@ -15,21 +15,19 @@ import numpy as np
 import pytest
 
 from engine.config import DEMO, ROOT
+from engine.corpora.indexing import encode_batch, role_probabilities
 from engine.encode.one_pass import OnePassEncoder
-from engine.encode.protocols import Passage
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.index import encode_batch, role_probabilities
 from engine.ingest.values import role, role_labels
-from engine.lenses import (
-    CONVERSATIONS,
-    POSTS,
-    RESEARCH,
-)
+from engine.lenses.definitions import CONVERSATIONS, POSTS, RESEARCH
+from engine.lenses.prototypes import prototypes, prototypes_from
 from engine.numeric import FloatArray
-from engine.text.prototypes import prototypes, prototypes_from
-from engine.types import Aspect, Lens, Query, SourceDocument
+from engine.types.corpora import ImportRequest
+from engine.types.documents import SourceDocument
+from engine.types.encoders import Passage
+from engine.types.lenses import Aspect, Lens
+from engine.types.searches import Query
 from storage.vectors import DocumentTable
 from tests.own_lens import OWN
 from tests.small_corpus import DOCUMENTS
@@ -214,7 +212,7 @@ def test_a_change_that_fails_or_is_stopped_leaves_the_corpus_as_it_was(
 KILLED = """
 import os, sys
 from engine.explorer import Explorer
-from engine.lenses import POSTS
+from engine.lenses.definitions import POSTS
 def tell(progress):
     if progress.phase == sys.argv[1]:
         os._exit(9)

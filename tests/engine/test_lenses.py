@@ -13,17 +13,19 @@ import pytest
 
 from engine.config import ASSETS, ROOT
 from engine.errors import BadInputError, UnknownNameError
-from engine.lens_files import MOST_ASPECTS, lens_from_fields, lens_to_toml
-from engine.lenses import (
+from engine.lenses.definitions import (
+    MOST_ASPECTS,
     RESEARCH,
     SHIPPED,
     choose_lens,
     find_lens,
     lens_from_dict,
+    lens_from_fields,
     lens_from_json,
     lens_to_json,
+    lens_to_toml,
 )
-from engine.types import Lens
+from engine.types.lenses import Lens
 from tests.own_lens import OWN
 
 

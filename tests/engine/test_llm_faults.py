@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from engine.llm.budget import Budget
-from engine.llm.errors import EndpointError, RefusedError
+from engine.llm.endpoint_errors import EndpointError, RefusedError
 from engine.llm.judges import ModelJudge
 from storage.answers import Answers
 from tests.judging import (

@@ -6,8 +6,8 @@ import pytest
 
 from engine.llm.client import Client
 from engine.llm.judges import ModelJudge
+from engine.llm.prompts import Explanation, explaining, noting
 from engine.llm.run import complete
-from engine.llm.tasks import Explanation, explaining, noting
 from storage.answers import Answers
 from tests.judging import (
     ALIKE,

@@ -7,15 +7,29 @@ import math
 
 import pytest
 
-from engine.lenses import RESEARCH, find_aspect
-from engine.llm.criterion import make_criterion
-from engine.llm.messages import Message, Prompt, Reply, answer_key
-from engine.llm.parsing import read_choice, read_object, read_order, read_probability
-from engine.llm.prompts import listwise, pairwise, pointwise
-from engine.llm.tasks import explaining, noting, rewording
+from engine.lenses.definitions import RESEARCH, find_aspect
+from engine.llm.messages import (
+    Message,
+    Prompt,
+    Reply,
+    answer_key,
+    read_choice,
+    read_object,
+    read_order,
+    read_probability,
+)
+from engine.llm.prompts import (
+    explaining,
+    listwise,
+    make_criterion,
+    noting,
+    pairwise,
+    pointwise,
+    rewording,
+)
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
-from engine.text.sentences import split_sentences
-from engine.types import Document, Sentence
+from engine.sentences import split_sentences
+from engine.types.documents import Document, Sentence
 from tests.judging import ALIKE, OTHERS, SEED, TEXTS, criterion
 
 METHOD = find_aspect(RESEARCH, "method")

@@ -12,11 +12,10 @@ from pydantic import SecretStr
 
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.llm.connection import make_connection
-from engine.llm.endpoints import Endpoint, find_endpoint
-from engine.llm.errors import NoEndpointError, TooLongError, UnsupportedError, scrub
-from engine.llm.refusals import explained, retry_after
-from engine.verify.endpoints import connect
+from engine.llm.connecting import connect
+from engine.llm.endpoint_errors import NoEndpointError, TooLongError, UnsupportedError, scrub
+from engine.llm.endpoints import Endpoint, find_endpoint, make_connection
+from engine.llm.transport import explained, retry_after
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 

@@ -12,11 +12,9 @@ from pydantic import BaseModel, Field
 
 from engine.llm.budget import Budget
 from engine.llm.client import Client
-from engine.llm.errors import EndpointError, RefusedError
-from engine.llm.messages import Message, Prompt
-from engine.llm.run import Outcome, complete
-from engine.llm.streaming import TextStream, Visible, stream_text
-from engine.llm.structured import QUOTED_RULE, json_prompt, sent_schema
+from engine.llm.endpoint_errors import EndpointError, RefusedError
+from engine.llm.messages import QUOTED_RULE, Message, Prompt, json_prompt, sent_schema
+from engine.llm.run import Outcome, TextStream, Visible, complete, stream_text
 from engine.llm.texts import fenced
 from storage.answers import Answers
 from tests.judging import IMPATIENT, KEY, connection

@@ -10,7 +10,7 @@ import ir_measures
 import numpy as np
 import pytest
 
-from engine.metrics import (
+from engine.measures.metrics import (
     csfcube_ndcg,
     judged_at,
     mean,
@@ -19,7 +19,7 @@ from engine.metrics import (
     p_mrr_by_document,
     ranking_by_grades,
 )
-from engine.types import Ranking
+from engine.types.searches import Ranking
 
 # The measures of ir_measures
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.llm.errors import EndpointError, NoEndpointError
+from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from tests.judging import KEY, QUERY, SEED, reranked, session
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer

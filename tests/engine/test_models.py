@@ -12,10 +12,10 @@ import pytest
 from engine.encode import loaders
 from engine.encode.loaders import load_encoder
 from engine.encode.one_pass import OnePassEncoder
-from engine.encode.protocols import EMBEDDED, EncoderSpec, Passage
 from engine.errors import BadInputError, ModelMissingError
-from engine.importing import ImportRequest
-from engine.types import Query
+from engine.types.corpora import ImportRequest
+from engine.types.encoders import EMBEDDED, EncoderSpec, Passage
+from engine.types.searches import Query
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 

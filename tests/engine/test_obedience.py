@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.collections import Collection, read_collection
-from engine.evaluate import evaluate
+from engine.collections.readers import read_collection
+from engine.compare.sensitivity_table import sensitivity
+from engine.evaluate.system_runs import evaluate
 from engine.explorer import Explorer
-from engine.metrics import CSFCUBE_NDCG, P_MRR
-from engine.sensitivity import sensitivity
-from engine.types import Sensitivity, SystemScores
+from engine.measures.metrics import CSFCUBE_NDCG, P_MRR
+from engine.types.collections import Collection
+from engine.types.comparisons import Sensitivity
+from engine.types.evaluations import SystemScores
 from tests.csfcube_files import write_judged
 from tests.support import make_explorer
 

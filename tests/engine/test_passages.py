@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import engine.passages
-from engine.corpus import OpenCorpus
+import engine.corpora.opened
+from engine.corpora.contracts import TokenRows
+from engine.corpora.opened import OpenCorpus, Passages
 from engine.explorer import Explorer
-from engine.passages import Passages
-from engine.retrieve.base import TokenRows
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from engine.cli.doctor import examine
 from engine.cli.main import app
 from engine.config import Settings
-from engine.doctor import examine
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
 from engine.people import read_login
 from engine.types.people import Login

@@ -15,13 +15,12 @@ import pytest
 
 from engine.encode import loaders
 from engine.encode.loaders import load_encoder
-from engine.encode.presets import PRESETS, absolute, resolve
-from engine.encode.prompts import Prompts
-from engine.encode.protocols import Passage
+from engine.encode.presets import PRESETS, Prompts, absolute, resolve
 from engine.errors import BadInputError, ModelMissingError
-from engine.importing import ImportRequest
-from engine.text.sentences import split_sentences
-from engine.types import Query
+from engine.sentences import split_sentences
+from engine.types.corpora import ImportRequest
+from engine.types.encoders import Passage
+from engine.types.searches import Query
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, write_jsonl
 from tests.tiny_models import save_bert, save_colbert, save_decoder, states

@@ -9,15 +9,10 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.lenses import RESEARCH, lens_from_json, lens_to_json
-from engine.queries import (
-    parse_filter,
-    query_from_json,
-    query_id,
-    query_to_json,
-)
-from engine.reports import search_report
-from engine.types import Filter, Query
+from engine.lenses.definitions import RESEARCH, lens_from_json, lens_to_json
+from engine.search.queries import parse_filter, query_from_json, query_id, query_to_json
+from engine.search.reports import search_report
+from engine.types.searches import Filter, Query
 
 BEES = Query("small", seed="bees-network", aspect="method", k=100)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from scipy import stats
 
-from engine.ranking_change import (
+from engine.measures.ranking_change import (
     Move,
     RankingChange,
     compare_rankings,

@@ -10,9 +10,9 @@ import pytest
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
 from engine.rerank import estimate
-from engine.types import Query
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
 from tests.judging import QUERY, SEED, reranked, session
 from tests.model_server import ModelServer
 from tests.small_corpus import DOCUMENTS

@@ -11,17 +11,18 @@ from typing import Any
 
 import pytest
 
-from engine.collections import Collection, read_collection
+from engine.ask.reader_test import foresee, read_now
+from engine.ask.reader_test import read_collection as read
+from engine.ask.reading_plans import GOLD, Condition, Ground, ReadingPlan, prepare
+from engine.assist.model import Model
+from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
-from engine.llm.errors import EndpointError
-from engine.reading.measuring import foresee, read_now
-from engine.reading.measuring import read_collection as read
-from engine.reading.plans import GOLD, Condition, Ground, ReadingPlan, prepare
-from engine.reading.rouge import rouge_1_recall
+from engine.llm.endpoint_errors import EndpointError
+from engine.measures.rouge import rouge_1_recall
+from engine.types.collections import Collection
 from engine.types.reading import ReadingRow, ReadingTest
-from engine.verify.evaluating import Model
 from storage.answers import Answers
 from tests.judging import connection
 from tests.model_answers import Knowledge

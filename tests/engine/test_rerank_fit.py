@@ -9,7 +9,6 @@ import pytest
 from scipy.optimize import minimize
 
 from engine.rerank import Options
-from engine.rerank.asking import Asking
 from engine.rerank.bradley_terry import (
     FIRST_SPREAD,
     SPREAD,
@@ -19,7 +18,8 @@ from engine.rerank.bradley_terry import (
     BradleyTerry,
     inverse,
 )
-from engine.rerank.pairing import MOST_MEETINGS, most_telling, neighbours, oriented
+from engine.rerank.pairwise import MOST_MEETINGS, most_telling, neighbours, oriented
+from engine.rerank.rounds import Asking
 from tests.engine.test_rerank import ByUtility, hashed
 
 

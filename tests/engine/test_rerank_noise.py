@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
-from engine.metrics import csfcube_ndcg
+from engine.measures.metrics import csfcube_ndcg
 from engine.rerank import MODES, Options
 from tests.engine.test_rerank import (
     COMPARING,

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
-from engine.collections import Collection
+from engine.assist.reranking import TOP, Plan
+from engine.evaluate.model_evaluation import evaluate_with_model
 from engine.explorer import Explorer
 from engine.llm.budget import Budget
-from engine.llm.errors import EndpointError
+from engine.llm.endpoint_errors import EndpointError
 from engine.rerank import MODES, Options, estimate, rerank
-from engine.types import ModelEvaluation
-from engine.verify.evaluating import evaluate_with_model
-from engine.verify.reranking import TOP, Plan
+from engine.types.collections import Collection
+from engine.types.reranking import ModelEvaluation
 from storage.answers import Answers
 from tests.judging import KEY, connection
 from tests.model_answers import MODEL

@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import engine.retrieve.aspect
+import engine.search.systems.aspect_system
+from engine.corpora.contracts import Corpus, Request, ScoredDocument
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.numeric import unit
-from engine.queries import parse_filter
-from engine.retrieve import SYSTEMS, find_system
-from engine.retrieve.aspect import find_signals
-from engine.retrieve.base import Corpus, Request, ScoredDocument
-from engine.retrieve.bm25 import MOST_WORDS, query_words
-from engine.retrieve.hybrid import HybridSystem
-from engine.retrieve.late_interaction import max_similarities
-from engine.types import Filter, Query
+from engine.search.queries import parse_filter
+from engine.search.systems import SYSTEMS, find_system
+from engine.search.systems.aspect_system import find_signals
+from engine.search.systems.bm25 import MOST_WORDS, query_words
+from engine.search.systems.hybrid import HybridSystem
+from engine.search.systems.late_interaction import max_similarities
+from engine.types.searches import Filter, Query
 from tests.small_corpus import DOCUMENTS, METHODS, PROBLEMS
 
 every_system = pytest.mark.parametrize("system", list(SYSTEMS))

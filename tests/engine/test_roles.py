@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import fit_roles
-from engine.text.roles import (
+from engine.lenses.roles import (
     WEIGHTS,
     RoleClassifier,
     chain_marginals,

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.corpora.scenario_store import embed
 from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.retrieve.dense import DenseSystem
-from engine.retrieve.scenario import ScenarioSystem
-from engine.scenarios.store import embed
-from engine.types import Query
+from engine.search.systems.dense import DenseSystem
+from engine.search.systems.scenario_system import ScenarioSystem
+from engine.types.corpora import ImportRequest
 from engine.types.scenarios import COMPONENTS, Component, ScenarioRequest
+from engine.types.searches import Query
 from tests.judging import knowledge
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
@@ -191,7 +191,7 @@ def test_where_a_corpus_is_not_ranked_whole_scenarios_bring_documents_up(
     profiled_home: Path, writer: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With room for five candidates each, the dense side alone would not know of the ferries."""
-    monkeypatch.setattr("engine.retrieve.scenario.CANDIDATES", 5)
+    monkeypatch.setattr("engine.search.systems.scenario_system.CANDIDATES", 5)
     searcher = connected(profiled_home, writer, resident_megabytes=0).searcher("small")
     query = Query("small", text="Ferries.", system="scenario")
     request = searcher.request(query, searcher.seed(query), None)

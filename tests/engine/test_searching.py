@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engine.retrieve.aspect
+import engine.search.systems.aspect_system
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.lenses import RESEARCH
-from engine.queries import (
-    LONGEST_INSTRUCTION,
-)
-from engine.retrieve import SYSTEMS
-from engine.types import Query, SearchResults
+from engine.lenses.definitions import RESEARCH
+from engine.search.queries import LONGEST_INSTRUCTION
+from engine.search.systems import SYSTEMS
+from engine.types.searches import Query, SearchResults
 
 every_system = pytest.mark.parametrize("system", list(SYSTEMS))
 BEES = Query("small", seed="bees-network", aspect="method", k=100)

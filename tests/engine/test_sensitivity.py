@@ -6,17 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from engine.collections import Collection, read_collection
-from engine.compare.variants import SETS
+from engine.collections.readers import read_collection
+from engine.compare.sensitivity_table import NDCG, sensitivity
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate import evaluate
+from engine.evaluate.system_runs import evaluate
 from engine.explorer import Explorer
-from engine.lenses import RESEARCH
-from engine.metrics import CSFCUBE_NDCG, P_MRR
-from engine.retrieve import SYSTEMS
-from engine.sensitivity import NDCG, sensitivity
-from engine.types import Sensitivity, SensitivityRow
+from engine.lenses.definitions import RESEARCH
+from engine.lenses.variants import SETS
+from engine.measures.metrics import CSFCUBE_NDCG, P_MRR
+from engine.search.systems import SYSTEMS
+from engine.types.collections import Collection
+from engine.types.comparisons import Sensitivity, SensitivityRow
 from tests.support import wait_until
 
 VARIANTS = {"base", "generic", "definition", "subset"} | {

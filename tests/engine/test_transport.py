@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from engine.corpora.contracts import Focus, Request
 from engine.numeric import FloatArray, unit
-from engine.retrieve import transport
-from engine.retrieve.base import Focus, Request
-from engine.retrieve.transport import (
+from engine.search.systems import optimal_transport
+from engine.search.systems.optimal_transport import (
     FARTHEST,
     REGULARISATION,
     TransportSystem,
@@ -70,8 +70,8 @@ def test_with_little_entropy_the_cost_is_that_of_the_exact_solver(
 ) -> None:
     import ot
 
-    monkeypatch.setattr(transport, "REGULARISATION", 0.004)
-    monkeypatch.setattr(transport, "ITERATIONS", 100_000)
+    monkeypatch.setattr(optimal_transport, "REGULARISATION", 0.004)
+    monkeypatch.setattr(optimal_transport, "ITERATIONS", 100_000)
     generator = np.random.default_rng(3)
     for _ in range(5):
         query, document = sentences(generator, 5), sentences(generator, 8)
@@ -146,7 +146,7 @@ def test_the_solver_loads_no_model_library() -> None:
     code = """
 import sys
 import numpy as np
-import engine.retrieve.transport as transport
+import engine.search.systems.optimal_transport as transport
 assert "ot" not in sys.modules
 transport.transport_plan(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32))
 assert "ot" in sys.modules

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
+from engine.evaluate.model_runs import HELPED
 from engine.explorer import Explorer
-from engine.lab.helping import HELPED
-from engine.llm.errors import NoEndpointError
-from engine.types import Evaluation, EvaluationJob, EvaluationRequest, GapJob, GapRequest
-from engine.verify.systems import MODEL_SYSTEMS
+from engine.llm.endpoint_errors import NoEndpointError
+from engine.types.evaluations import Evaluation, EvaluationJob, EvaluationRequest
+from engine.types.reranking import GapJob, GapRequest
 from tests.judging import KEY, forget_answers, session
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving

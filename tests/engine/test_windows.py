@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from engine.encode.windows import Window, batch_windows, plan_windows
+from engine.encode.one_pass import Window, batch_windows, plan_windows
 
 SIZES = [(1, 0), (2, 1), (6, 2), (7, 3), (62, 31), (254, 64)]
 

@@ -42,7 +42,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Give the pages of this test an explorer; the last one given counts."""
 
     def give(explorer: Explorer) -> Explorer:
-        monkeypatch.setattr("pages._shared.open_engine", lambda: explorer)
+        monkeypatch.setattr("pages._common.shared.open_engine", lambda: explorer)
         return explorer
 
     return give

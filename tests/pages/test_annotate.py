@@ -9,11 +9,12 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types import GRADED, PoolRequest, Project, Query
+from engine.types.annotating import GRADED, PoolRequest, Project
 from engine.types.people import Person, Role
-from pages._annotate_agreement import confusion_html
-from pages._annotate_project import read_scale, scale_lines
-from pages._annotate_queries import read_seeds
+from engine.types.searches import Query
+from pages._annotate.agreement_tables import confusion_html
+from pages._annotate.project_form import read_scale, scale_lines
+from pages._annotate.project_queries_form import read_seeds
 from tests.pages.visits import Serve, click, run, shown, visit
 from tests.small_corpus import DOCUMENTS
 from tests.support import wait_until
@@ -171,15 +172,15 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
 
 # Their source runs as a script of its own, where only builtins have names.
 def holes_page(explorer, key):
-    from pages._evaluate_holes import holes
-    from pages._evaluate_view import EvaluateView
+    from pages._evaluate.evaluate_view import EvaluateView
+    from pages._evaluate.holes import holes
 
     view = EvaluateView(collection=key, systems=("bm25",))
     holes(explorer, view, explorer.laboratory.collection(key))
 
 
 def decide_page(explorer, project):
-    from pages._annotate_decide import disagreements
+    from pages._annotate.decide import disagreements
 
     disagreements(explorer, project, "Ada")
 
@@ -188,7 +189,7 @@ def decide_page(explorer, project):
 def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
     home_page: Explorer, monkeypatch: pytest.MonkeyPatch, role: Role
 ) -> None:
-    monkeypatch.setattr("pages._login.person", lambda: Person("ada@example.org", "Ada", role))
+    monkeypatch.setattr("pages._login.login.person", lambda: Person("ada@example.org", "Ada", role))
     project = make_project(home_page)
     (query_id,) = home_page.annotation.queries(project)
     (first, *_) = home_page.annotation.pool(project)

@@ -9,9 +9,10 @@ import pytest
 from filelock import FileLock
 
 from engine.explorer import Explorer
-from engine.types import PoolRequest, Project, Query
-from pages._annotate_desk import Sitting, desk_data, take_in
-from pages._annotate_items import Papers, from_key, to_key
+from engine.types.annotating import PoolRequest, Project
+from engine.types.searches import Query
+from pages._annotate.annotate_desk import Sitting, desk_data, take_in
+from pages._annotate.items import Papers, from_key, to_key
 from tests.support import make_explorer
 
 

@@ -9,10 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types import PoolRequest, Project, Query
+from engine.types.annotating import PoolRequest, Project
+from engine.types.searches import Query
 from pages import _annotate_model_check
-from pages._annotate_desk import Sitting, desk_data, take_in
-from pages._annotate_items import Papers, from_key
+from pages._annotate.annotate_desk import Sitting, desk_data, take_in
+from pages._annotate.items import Papers, from_key
 from tests.grading_answers import grades_by
 from tests.judging import SEED
 from tests.model_answers import MODEL, Knowledge

@@ -7,17 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine.types import (
-    Aspect,
-    Comparison,
-    Document,
-    Frontier,
-    FrontierPoint,
-    Lens,
-    Ranking,
-    Variant,
-    VariantRanking,
-)
+from engine.types.comparisons import Comparison, Frontier, FrontierPoint, Variant, VariantRanking
+from engine.types.documents import Document
+from engine.types.lenses import Aspect, Lens
+from engine.types.searches import Ranking
 from pages import _charts
 
 LENS = Lens(

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.collections import read_collection
+from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types import Variant
+from engine.types.comparisons import Variant
 from pages import _compare
-from pages._compare_components import edited
-from pages._compare_view import (
+from pages._common.shared import escape_label
+from pages._compare.compare_components import edited
+from pages._compare.compare_view import (
     LONGEST_LINK,
     MOST_VARIANTS,
     free_name,
@@ -23,7 +24,6 @@ from pages._compare_view import (
     variants_from_json,
     variants_to_json,
 )
-from pages._shared import escape_label
 from tests.pages.visits import BROKEN, Serve, click, param, shown, visit
 
 EVIL = '<b>x</b> **y** <img src="z">'

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.explorer import Explorer
-from engine.types import Gap, GapPoint, ModelReport
-from pages._charts_gap import gap_chart
-from pages._evaluate_gap_tables import point_rows, verdict
+from engine.types.reranking import Gap, GapPoint, ModelReport
+from pages._evaluate.gap_charts import gap_chart
+from pages._evaluate.gap_tables import point_rows, verdict
 from tests.model_answers import read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.pages.evaluating import finished, shown, visit

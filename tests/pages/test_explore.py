@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types import Query
+from engine.types.searches import Query
 from tests.pages.visits import APP, BROKEN, address, param, run, shown
 
 

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from engine.config import DEMO, DEMO_CORPUS, ROOT
 from engine.explorer import Explorer
-from engine.job_files import write_job
-from engine.lenses import RESEARCH
-from engine.types import ImportReport, Job, Progress
+from engine.jobs.job_files import write_job
+from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import ImportReport, Job, Progress
 from pages import _corpora, _jobs
 from tests.pages.importing import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
@@ -225,7 +225,7 @@ def test_a_running_import_shows_how_far_how_fast_and_how_long(
 ) -> None:
     from os import getpid
 
-    from engine.job_files import process_started
+    from engine.jobs.job_files import process_started
 
     job = a_job(home, state="running", pid=getpid(), pid_started=process_started(getpid()))
     serve(fresh)

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.lenses import POSTS
+from engine.lenses.definitions import POSTS
 from tests.pages.importing import give_path, shown
 from tests.pages.visits import Serve, run, visit
 from tests.small_corpus import DOCUMENTS

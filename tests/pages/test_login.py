@@ -19,10 +19,11 @@ from streamlit.web.server.starlette.starlette_app_utils import (
 
 from engine.config import ROOT
 from engine.explorer import Explorer
-from engine.types import PoolRequest, Project, Query
+from engine.types.annotating import PoolRequest, Project
+from engine.types.searches import Query
 from pages import _login, _login_sessions
-from pages._annotate_view import FOR_LEADS, NEW
-from pages._login_return import COOKIE, returning_to
+from pages._annotate.annotate_view import FOR_LEADS, NEW
+from pages._login.return_after_login import COOKIE, returning_to
 from tests.pages.visits import APP, Serve, address, run, shown
 
 AUTH = f"""

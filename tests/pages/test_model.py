@@ -12,19 +12,12 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types import (
-    CostEstimate,
-    Document,
-    ModelReport,
-    Move,
-    Query,
-    Reranking,
-    RerankJob,
-    SearchResults,
-)
-from pages._model import estimate_line, report_line, secrets_values
-from pages._model_lines import change, change_sentence, progress_share
-from pages._model_settings import secrets_problem
+from engine.types.documents import Document
+from engine.types.reranking import CostEstimate, ModelReport, Move, Reranking, RerankJob
+from engine.types.searches import Query, SearchResults
+from pages._model.model_form import estimate_line, report_line, secrets_values
+from pages._model.model_lines import change, change_sentence, progress_share
+from pages._model.model_settings import secrets_problem
 from tests.judging import SEED, knowledge
 from tests.model_server import ModelServer, serving
 from tests.pages.visits import APP, Connect, address, run, run_until, shown, visit

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from engine.build.builder import Builder, BuiltCollection
-from engine.build.implicit.records import CATEGORIES, STYLES, ImplicitRequest
-from engine.collections import read_collection
+from engine.collections.readers import read_collection
 from engine.config import ROOT
 from engine.errors import BadInputError, StorageError
+from engine.generate.generator import Builder, BuiltCollection
+from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
 from engine.ingest import detect_format, open_source
 from storage.answers import Answers
 
@@ -56,8 +56,8 @@ def test_another_process_gives_the_same_bytes(builder: Builder, tmp_path: Path) 
     made(builder, tmp_path / "here")
     code = f"""
 from pathlib import Path
-from engine.build.builder import Builder
-from engine.build.implicit.records import ImplicitRequest
+from engine.generate.generator import Builder
+from engine.generate.implicit_records import ImplicitRequest
 request = ImplicitRequest("temporal", "multi", 2, 7, 6)
 Builder(None).implicit(request, Path({str(tmp_path / "there")!r}))
 """

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from engine.build.implicit.examples import examples_of
-from engine.build.implicit.leaks import leaked
-from engine.build.implicit.places import COUNTRIES
-from engine.build.implicit.records import (
+from engine.generate.countries import COUNTRIES
+from engine.generate.examples import examples_of
+from engine.generate.implicit_records import (
     CATEGORIES,
     MOST_SETS,
     STYLES,
@@ -23,8 +22,9 @@ from engine.build.implicit.records import (
     PlaceTuple,
     PriceTuple,
 )
-from engine.build.implicit.scenes import bind, tuple_set
-from engine.build.implicit.wording import in_words, long_date
+from engine.generate.leaks import leaked
+from engine.generate.scenes import bind, tuple_set
+from engine.generate.wording import in_words, long_date
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 LEAP = DateTuple(date(2024, 3, 2), (date(2024, 2, 29),))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.types import Project, Query
+from engine.types.annotating import Project
+from engine.types.searches import Query
 from storage.builds import Builds, StepRow
 from tests.judging import session
 from tests.lens_builds import AUTHOR, GRADING, LABELLING, LENS, NAME, WORDING, questions, run_step

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.build.lens.folders import write_folder
+from engine.build.collection_export import write_folder
 from engine.config import ROOT
 from engine.errors import BadInputError, StorageError
 
@@ -18,7 +18,7 @@ NEW = {"queries.jsonl": ["n", "ew"], "qrels/test.tsv": ["new"]}
 KILLED = """
 import os, sys
 from pathlib import Path
-from engine.build.lens.folders import write_folder
+from engine.build.collection_export import write_folder
 
 steps = [0]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from engine.build.lens.collapsing import MOST_AT_ONCE, Draft, drafts, finished, grouped
-from engine.build.lens.labelling import BATCH
-from engine.build.lens.records import Clustering, StoredCluster
-from engine.build.lens.vocabulary import Vocabulary
+from engine.build.build_records import Clustering, StoredCluster
+from engine.build.collapsing import MOST_AT_ONCE, Draft, drafts, finished, grouped
+from engine.build.labelling import BATCH
+from engine.build.vocabulary import Vocabulary
 from engine.config import ROOT
-from engine.encode.protocols import Passage
 from engine.numeric import FloatArray
+from engine.types.encoders import Passage
 from tests.build_answers import builds_collections, demo_methods
 from tests.cli.command_line import clean_environment
 from tests.judging import knowledge, session
@@ -107,7 +107,7 @@ def test_overlap_counts_stems_that_tell_the_documents(small: Explorer) -> None:
 
 
 def test_a_word_by_chance_is_none_but_a_detail_is(home: Path, tmp_path: Path) -> None:
-    from engine.importing import ImportRequest
+    from engine.types.corpora import ImportRequest
 
     common = [f"a{n}" for n in range(8)]
     documents = [

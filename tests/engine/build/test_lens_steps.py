@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import BadInputError
-from engine.llm.errors import NoEndpointError
+from engine.llm.endpoint_errors import NoEndpointError
 from engine.llm.texts import find_quote
-from engine.types import StepProgress
+from engine.types.builds import StepProgress
 from tests.judging import session
 from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, questions, run_all, run_step
 from tests.small_corpus import DOCUMENTS

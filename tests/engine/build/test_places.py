@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.build.implicit import vocabulary
-from engine.build.implicit.places import COUNTRIES
 from engine.encode.one_pass import OnePassEncoder
-from engine.encode.protocols import Passage
+from engine.generate import word_lists
+from engine.generate.countries import COUNTRIES
+from engine.types.encoders import Passage
 
 PAIRS = [(place, country.code) for country in COUNTRIES for place in country.places]
 FEWEST_PEOPLE, MOST_ALIKE = 100_000, 0.25
@@ -72,5 +72,5 @@ def test_no_vector_gives_the_country_away(encoder: OnePassEncoder) -> None:
 
 def test_people_and_makes_are_no_places(gazetteer: list[dict[str, Any]]) -> None:
     names = {city["name"] for city in gazetteer}
-    invented = (*vocabulary.FIRST_NAMES, *vocabulary.LAST_NAMES, *vocabulary.BRANDS)
-    assert names.isdisjoint((*invented, *vocabulary.LINES))
+    invented = (*word_lists.FIRST_NAMES, *word_lists.LAST_NAMES, *word_lists.BRANDS)
+    assert names.isdisjoint((*invented, *word_lists.LINES))

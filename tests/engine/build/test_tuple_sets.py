@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engine.build.implicit.arithmetic import band_of
-from engine.build.implicit.constraints import broken, constraints_for
-from engine.build.implicit.records import (
+from engine.errors import BadInputError
+from engine.generate.constraints import broken, constraints_for
+from engine.generate.implicit_records import (
     CATEGORIES,
     STYLES,
     DateTuple,
@@ -21,9 +21,9 @@ from engine.build.implicit.records import (
     PriceTuple,
     TupleSet,
 )
-from engine.build.implicit.scenes import tuple_set
-from engine.build.implicit.solving import UnsatisfiableError, solve
-from engine.errors import BadInputError
+from engine.generate.prices import band_of
+from engine.generate.scenes import tuple_set
+from engine.generate.solving import UnsatisfiableError, solve
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 SIZES = {("temporal", "uni"): (15, 30, 45)}

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from engine.build.implicit import phrases
-from engine.build.implicit.arithmetic import MULTIPLIERS
-from engine.build.implicit.solving import randomness
-from engine.build.implicit.wording import compared, compared_to_that, days_away, in_words
+from engine.generate import phrase_bank
+from engine.generate.prices import MULTIPLIERS
+from engine.generate.solving import randomness
+from engine.generate.wording import compared, compared_to_that, days_away, in_words
 
 BASE = date(2025, 5, 14)  # a Wednesday
 NUMBERS = {
@@ -80,7 +80,7 @@ def test_comparisons_mean_the_multiplier_that_was_meant(multiplier: Fraction) ->
 
 
 def test_what_stands_around_a_fact_states_none() -> None:
-    texts = [value for name, value in vars(phrases).items() if name.isupper()]
+    texts = [value for name, value in vars(phrase_bank).items() if name.isupper()]
     lines = [line for group in texts for item in group for line in _strings(item)]
     facts = re.compile(
         r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|twice|half"

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from engine.build.builder import Builder, BuiltCollection
-from engine.build.implicit.examples import examples_of
-from engine.build.implicit.leaks import leaked
-from engine.build.implicit.records import (
+from engine.collections.readers import read_collection
+from engine.errors import BadInputError
+from engine.generate.examples import examples_of
+from engine.generate.generator import Builder, BuiltCollection
+from engine.generate.implicit_records import (
     CATEGORIES,
     STYLES,
     DateTuple,
@@ -23,11 +24,10 @@ from engine.build.implicit.records import (
     PlaceTuple,
     PriceTuple,
 )
-from engine.build.implicit.wording import long_date, money
-from engine.collections import read_collection
-from engine.errors import BadInputError
+from engine.generate.leaks import leaked
+from engine.generate.wording import long_date, money
 from engine.llm.budget import Budget
-from engine.llm.errors import EndpointError
+from engine.llm.endpoint_errors import EndpointError
 from storage.answers import Answers
 from tests.judging import connection
 from tests.model_server import ModelServer

@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from engine.explorer import Explorer
-from engine.types import (
-    GradingJob,
-    GradingReport,
-    GradingRequest,
-    PoolRequest,
-    Project,
-    Query,
-)
+from engine.types.annotating import PoolRequest, Project
+from engine.types.grading import GradingJob, GradingReport, GradingRequest
+from engine.types.searches import Query
 from tests.judging import SEED
 from tests.model_answers import MODEL
 from tests.support import ended

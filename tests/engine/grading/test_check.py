@@ -8,11 +8,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from engine.explorer import Explorer
-from engine.types import (
-    GRADED,
-    GradeMeaning,
-    Scale,
-)
+from engine.types.annotating import GRADED, GradeMeaning, Scale
 from tests.engine.grading.steps import (
     DEPTH,
     JUDGE,

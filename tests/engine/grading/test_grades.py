@@ -11,15 +11,10 @@ import pytest
 from engine.annotate.model_prompts import Asked, grading, guidelines_for, in_words
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types import (
-    BINARY,
-    GRADED,
-    Document,
-    GradingRequest,
-    PoolRequest,
-    Project,
-    Query,
-)
+from engine.types.annotating import BINARY, GRADED, PoolRequest, Project
+from engine.types.documents import Document
+from engine.types.grading import GradingRequest
+from engine.types.searches import Query
 from tests.engine.grading.steps import (
     JUDGE,
     QUERY,

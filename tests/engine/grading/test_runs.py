@@ -9,9 +9,7 @@ import pytest
 
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
-from engine.types import (
-    GradingRequest,
-)
+from engine.types.grading import GradingRequest
 from tests.engine.grading.steps import (
     DEPTH,
     by_model,

@@ -10,9 +10,7 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types import (
-    Query,
-)
+from engine.types.searches import Query
 from storage.projects import ProjectRow
 from tests.engine.grading.steps import (
     DEPTH,

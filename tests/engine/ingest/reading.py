@@ -12,7 +12,7 @@ from engine.ingest import (
     check,
     open_source,
 )
-from engine.types import SourceDocument
+from engine.types.documents import SourceDocument
 
 MAX_CHARS = 1_000_000
 BIB = r"""Exported by hand.

@@ -8,8 +8,8 @@ import pytest
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.lenses import POSTS
+from engine.lenses.definitions import POSTS
+from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioReport, ScenarioRequest
 from tests.engine.scenarios.runs import COUNT, EXTRACTS, SMALL
 from tests.model_server import ModelServer

@@ -16,13 +16,14 @@ import pytest
 from engine.config import ROOT
 from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
-from engine.importing import ImportRequest
-from engine.lenses import POSTS
-from engine.llm.errors import EndpointError, NoEndpointError
-from engine.scenarios.extract import need
-from engine.scenarios.prompts import Written, most_scenarios, parts_of, writing
-from engine.text.sentences import split_sentences
-from engine.types import Document, Sentence
+from engine.lenses.definitions import POSTS
+from engine.llm.endpoint_errors import EndpointError, NoEndpointError
+from engine.llm.texts import parts_of
+from engine.scenarios.scenario_prompts import Written, most_scenarios, writing
+from engine.scenarios.writers import need
+from engine.sentences import split_sentences
+from engine.types.corpora import ImportRequest
+from engine.types.documents import Document, Sentence
 from engine.types.scenarios import ScenarioRequest
 from tests.engine.scenarios.runs import COUNT, EXTRACTS, SMALL, connected, wait
 from tests.model_answers import MODEL

@@ -7,7 +7,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types import BuildLens, Cluster
+from engine.types.builds import BuildLens, Cluster
 from tests.pages import visits
 from tests.pages.visits import run
 

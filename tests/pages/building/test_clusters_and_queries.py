@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.explorer import Explorer
-from engine.types import BuildQuery, Cluster, Overlap
+from engine.types.builds import BuildQuery, Cluster, Overlap
 from pages import _build_lines, _build_queries
 from tests.pages.building.steps import HOSTILE, LENS, METHODS, named, open_row, step, table, tick
 from tests.pages.visits import click, run, run_until, shown

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from engine.explorer import Explorer
-from engine.types import Document
-from pages._build_reading import document_html
-from pages._build_view import SHOWN_BY
+from engine.types.documents import Document
+from pages._build.build_reading import document_html
+from pages._build.build_view import SHOWN_BY
 from tests.pages.building.steps import HOSTILE, LENS, open_row, step, table, tick, visit
 from tests.pages.visits import click, run, shown
 

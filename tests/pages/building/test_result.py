@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from engine.explorer import Explorer
-from engine.types import Label, StepEstimate, StepJob, StepProgress, StepReport, StepState
+from engine.types.builds import Label, StepEstimate, StepJob, StepProgress, StepReport, StepState
 from pages import _build_labels, _build_lines
-from pages._build_result import provenance_html
-from pages._model_lines import is_finished
+from pages._build.result import provenance_html
+from pages._model.model_lines import is_finished
 from tests.build_answers import builds_collections, small_methods
 from tests.judging import knowledge
 from tests.model_server import serving

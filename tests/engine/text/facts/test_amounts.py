@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from engine.text.facts.amounts import find_amounts
+from engine.facts.amounts import find_amounts
 from engine.types.facts import Fact
 from tests.engine.text.facts.fact_cases import Count, read_cases
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from engine.text.facts.messages import messages
+from engine.facts.message_stamps import messages
 
 WHEN = datetime(2024, 2, 29, 9, 1)
 

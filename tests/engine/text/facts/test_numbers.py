@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.text.facts.numbers import find_numbers, parse_number
+from engine.facts.numbers import find_numbers, parse_number
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.text.facts.places import find_places
+from engine.facts.places import find_places
 from tests.engine.text.facts.fact_cases import Count, Expected, read_cases
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.text.facts.messages import messages
-from engine.text.facts.temporal import find_dates
+from engine.facts.message_stamps import messages
+from engine.facts.resolving import find_dates
 from engine.types.facts import Fact
 
 HERE = Path(__file__).parent

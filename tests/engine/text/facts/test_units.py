@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.text.facts.units import find_quantities
+from engine.facts.units import find_quantities
 
 
 @pytest.mark.parametrize(

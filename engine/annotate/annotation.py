@@ -1,0 +1,352 @@
+"""The facade over annotation: what pages and the command line call as ``explorer.annotation``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from engine.annotate.adjudication import (
+    DecidedQrels,
+    adjudication,
+    find_disagreements,
+    store_decision,
+)
+from engine.annotate.agreement import MEASURES, find_agreement
+from engine.annotate.exchange import Exchange
+from engine.annotate.exporting import Exported, write_files
+from engine.annotate.filling import Filling
+from engine.annotate.judgment_records import (
+    check_not_seed,
+    from_row,
+    make_judgment,
+    standing,
+    store,
+)
+from engine.annotate.model_grading import ModelGrading
+from engine.annotate.pool import (
+    DEPTH,
+    brought_up,
+    check_pool,
+    fill,
+    find_holes,
+    graded,
+    pool_items,
+    tops_of,
+)
+from engine.annotate.project_settings import ProjectShelf, check_annotator
+from engine.annotate.query_ids import ProjectQueries
+from engine.annotate.queueing import Item, Queue
+from engine.config import Settings
+from engine.corpora.library import Library
+from engine.errors import UnknownNameError
+from engine.evaluate.human import human_rows
+from engine.lenses.definitions import find_aspect
+from engine.search.searcher import Searcher
+from engine.types.annotating import (
+    Agreement,
+    Disagreement,
+    Holes,
+    ImportedJudgments,
+    Judgment,
+    JudgmentVerdict,
+    Origin,
+    PoolItem,
+    PoolRequest,
+    Project,
+    QueueItem,
+    QueueProgress,
+)
+from engine.types.callbacks import tell_nobody
+from engine.types.documents import Document, Span
+from engine.types.evaluations import SystemScores
+from engine.types.searches import Query, Ranking
+from storage.ledger import Ledger
+
+
+class Annotation:
+    """Annotation over one home. Safe to share between threads and processes.
+
+    Every judgment is an event in the ledger: nothing is overwritten, and the same event sent
+    twice is stored once.
+
+    Attributes:
+        grading: language models as annotators among the others.
+        filling: pools filled in the background.
+
+    Args:
+        searcher: gives the search engine of a corpus by name.
+        settings: where the endpoint of a model is found; None for the environment's.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        library: Library,
+        searcher: Callable[[str], Searcher],
+        settings: Settings | None = None,
+    ) -> None:
+        self._ledger, self._library, self._searcher = ledger, library, searcher
+        self.grading = ModelGrading(ledger, library, searcher, settings or Settings())
+        self._shelf = ProjectShelf(ledger)
+        self._exchange = Exchange(ledger, library)
+        self._queries = ProjectQueries(ledger, library)
+        self.filling = Filling(self.fill_pool, lambda project: len(self.pool(project)))
+
+    # -- projects ------------------------------------------------------------------------
+
+    def projects(self, corpus: str | None = None) -> list[Project]:
+        """The projects that were saved, by corpus and name."""
+        return self._shelf.all(corpus)
+
+    def project(self, corpus: str, name: str = "") -> Project:
+        """A project by name, or a corpus's own (""); UnknownNameError."""
+        self._library.corpus(corpus)
+        return self._shelf.get(corpus, name)
+
+    def save(self, project: Project, author: str, before: Project | None = None) -> Project:
+        """Keep a new version of a project, checked; see :meth:`ProjectShelf.save`."""
+        lens = self._library.lens(project.corpus)
+        for aspect in project.guidelines:
+            if aspect:
+                find_aspect(lens, aspect)
+        return self._shelf.save(project, check_annotator(author), before)
+
+    # -- queries and pools -----------------------------------------------------------------
+
+    def queries(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
+        """query_id -> query, in order; with ``retired`` also those that are asked no more."""
+        return self._queries.all(project, retired=retired)
+
+    def add_queries(
+        self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
+    ) -> list[str]:
+        """Add queries to a project and return their ids; known ones stay as they are, and are
+        asked again where they were not.
+
+        Args:
+            queries: by id where a collection gave them one; others are named after seed and
+                aspect, see :func:`engine.search.queries.query_id`.
+
+        Raises:
+            BadInputError, UnknownNameError: a query that cannot be asked of the corpus.
+        """
+        return self._queries.add(project, queries)
+
+    def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
+        """Ask queries no more: they leave queues, pools and adjudicated grades, until they are
+        added again. What was judged stays. Returns how many were asked before."""
+        return self._queries.retire(project, query_ids, check_annotator(author))
+
+    def pool(self, project: Project, query_id: str | None = None) -> list[PoolItem]:
+        """What is to be judged, with who brought it up."""
+        return pool_items(self._ledger.projects.pool(project.corpus, project.name, query_id))
+
+    def fill_pool(
+        self,
+        project: Project,
+        request: PoolRequest,
+        query_ids: Sequence[str] | None = None,
+        on_query: Callable[[], None] = tell_nobody,
+    ) -> int:
+        """Pool the project's queries (or some of them); what is there and judged stays.
+
+        Stored query by query: a kill costs the one at hand. Documents of runs that the
+        corpus does not hold are left out.
+
+        Args:
+            query_ids: None for all of them.
+
+        Returns:
+            how many (query, document, source) were new.
+
+        Raises:
+            BadInputError, UnknownNameError: no such system or query; no depth.
+        """
+        check_pool(request)
+        ids = self.queries(project) if query_ids is None else query_ids
+        chosen = {i: self._queries.get(project, i) for i in ids}
+        new = 0
+        for rows in brought_up(self._searcher(project.corpus), chosen, request):
+            new += fill(self._ledger.projects, project.name, rows)
+            on_query()
+        return new
+
+    def holes(self, project: Project, systems: Sequence[str], k: int = DEPTH) -> tuple[Holes, ...]:
+        """What is unjudged in the top ``k`` of each system, over the project's queries."""
+        check_pool(PoolRequest(tuple(systems), k))
+        tops = tops_of(self._searcher(project.corpus), self.queries(project), systems, k)
+        return find_holes(tops, graded(project, self.judgments(project)), k)
+
+    def holes_of(
+        self, project: Project, runs: Mapping[str, Sequence[Ranking]], k: int = DEPTH
+    ) -> tuple[Holes, ...]:
+        """What is unjudged in the top ``k`` of rankings that are there, by the run's name."""
+        asked = self.queries(project)
+        tops = {
+            name: {r.query_id: r.doc_ids[:k] for r in rankings if r.query_id in asked}
+            for name, rankings in runs.items()
+        }
+        return find_holes(tops, graded(project, self.judgments(project)), k)
+
+    # -- judging -----------------------------------------------------------------------------
+
+    def judge(
+        self,
+        project: Project,
+        query_id: str,
+        doc_id: str,
+        annotator: str,
+        relevance: int | None = None,
+        *,
+        verdict: JudgmentVerdict | None = None,
+        note: str = "",
+        marks: Sequence[Span] = (),
+        origin: Origin = "person",
+        seconds: float | None = None,
+        event: str = "",
+    ) -> Judgment:
+        """Store what an annotator says of an item; see :func:`make_judgment` for arguments.
+
+        Raises:
+            UnknownNameError: the project does not have the query, or the corpus not the document.
+            BadInputError: see :func:`make_judgment` and :func:`store`.
+        """
+        query = self._queries.get(project, query_id)
+        self._library.open(project.corpus).document(doc_id)
+        judgment = make_judgment(
+            project, query_id, doc_id, annotator, relevance, verdict=verdict, note=note,
+            marks=marks, origin=origin, instruction=query.instruction or "", seconds=seconds,
+            event=event,
+        )  # fmt: skip
+        check_not_seed(judgment, query)
+        store(self._ledger.judging, judgment)
+        return judgment
+
+    def undo(
+        self,
+        project: Project,
+        annotator: str,
+        only: Collection[Item] | None = None,
+        event: str = "",
+    ) -> Judgment | None:
+        """Take back an annotator's last judgment; None when there is none to take back.
+
+        Args:
+            only: the last one of these items; None for the last one of all.
+            event: the undo's own id: sent twice, it takes back one judgment; "" for a new one.
+        """
+        place = (project.corpus, project.name, check_annotator(annotator))
+        row = self._ledger.judging.undo(*place, only=only, undo_event=event)
+        return None if row is None else from_row(row)
+
+    def known(self, events: Iterable[str]) -> set[str]:
+        """Which of these events are stored."""
+        return self._ledger.judging.known(events)
+
+    def judgments(
+        self, project: Project, query_id: str | None = None, annotator: str | None = None
+    ) -> list[Judgment]:
+        """What stands, adjudications included, in order of arrival."""
+        return standing(self._ledger.judging, project, query_id, annotator)
+
+    def history(self, project: Project) -> list[Judgment]:
+        """Every event there ever was, undos included."""
+        return list(map(from_row, self._ledger.judging.history(project.corpus, project.name)))
+
+    # -- the queue ---------------------------------------------------------------------------
+
+    def queue(
+        self, project: Project, annotator: str, only: Collection[Item] | None = None
+    ) -> Queue:
+        """One annotator's queue as it stands; ``only`` some items of it, where they are given."""
+        annotator = check_annotator(annotator)
+        pool = self.pool(project)
+        if only is not None:
+            pool = [item for item in pool if (item.query_id, item.doc_id) in only]
+        return Queue.of(project, annotator, pool, self.judgments(project))
+
+    def item(self, project: Project, queue: Queue, item: Item) -> QueueItem:
+        """One item of a queue, judged or not; UnknownNameError when it is not there."""
+        position = queue.position(item)
+        if not position:
+            raise UnknownNameError(
+                f"Document '{item[1]}' is not in the pool of '{item[0]}'.",
+                "Go on with the next item, or add it to the pool.",
+            )
+        query = self._queries.get(project, item[0])
+        opened = self._library.open(project.corpus)
+        seed = (
+            opened.document(query.seed)
+            if query.seed is not None
+            else self._searcher(project.corpus).encode_text(query.text or "").document
+        )
+        return QueueItem(
+            query_id=item[0],
+            query=query,
+            seed=seed,
+            document=opened.document(item[1]),
+            position=position,
+            said=queue.said.get(item),
+            sources=() if project.blind else queue.items[position - 1].sources,
+        )
+
+    def progress(self, project: Project, annotator: str) -> QueueProgress:
+        """How far one annotator is."""
+        return self.queue(project, annotator).progress()
+
+    def document(self, project: Project, doc_id: str) -> Document:
+        """A document of the project's corpus; UnknownNameError."""
+        return self._library.open(project.corpus).document(doc_id)
+
+    # -- what comes of it --------------------------------------------------------------------
+
+    measure_names: ClassVar[Mapping[str, str]] = MEASURES
+    """Name of a coefficient -> what to call it."""
+
+    def agreement(self, project: Project) -> Agreement:
+        """How far its annotators agree, over all, by aspect and in pairs."""
+        queries = self.queries(project, retired=True)
+        aspects = {key: query.aspect or "" for key, query in queries.items()}
+        return find_agreement(self.judgments(project), project.scale, aspects)
+
+    def disagreements(self, project: Project) -> list[Disagreement]:
+        """What there is to adjudicate, the widest spread first; decided items come last."""
+        retired = self._ledger.projects.retired(project.corpus, project.name)
+        return find_disagreements(j for j in self.judgments(project) if j.query_id not in retired)
+
+    def adjudicate(
+        self, project: Project, query_id: str, doc_id: str, relevance: int | None, reason: str,
+        by: str, event: str = "",
+    ) -> Judgment:  # fmt: skip
+        """Decide an item, or with None take back one's own decision; everybody's own grades
+        stay. BadInputError as :func:`adjudication` and :func:`store_decision` say."""
+        query = self._queries.get(project, query_id)
+        self._library.open(project.corpus).document(doc_id)
+        judgment = adjudication(project, query_id, doc_id, relevance, reason, by, event)
+        check_not_seed(judgment, query)
+        store_decision(self._ledger.judging, judgment)
+        return judgment
+
+    def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
+        """The adjudicated grades, and what each rests on; see :func:`decide`."""
+        return self._exchange.decided(project, median=median)
+
+    def human_rows(self, project: Project) -> dict[str, SystemScores]:
+        """annotator -> how well their own grades rank what was decided without them."""
+        queries, judgments = self.queries(project), self.judgments(project)
+        return human_rows(project, queries, judgments, self._searcher(project.corpus))
+
+    def export(self, project: Project, kind: str = "trec", **options: Any) -> Exported:
+        """Judgments as files; see :meth:`Exchange.export`."""
+        return self._exchange.export(project, kind, **options)
+
+    def write(self, found: Exported, out: Path) -> tuple[Path, ...]:
+        """Write an export; see :func:`write_files`."""
+        return write_files(found, out)
+
+    def import_(
+        self, corpus: str, source: Path | None, project: str | None = None, **options: Any
+    ) -> ImportedJudgments:
+        """Take in judgments; see :meth:`Exchange.import_`."""
+        return self._exchange.import_(corpus, source, project, **options)

@@ -1,0 +1,253 @@
+"""Projects: checked, kept in the ledger as versions, and read back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.types.annotating import ADJUDICATED, MODEL_PREFIX, GradeMeaning, Origin, Project, Scale
+from storage.ledger import Ledger
+from storage.projects import ProjectRow
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+HIGHEST = 9
+"""The highest grade: one key is one grade."""
+LONGEST_GUIDELINES = 50_000
+LONGEST_ANNOTATOR = 64
+ORDERS = ("shuffled", "disagreement", "rank")
+
+
+def is_model(name: str) -> bool:
+    """Whether this is the name of a language model.
+
+    >>> is_model("model:judge"), is_model("judge")
+    (True, False)
+    """
+    return name.strip().casefold().startswith(MODEL_PREFIX)
+
+
+def model_annotator(model: str) -> str:
+    """The name by which a model grades: ``model:`` and its own; long ones are cut.
+
+    >>> model_annotator("judge"), model_annotator(" model:judge ")
+    ('model:judge', 'model:judge')
+    """
+    room = LONGEST_ANNOTATOR - len(MODEL_PREFIX)
+    name = " ".join(printable(model).split())
+    name = (name[len(MODEL_PREFIX) :].lstrip() if is_model(name) else name) or "unnamed"
+    if len(name) > room:
+        name = f"{name[: room - 9]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{MODEL_PREFIX}{name}"
+
+
+def own_name(annotator: str) -> str:
+    """What a model, or anybody, is called without the prefix of models, as names are compared.
+
+    >>> own_name("model:Judge"), own_name("judge ")
+    ('judge', 'judge')
+    """
+    name = annotator.strip().casefold()
+    return name.removeprefix(MODEL_PREFIX).strip()
+
+
+def check_annotator(name: str, origin: Origin = "person") -> str:
+    """The name without blanks around it.
+
+    Args:
+        origin: of what is said by this name; a model's may be the name of one.
+
+    Raises:
+        BadInputError: empty, too long, with characters that are no text, or taken: by
+            adjudication, or by models.
+    """
+    name = name.strip()
+    if not name:
+        raise BadInputError("The annotator has no name.", "Say who is judging.")
+    if len(name) > LONGEST_ANNOTATOR:
+        raise BadInputError(
+            f"The annotator's name has {len(name)} characters.",
+            f"Use at most {LONGEST_ANNOTATOR}.",
+        )
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in name):
+        raise BadInputError(
+            "The annotator's name holds control characters or broken ones.", "Leave them out."
+        )
+    if name.casefold() == ADJUDICATED:
+        raise BadInputError(
+            f"'{name}' stands for adjudicated grades.", "Judge under a name of your own."
+        )
+    if is_model(name) and origin != "model":
+        raise BadInputError(
+            f"'{name}' is the name of a language model.", "Judge under a name of your own."
+        )
+    return name
+
+
+def check_project(project: Project) -> Project:
+    """The project with its names cleaned up.
+
+    Raises:
+        BadInputError: its name, scale, guidelines, people or numbers cannot be used.
+    """
+    if project.name and not _NAME.fullmatch(project.name):
+        raise BadInputError(
+            f"'{project.name}' cannot be a project's name.",
+            "Use 1 to 64 letters, digits, - and _, a letter or digit first.",
+        )
+    if project.per_item < 1:
+        raise BadInputError(
+            f"Each item would need {project.per_item} annotators.", "Ask for at least 1."
+        )
+    if project.order not in ORDERS:
+        raise BadInputError(f"There is no order '{project.order}'.", f"Use {', '.join(ORDERS)}.")
+    if sum(map(len, project.guidelines.values())) > LONGEST_GUIDELINES:
+        raise BadInputError(
+            f"The guidelines are longer than {LONGEST_GUIDELINES:,} characters.", "Shorten them."
+        )
+    people = {"annotators": project.annotators, "leads": project.leads}
+    cleaned = {k: tuple(dict.fromkeys(map(check_annotator, v))) for k, v in people.items()}
+    return Project(
+        project.corpus,
+        project.name,
+        {key: printable(text) for key, text in project.guidelines.items() if text.strip()},
+        check_scale(project.scale),
+        per_item=project.per_item,
+        order=project.order,
+        blind=project.blind,
+        model_grades=project.model_grades,
+        **cleaned,
+    )
+
+
+def check_scale(scale: Scale) -> Scale:
+    """The scale, grades ascending.
+
+    Raises:
+        BadInputError: fewer than two grades, one twice, or one that is no single digit.
+    """
+    values = [grade.value for grade in scale.grades]
+    if any(type(value) is not int for value in values):
+        raise BadInputError(
+            f"The scale '{scale.name}' has grades that are no whole numbers.",
+            f"Grades are single digits, 0 to {HIGHEST}.",
+        )
+    if len(set(values)) < 2 or len(set(values)) != len(values):
+        raise BadInputError(
+            f"The scale '{scale.name}' has the grades {', '.join(map(str, values)) or 'none'}.",
+            "Give at least two different grades.",
+        )
+    if min(values) < 0 or max(values) > HIGHEST:
+        raise BadInputError(
+            f"The scale '{scale.name}' goes from {min(values)} to {max(values)}.",
+            f"Grades are single digits, 0 to {HIGHEST}.",
+        )
+    if any(not grade.name.strip() for grade in scale.grades):
+        raise BadInputError(f"A grade of the scale '{scale.name}' has no name.", "Name them all.")
+    return Scale(scale.name, tuple(sorted(scale.grades, key=lambda grade: grade.value)))
+
+
+def printable(text: str) -> str:
+    """The text without control characters, but with its lines and tabs."""
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+
+
+class ProjectShelf:
+    """The projects of one ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._rows, self._judging = ledger.projects, ledger.judging
+
+    def all(self, corpus: str | None = None) -> list[Project]:
+        """Projects that were saved, by corpus and name; a corpus's own only once it was."""
+        return [_read(r) for r in self._rows.all() if corpus in (None, r.corpus)]
+
+    def get(self, corpus: str, name: str = "") -> Project:
+        """The project of this name; a corpus always has its own, called "".
+
+        Raises:
+            UnknownNameError: names the projects that there are.
+        """
+        found = {p.name: p for p in self.all(corpus)}
+        if name in found:
+            return found[name]
+        if name:
+            raise UnknownNameError(
+                f"Corpus '{corpus}' has no project '{name}'.",
+                _projects_there_are(found),
+            )
+        return Project(corpus)
+
+    def save(self, project: Project, author: str, before: Project | None = None) -> Project:
+        """Keep a new version; the versions before it stay in the ledger.
+
+        Args:
+            before: the version that was changed; None for whatever there is.
+
+        Raises:
+            BadInputError: see :func:`check_project`; the project has leads, and ``author`` is
+                none of them; the scale leaves out grades that stand; or somebody changed the
+                project since it was ``before``.
+        """
+        checked = check_project(project)
+        place = (checked.corpus, checked.name)
+        row = next((r for r in self._rows.all() if (r.corpus, r.project) == place), None)
+        stands = Project(*place) if row is None else _read(row)
+        if stands.leads and author not in stands.leads:
+            raise BadInputError(
+                f"'{author}' cannot change project '{project.name}'.",
+                f"Its leads are {', '.join(sorted(stands.leads))}.",
+            )
+        self._check_grades(stands, checked.scale)
+        new = ProjectRow(*place, _settings(checked), author, datetime.now(UTC))
+        is_changed = before not in (None, stands)
+        if is_changed or not self._rows.put(new, after="" if row is None else row.settings):
+            raise BadInputError(
+                f"Project '{project.name}' was changed by somebody else in the meantime.",
+                "Look at it again, and then change it.",
+            )
+        return checked
+
+    def _check_grades(self, stands: Project, scale: Scale) -> None:
+        """A grade that stands keeps its meaning: another scale must have it, too."""
+        gone = set(stands.scale.values) - set(scale.values)
+        if not gone:
+            return
+        rows = self._judging.latest(stands.corpus, stands.name)
+        lacking = Counter(row.relevance for row in rows if row.relevance in gone)
+        if lacking:
+            number = lacking.total()
+            which = f"{number:,} grades stand" if number > 1 else "1 grade stands"
+            grades = ", ".join(f"{grade} ({count:,})" for grade, count in sorted(lacking.items()))
+            raise BadInputError(
+                f"{which} that the scale '{scale.name}' does not have: {grades}.",
+                "Keep these grades in the scale, or judge by another one in a new project.",
+            )
+
+
+def _projects_there_are(names: Iterable[str]) -> str:
+    known = [name for name in names if name]
+    return f"It has {', '.join(known)}." if known else "Make it first."
+
+
+def _settings(project: Project) -> str:
+    return json.dumps(asdict(project), ensure_ascii=False)
+
+
+def _read(row: ProjectRow) -> Project:
+    return project_from_settings(json.loads(row.settings))
+
+
+def project_from_settings(data: Mapping[str, Any]) -> Project:
+    """A project from its fields as JSON has them; KeyError or TypeError when they are others."""
+    scale = data["scale"]
+    grades = tuple(GradeMeaning(**grade) for grade in scale["grades"])
+    people = {key: tuple(data[key]) for key in ("annotators", "leads")}
+    return Project(**{**data, **people, "scale": Scale(scale["name"], grades)})

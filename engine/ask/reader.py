@@ -1,0 +1,160 @@
+"""The facade over answers to questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from engine.ask.answering import ANSWER_TOKENS, ASK, AskWork, messages
+from engine.ask.context import ScenarioTexts, StoredScenarios, any_scenarios
+from engine.ask.passages import passages_of
+from engine.config import Settings
+from engine.errors import BadInputError
+from engine.jobs.threads import Jobs
+from engine.llm.budget import Estimate, Usage
+from engine.llm.client import Client
+from engine.llm.connecting import Values, connect
+from engine.llm.messages import Prompt
+from engine.llm.run import Run, complete
+from engine.search.searcher import Searcher
+from engine.search.systems import SYSTEMS
+from engine.types.reading import AskJob, AskRequest
+from engine.types.reranking import CostEstimate
+from engine.types.searches import Query, Result
+from storage.ledger import Ledger
+
+MOST_PASSAGES = 20
+LONGEST_QUESTION = 2000
+"""Characters."""
+REMEMBERED = 32
+Found = tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]
+"""What was found for a question, and the scenarios of it."""
+
+
+class Reader:
+    """Answers to questions from the documents of a corpus. Safe to share between threads.
+
+    ``session`` and ``secrets`` are settings of the endpoint as :class:`engine.assist.verifier`
+    takes them.
+
+    Attributes:
+        systems: that find passages for a question.
+        most_passages: that a model is given.
+
+    Args:
+        searcher: gives the search engine of a corpus by name.
+        scenarios: knows the scenarios of an opened corpus.
+    """
+
+    systems = tuple(SYSTEMS)
+    most_passages = MOST_PASSAGES
+    longest_question = LONGEST_QUESTION
+
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        searcher: Callable[[str], Searcher],
+        scenarios: Callable[[Searcher], ScenarioTexts] = lambda s: StoredScenarios(s.corpus),
+    ) -> None:
+        self._settings, self._answers = settings, ledger.answers
+        self._searcher, self._scenarios = searcher, scenarios
+        self._jobs = Jobs()
+        self._found: dict[tuple[Query, str], tuple[Result, ...]] = {}
+
+    def has_scenarios(self, corpus: str) -> bool:
+        """Whether any document of the corpus has scenarios that can go along."""
+        searcher = self._searcher(corpus)
+        return any_scenarios(self._scenarios(searcher), searcher.corpus.doc_ids)
+
+    def estimate(
+        self, request: AskRequest, session: Values = None, secrets: Values = None
+    ) -> CostEstimate:
+        """What an answer costs at most; nothing is asked. Raises as :meth:`ask`."""
+        connection = connect(self._settings, session, secrets, None)
+        results, scenarios = self._find(request)
+        asked = messages(request.question, passages_of(results, scenarios))
+        prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
+
+        async def work(client: Client) -> Estimate:
+            return await client.estimate(prompt, 1)
+
+        # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
+        found = complete(connection, self._answers, work, cancelled=lambda: True).value
+        return CostEstimate(
+            ASK,
+            len(results),
+            calls=1,
+            rounds=1,
+            exact=True,
+            input_tokens=found.input_tokens,
+            output_tokens=found.output_tokens,
+            cost=found.cost,
+        )
+
+    def ask(
+        self,
+        request: AskRequest,
+        session: Values = None,
+        secrets: Values = None,
+        most_calls: int | None = None,
+    ) -> str:
+        """Find passages now and have the answer written in the background; returns the job's id.
+
+        Raises:
+            NoEndpointError: none is set up; says how to.
+            UnknownNameError: no such corpus or system.
+            BadInputError: the question is blank or too long, too many passages are asked for, or
+                there are no scenarios to go along.
+        """
+        _check(request)
+        connection = connect(self._settings, session, secrets, most_calls)
+        place = connection.endpoint
+        results, scenarios = self._find(request)
+        job = AskWork(request, results, scenarios, Usage(place.address, place.model))
+        job.run = Run(connection, self._answers, job.work)
+        return self._jobs.add(job)
+
+    def state(self, job_id: str) -> AskJob:
+        """How far an answer is, and its words so far; UnknownNameError."""
+        return self._jobs.get(job_id, AskWork).job(job_id)
+
+    def cancel(self, job_id: str) -> None:
+        """End an answer soon; what was written stays."""
+        self._jobs.cancel(job_id)
+
+    def _find(self, request: AskRequest) -> Found:
+        """What the question finds; the ranking from memory while the corpus stays the same."""
+        _check(request)
+        searcher = self._searcher(request.corpus)
+        query = Query(request.corpus, text=request.question, system=request.system, k=request.k)
+        key = (query, searcher.corpus.identity)
+        if key not in self._found:
+            results = searcher.search(query).results
+            while len(self._found) >= REMEMBERED:
+                self._found.pop(next(iter(self._found)), None)
+            self._found[key] = results
+        results = self._found[key]
+        if not request.use_scenarios:
+            return results, {}
+        known = self._scenarios(searcher)
+        if not any_scenarios(known, searcher.corpus.doc_ids):
+            raise BadInputError(
+                f"The corpus '{request.corpus}' has no scenarios.",
+                "Write them first, or ask without them.",
+            )
+        return results, known.scenarios_of([r.doc_id for r in results])
+
+
+def _check(request: AskRequest) -> None:
+    length = len(request.question)
+    if not request.question.strip():
+        raise BadInputError("The question is empty.", "Write what you want to know.")
+    if length > LONGEST_QUESTION:
+        raise BadInputError(
+            f"The question has {length:,} characters; at most {LONGEST_QUESTION:,} are read.",
+            "Say it shorter.",
+        )
+    if not 1 <= request.k <= MOST_PASSAGES:
+        raise BadInputError(
+            f"{request.k} passages are asked for.", f"Give a number from 1 to {MOST_PASSAGES}."
+        )

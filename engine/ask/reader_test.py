@@ -1,0 +1,199 @@
+"""The reader test: does a model answer rightly from the documents that it is given?
+
+Two tests of two papers. ImpliRet, section 4: the gold document stands among k - 1 hard negatives,
+so that retrieval is out of the question and reading alone is measured, by ROUGE-1 recall. SPIKE,
+section 4.4: the documents that a system finds are read, with and without scenarios as further
+context, and a judge grades the answers against the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from engine.ask.context import ScenarioTexts
+from engine.ask.reading_plans import Asked, Condition, Ground, ReadingPlan, prepare
+from engine.ask.reading_prompts import Grade, declines, grading
+from engine.assist.model import Model
+from engine.assist.reranking import usage_report
+from engine.llm.budget import Estimate
+from engine.llm.client import Client
+from engine.llm.messages import Prompt
+from engine.llm.run import Outcome, complete
+from engine.measures.metrics import confidence_interval, mean
+from engine.measures.rouge import rouge_1_recall
+from engine.search.searcher import Searcher
+from engine.types.callbacks import tell_nobody
+from engine.types.collections import Collection
+from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
+from engine.types.reranking import CostEstimate
+
+SAMPLED = 20
+"""Questions of a condition whose lengths stand for all when the cost is estimated."""
+READ = "read"
+_OWN_JUDGE = "The model that answered also graded the answers; it may favour its own words."
+_FEW_NEGATIVES = "Some queries have fewer hard negatives than asked for (see documents)."
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The answers to one condition, None where there is none, and the points that they got."""
+
+    answers: Sequence[str | None]
+    points: Sequence[float | None]
+
+
+def read_collection(
+    searcher: Searcher,
+    collection: Collection,
+    plan: ReadingPlan,
+    model: Model,
+    scenarios: ScenarioTexts | None = None,
+    on_query: Callable[[], None] = tell_nobody,
+) -> ReadingTest:
+    """Let a model answer a collection's questions under every condition of ``plan``.
+
+    Answers are kept: the same test again asks nothing. A run that ends early (Ctrl-C, budget,
+    endpoint) is measured on what was answered, and its report says so.
+
+    Raises:
+        EndpointError: the endpoint refused or failed, and there is not a single answer.
+        BadInputError, UnknownNameError: as :func:`engine.ask.reading_plans.prepare`.
+    """
+    return read_now(prepare(searcher, collection, plan, scenarios, on_query), model)
+
+
+def read_now(ground: Ground, model: Model) -> ReadingTest:
+    """:func:`read_collection` on what was prepared."""
+
+    async def work(client: Client) -> dict[Condition, Read]:
+        found = {}
+        for condition in ground.given:
+            if client.stopped:
+                break
+            found[condition] = await _read(client, ground, condition)
+        return found
+
+    outcome = complete(model.connection, model.store, work, model.tell, model.cancelled)
+    return _measured(ground, outcome)
+
+
+def foresee(ground: Ground, model: Model) -> CostEstimate:
+    """What the test costs at most when nothing of it was asked before. Nothing is asked."""
+
+    async def work(client: Client) -> Estimate:
+        tokens_in = tokens_out = calls = 0
+        for condition in ground.given:
+            every = max(1, ground.queries // SAMPLED)
+            sample = ground.prompts(condition, every)
+            estimates = [await client.estimate(prompt, 1) for prompt in sample]
+            tokens_in += round(fmean(e.input_tokens for e in estimates) * ground.queries)
+            tokens_out += round(fmean(e.output_tokens for e in estimates) * ground.queries)
+            calls += ground.queries
+        if ground.plan.grade:
+            asked = next(iter(ground.given.values()))[0]
+            one = await client.estimate(grading(asked.question, "?" * 200, asked.reference), 1)
+            tokens_in += one.input_tokens * calls
+            tokens_out += one.output_tokens * calls
+            calls *= 2
+        return client.meter.estimate(calls, tokens_in, tokens_out)
+
+    # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
+    found = complete(model.connection, model.store, work, cancelled=lambda: True).value
+    rounds = len(ground.given) * (2 if ground.plan.grade else 1)
+    return CostEstimate(
+        READ,
+        max(ground.plan.sizes),
+        found.calls,
+        rounds,
+        exact=not ground.plan.grade,
+        input_tokens=found.input_tokens,
+        output_tokens=found.output_tokens,
+        cost=found.cost,
+    )
+
+
+async def _read(client: Client, ground: Ground, condition: Condition) -> Read:
+    answers = await client.ask(ground.prompts(condition))
+    points: list[float | None] = [None] * len(answers)
+    if ground.plan.grade and not client.stopped:
+        asked = ground.given[condition]
+        prompts: dict[int, Prompt[Grade]] = {
+            at: grading(one.question, answer, one.reference)
+            for at, (one, answer) in enumerate(zip(asked, answers, strict=True))
+            if answer is not None
+        }
+        grades = await client.ask(list(prompts.values()))
+        for at, grade in zip(prompts, grades, strict=True):
+            points[at] = None if grade is None else float(grade.points)
+    return Read(answers, points)
+
+
+# -- measuring -----------------------------------------------------------------------------
+
+
+def _measured(ground: Ground, outcome: Outcome[dict[Condition, Read]]) -> ReadingTest:
+    rows = tuple(_row(ground, condition, outcome.value) for condition in ground.given)
+    usage = outcome.usage
+    unanswered = usage.asked - usage.answered - usage.cached
+    report = usage_report(READ, max(ground.plan.sizes), ground.queries, unanswered, usage)
+    return ReadingTest(
+        collection=ground.collection.name,
+        corpus=ground.searcher.corpus.name,
+        queries=ground.queries,
+        without_answer=ground.without_answer,
+        negatives=ground.negatives,
+        rows=rows,
+        report=report,
+        notes=tuple(_notes(ground, rows, report.stopped)),
+    )
+
+
+def _row(ground: Ground, condition: Condition, found: Mapping[Condition, Read]) -> ReadingRow:
+    asked = ground.given[condition]
+    nothing: list[None] = [None] * len(asked)
+    read = found.get(condition, Read(nothing, nothing))
+    rows = zip(asked, read.answers, read.points, strict=True)
+    answers = [_answer(one, answer, points) for one, answer, points in rows]
+    said = [a for a in answers if a.answer is not None]
+    rouge = [a.rouge for a in said]
+    grades = [a.grade for a in said if a.grade is not None]
+    return ReadingRow(
+        system=condition.system,
+        k=condition.k,
+        scenarios=condition.scenarios,
+        queries=len(asked),
+        answered=len(said),
+        declined=sum(declines(a.answer or "") for a in said),
+        documents=fmean(len(one.doc_ids) for one in asked),
+        found=fmean(bool(one.gold) for one in asked),
+        cut=ground.cut(condition),
+        rouge=mean(rouge),
+        rouge_interval=confidence_interval(rouge),
+        words=mean([len((a.answer or "").split()) for a in said]),
+        graded=len(grades),
+        grade=mean(grades),
+        grade_interval=confidence_interval(grades),
+        answers=tuple(answers),
+    )
+
+
+def _answer(asked: Asked, answer: str | None, points: float | None) -> ReadAnswer:
+    rouge = None if answer is None else rouge_1_recall(answer, asked.reference)
+    return ReadAnswer(asked.query_id, asked.doc_ids, asked.gold, answer, rouge, points)
+
+
+def _notes(ground: Ground, rows: Sequence[ReadingRow], stopped: str) -> list[str]:
+    notes = []
+    if stopped:
+        notes.append(
+            "The run ended early (see the report): conditions may rest on different queries."
+        )
+    if any(not row.system and row.documents < row.k for row in rows):
+        notes.append(_FEW_NEGATIVES)
+    if ground.without_answer:
+        notes.append(f"{ground.without_answer:,} queries have no reference answer; left out.")
+    if ground.plan.grade:
+        notes.append(_OWN_JUDGE)
+    return notes

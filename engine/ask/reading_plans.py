@@ -1,0 +1,205 @@
+"""What a reader test asks under which conditions, before any model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from engine.ask.context import NoScenarios, ScenarioTexts, any_scenarios
+from engine.ask.negatives import Negatives
+from engine.ask.reading_prompts import is_cut, reading
+from engine.errors import BadInputError
+from engine.llm.judges import document_text
+from engine.llm.messages import Prompt
+from engine.search.searcher import Searcher
+from engine.search.systems import find_system
+from engine.search.topics import Ranker, check_documents, sampled, usable_topics
+from engine.types.callbacks import tell_nobody
+from engine.types.collections import Collection, Topic
+
+SIZES = (1, 10, 30)
+"""Documents given, as in ImpliRet's table 3."""
+MOST_DOCUMENTS = 200
+GOLD = ""
+"""In place of a system: the gold document among hard negatives."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlan:
+    """What to test.
+
+    Attributes:
+        sizes: documents given, one condition each.
+        systems: whose best documents are read as well; every size of each.
+        scenarios: every condition once more, with the documents' scenarios.
+        grade: a judge grades the answers.
+        sample: queries to ask; see :func:`engine.evaluate.system_runs.sampled`.
+
+    Raises:
+        BadInputError: no size, or one beyond the bounds.
+        UnknownNameError: no such system.
+    """
+
+    sizes: tuple[int, ...] = SIZES
+    systems: tuple[str, ...] = ()
+    scenarios: bool = False
+    grade: bool = False
+    sample: int | None = None
+
+    def __post_init__(self) -> None:
+        wrong = [size for size in self.sizes if not 1 <= size <= MOST_DOCUMENTS]
+        if wrong or not self.sizes:
+            raise BadInputError(
+                f"The numbers of documents are {', '.join(map(str, self.sizes)) or 'missing'}.",
+                f"Give numbers from 1 to {MOST_DOCUMENTS}, like 1,10,30.",
+            )
+        for name in self.systems:
+            find_system(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a reader is given: ``system`` is :data:`GOLD` or what chose the documents."""
+
+    system: str
+    k: int
+    scenarios: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One query under one condition, with its documents in the order in which they are read."""
+
+    query_id: str
+    question: str
+    reference: str
+    doc_ids: tuple[str, ...]
+    gold: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """All that is known before the model is asked.
+
+    Attributes:
+        given: condition -> what is asked under it, in the order of the topics.
+        negatives: in words, where the hard negatives come from.
+    """
+
+    searcher: Searcher
+    collection: Collection
+    plan: ReadingPlan
+    given: Mapping[Condition, Sequence[Asked]]
+    without_answer: int
+    negatives: str
+    scenarios: ScenarioTexts = field(default_factory=NoScenarios)
+
+    @property
+    def queries(self) -> int:
+        return len(next(iter(self.given.values())))
+
+    def prompts(self, condition: Condition, every: int = 1) -> list[Prompt[str]]:
+        """The questions of a condition, or of every n-th query."""
+        asked = self.given[condition][::every]
+        texts = self._texts(asked)
+        notes: Mapping[str, Sequence[str]] = {}
+        if condition.scenarios:
+            notes = self.scenarios.scenarios_of(sorted(texts))
+        found = []
+        for one in asked:
+            beside = [notes.get(d, ()) for d in one.doc_ids] if condition.scenarios else []
+            found.append(reading(one.question, [texts[d] for d in one.doc_ids], beside))
+        return found
+
+    def cut(self, condition: Condition) -> int:
+        """Documents of which a reader sees the beginning only, over all queries."""
+        asked = self.given[condition]
+        cut = {d for d, text in self._texts(asked).items() if is_cut(text)}
+        return sum(d in cut for one in asked for d in one.doc_ids)
+
+    def _texts(self, asked: Sequence[Asked]) -> dict[str, str]:
+        doc_ids = sorted({d for one in asked for d in one.doc_ids})
+        return {d.doc_id: document_text(d) for d in self.searcher.corpus.documents(doc_ids)}
+
+
+def prepare(
+    searcher: Searcher,
+    collection: Collection,
+    plan: ReadingPlan,
+    scenarios: ScenarioTexts | None = None,
+    on_query: Callable[[], None] = tell_nobody,
+) -> Ground:
+    """Choose the documents of every query under every condition.
+
+    Args:
+        scenarios: needed where the plan asks for them.
+        on_query: told after each ranked query.
+
+    Raises:
+        BadInputError: no query has a reference answer, none of the relevant documents or, with
+            scenarios, no scenario is in the corpus; or as :func:`engine.evaluate.system_runs.evaluate`.
+    """
+    readable = [t for t in collection.topics if t.answer and t.text]
+    if not readable:
+        raise BadInputError(
+            f"No query of '{collection.name}' has both a question and a reference answer.",
+            "Take a collection with answers, ImpliRet say, or add an 'answer' to the rows of "
+            "topics.jsonl.",
+        )
+    topics = usable_topics(sampled(readable, plan.sample), searcher)
+    check_documents(collection, searcher)
+    if plan.scenarios:
+        _check_scenarios(searcher, scenarios)
+    negatives = Negatives(searcher, collection)
+    topics = [t for t in topics if negatives.gold(t)]
+    if not topics:
+        raise BadInputError(
+            f"The corpus '{searcher.corpus.name}' holds no relevant document of these queries.",
+            "Name the corpus that holds the collection's documents with --corpus.",
+        )
+    given: dict[Condition, Sequence[Asked]] = {}
+    for system, k, chosen in _chosen(searcher, topics, plan, negatives, on_query):
+        asked = [_asked(topic, chosen[topic.query_id], negatives) for topic in topics]
+        for along in (False, True) if plan.scenarios else (False,):
+            given[Condition(system, k, along)] = asked
+    without = len(collection.topics) - len(readable)
+    return Ground(
+        searcher, collection, plan, given, without, negatives.source, scenarios or NoScenarios()
+    )
+
+
+def _check_scenarios(searcher: Searcher, scenarios: ScenarioTexts | None) -> None:
+    if scenarios is None or not any_scenarios(scenarios, searcher.corpus.doc_ids):
+        raise BadInputError(
+            f"The corpus '{searcher.corpus.name}' has no scenarios.",
+            "Write them first, or leave them out.",
+        )
+
+
+def _chosen(
+    searcher: Searcher,
+    topics: Sequence[Topic],
+    plan: ReadingPlan,
+    negatives: Negatives,
+    on_query: Callable[[], None],
+) -> Iterator[tuple[str, int, dict[str, tuple[str, ...]]]]:
+    """System, number of documents, and by query_id which documents these are."""
+    sizes = sorted(set(plan.sizes))
+    for k in sizes:
+        yield GOLD, k, {t.query_id: _among_negatives(t, k, negatives) for t in topics}
+    ranker = Ranker(searcher, topics, None)
+    for system in dict.fromkeys(plan.systems):
+        rankings = ranker.run(system, on_query).rankings
+        for k in sizes:
+            yield system, k, {r.query_id: r.doc_ids[:k] for r in rankings}
+
+
+def _among_negatives(topic: Topic, k: int, negatives: Negatives) -> tuple[str, ...]:
+    gold = negatives.gold(topic)[:k]
+    return negatives.order([*gold, *negatives.of(topic, k - len(gold))], topic)
+
+
+def _asked(topic: Topic, doc_ids: tuple[str, ...], negatives: Negatives) -> Asked:
+    relevant = set(negatives.gold(topic))
+    gold = tuple(d for d in doc_ids if d in relevant)
+    return Asked(topic.query_id, topic.text or "", topic.answer or "", doc_ids, gold)

@@ -1,0 +1,264 @@
+"""A model names what the documents of a corpus imply; what holds is stored beside the rules' facts.
+
+Batch by batch: a stop at any moment costs one batch at most, and answers that came are in the
+ledger, so that running again goes on from there without asking again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+from engine.assist.infer_checks import Checked, checked
+from engine.assist.infer_prompts import (
+    FEWEST_TOKENS,
+    PART_TOKENS,
+    Claim,
+    Claims,
+    inferring,
+    most_tokens,
+)
+from engine.assist.infer_records import (
+    KINDS,
+    Counts,
+    InferEstimate,
+    InferProgress,
+    InferReport,
+    InferRequest,
+)
+from engine.config import Settings
+from engine.corpora.folders import READERS_GRACE
+from engine.corpora.importing import build_indexes
+from engine.corpora.indexing import table_schema
+from engine.corpora.library import Library
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.stored_facts import (
+    FACT_COLUMNS,
+    SOURCE_COLUMNS,
+    document_date,
+    facts_of,
+    in_reading_order,
+    store_facts,
+)
+from engine.errors import BadInputError
+from engine.llm.budget import Estimate
+from engine.llm.client import Client
+from engine.llm.connecting import Values, connect
+from engine.llm.endpoints import Connection
+from engine.llm.messages import Prompt
+from engine.llm.run import complete
+from engine.llm.texts import estimate_tokens, parts_of
+from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.documents import Document
+from engine.types.facts import Fact, FactKind
+from storage.home import Home
+from storage.ledger import Ledger
+from storage.locks import alone
+from storage.vectors import DocumentTable
+
+BATCH = 64
+"""Documents that are asked about together."""
+SAMPLE = 2000
+"""Documents whose lengths stand for all."""
+TellInferring = Callable[[InferProgress], None]
+
+
+@dataclass(frozen=True)
+class FactsByModel:
+    """Lets the connected model name facts. Of one home; safe to share between threads."""
+
+    home: Home
+    ledger: Ledger
+    settings: Settings
+    library: Library
+
+    def estimate(
+        self, request: InferRequest, session: Values = None, secrets: Values = None
+    ) -> InferEstimate:
+        """What a run takes at most; nothing is asked.
+
+        Raises:
+            UnknownNameError, BadInputError: no such corpus, kind or limit.
+            NoEndpointError: no model is set up; says how to.
+        """
+        corpus, doc_ids = self._plan(request)
+        connection = connect(self.settings, session, secrets)
+
+        async def work(client: Client) -> Estimate:
+            return await _estimated(client, corpus, doc_ids, request.kinds)
+
+        # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
+        cost = complete(connection, self.ledger.answers, work, cancelled=lambda: True).value
+        return InferEstimate(
+            len(doc_ids), cost.calls, cost.input_tokens, cost.output_tokens, cost.cost
+        )
+
+    def run(
+        self,
+        request: InferRequest,
+        *,
+        session: Values = None,
+        secrets: Values = None,
+        most_calls: int | None = None,
+        tell: TellInferring = tell_nobody,
+        cancelled: Ask = never,
+    ) -> InferReport:
+        """Ask and store now. Ctrl-C ends it; what was stored, and every answer, stays.
+
+        Raises:
+            EndpointError: the endpoint refused or failed, and there is not a single answer.
+            CorpusBusyError: another process is writing to the corpus.
+            NoEndpointError, UnknownNameError, BadInputError: as :meth:`estimate`.
+        """
+        self._plan(request)
+        connection = connect(self.settings, session, secrets, most_calls)
+        with self._writing(request.corpus):
+            corpus, doc_ids = self._plan(request)
+            schema = table_schema(corpus.spec, corpus.lens)
+            table = DocumentTable.open_or_create(corpus.table.path, schema)
+            job = _Job(corpus, table, request.kinds, connection, tell)
+            try:
+                outcome = complete(
+                    connection,
+                    self.ledger.answers,
+                    lambda client: job.work(client, doc_ids),
+                    cancelled=cancelled,
+                )
+            finally:
+                self._finish(corpus, table)
+        counts = job.counts
+        left = len(doc_ids) - counts.documents - counts.failed
+        return InferReport(request, replace(counts), left, outcome.usage)
+
+    def _plan(self, request: InferRequest) -> tuple[OpenCorpus, list[str]]:
+        """The corpus, and the documents that are to be asked about."""
+        if not request.kinds or not set(request.kinds) <= set(KINDS):
+            raise BadInputError(
+                f"Kinds of facts are {', '.join(KINDS)}.", "Write --kinds place,date."
+            )
+        if request.limit is not None and request.limit < 1:
+            raise BadInputError("The limit is below one document.", "Give 1 or more.")
+        corpus = self.library.open(request.corpus)
+        return corpus, corpus.doc_ids[: request.limit]
+
+    def _finish(self, corpus: OpenCorpus, table: DocumentTable) -> None:
+        """Build the indexes where what was written took rows out of them."""
+        row = self.ledger.corpus(corpus.name)
+        if row is not None and not table.is_finished():
+            build_indexes(table, row, corpus.lens, self.settings, READERS_GRACE)
+
+    def _writing(self, corpus: str) -> AbstractContextManager[None]:
+        return alone(
+            self.home.corpus_lock(corpus),
+            f"The corpus '{corpus}' is being written to by another process.",
+            "Wait until that is done, or cancel it.",
+        )
+
+
+@dataclass
+class _Job:
+    """One run under way; the caller holds the corpus's lock."""
+
+    corpus: OpenCorpus
+    table: DocumentTable
+    kinds: Sequence[FactKind]
+    connection: Connection
+    tell: TellInferring
+    counts: Counts = field(default_factory=Counts)
+
+    async def work(self, client: Client, doc_ids: Sequence[str]) -> None:
+        """Ask about these documents and store what holds."""
+        self._tell(len(doc_ids))
+        tokens = _part_tokens(await client.context())
+        for start in range(0, len(doc_ids), BATCH):
+            if client.stopped:
+                return
+            group = doc_ids[start : start + BATCH]
+            documents = await asyncio.to_thread(self.corpus.documents, group)
+            claims = await _asked(client, documents, self.kinds, tokens)
+            answered = {d: c for d, c in claims.items() if c is not None}
+            if not client.stopped:  # else some were not asked about
+                self.counts.failed += len(claims) - len(answered)
+            await asyncio.to_thread(self._store, answered)
+            self._tell(len(doc_ids))
+
+    def _store(self, answered: dict[str, list[Claim]]) -> None:
+        """Put what holds in place of what a model said of these kinds before."""
+        rows = self.table.rows(list(answered), [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist()
+        model = self.connection.endpoint.model
+        changed: dict[str, tuple[Fact, ...]] = {}
+        for row in rows:
+            before = facts_of(row)
+            kept = [f for f in before if not (f.generated and f.kind in self.kinds)]
+            found = checked(answered[row["doc_id"]], row["text"], kept, self.kinds, model)
+            after = in_reading_order([*kept, *found.facts])
+            if after != before:
+                changed[row["doc_id"]] = after
+            self._count(found)
+        store_facts(self.table, changed)
+
+    def _count(self, found: Checked) -> None:
+        self.counts.documents += 1
+        self.counts.facts += len(found.facts)
+        self.counts.unquoted += found.unquoted
+        self.counts.unusable += found.unusable
+        self.counts.known += found.known
+
+    def _tell(self, total: int) -> None:
+        done = self.counts.documents + self.counts.failed
+        self.tell(InferProgress(done, total, self.counts.facts))
+
+
+async def _asked(
+    client: Client, documents: Sequence[Document], kinds: Sequence[FactKind], tokens: int
+) -> dict[str, list[Claim] | None]:
+    """The claims about each document; None where a part of it was not answered."""
+    prompts = {d.doc_id: _prompts(d, kinds, tokens) for d in documents}
+    asked: list[Prompt[Claims]] = [prompt for some in prompts.values() for prompt in some]
+    replies = await client.ask(asked)
+    answers = iter(replies)
+    found: dict[str, list[Claim] | None] = {}
+    for doc_id, some in prompts.items():
+        parts = [next(answers) for _ in some]
+        whole = [part for part in parts if part is not None]
+        settled = len(whole) == len(parts)
+        found[doc_id] = [claim for part in whole for claim in part.facts] if settled else None
+    return found
+
+
+def _prompts(document: Document, kinds: Sequence[FactKind], tokens: int) -> list[Prompt[Claims]]:
+    written = document_date(document.metadata)
+    return [
+        inferring(document.title, part, written, kinds, tokens)
+        for part in parts_of(document, tokens)
+    ]
+
+
+def _part_tokens(context: int | None) -> int:
+    """Room for a part of a document in a model's context; None where nobody knows that."""
+    if context is None:
+        return PART_TOKENS
+    fixed = sum(estimate_tokens(m.content) for m in inferring("", "", None, KINDS).messages)
+    longest = most_tokens("x " * 2 * PART_TOKENS)
+    return max(FEWEST_TOKENS, min(PART_TOKENS, context - fixed - longest))
+
+
+async def _estimated(
+    client: Client, corpus: OpenCorpus, doc_ids: Sequence[str], kinds: Sequence[FactKind]
+) -> Estimate:
+    """What asking about these documents takes at most, from a sample of their lengths."""
+    tokens = _part_tokens(await client.context())
+    sampled = doc_ids[:: -(-len(doc_ids) // SAMPLE)] if doc_ids else []
+    calls = sent = answered = 0
+    for start in range(0, len(sampled), BATCH):
+        for document in corpus.documents(sampled[start : start + BATCH]):
+            for prompt in _prompts(document, kinds, tokens):
+                one = await client.estimate(prompt, 1)
+                calls += 1
+                sent, answered = sent + one.input_tokens, answered + one.output_tokens
+    factor = len(doc_ids) / len(sampled) if sampled else 0.0
+    return client.meter.estimate(
+        round(calls * factor), round(sent * factor), round(answered * factor)
+    )

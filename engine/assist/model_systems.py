@@ -1,0 +1,161 @@
+"""Retrieval that a language model helps with: one rewording, or several hops with notes.
+
+After OBLIQ-Bench, section 5. Both search with the dense vectors of the corpus; where the model
+gives no answer, the seed's own vector stands in and the question counts as unanswered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from engine.corpora.contracts import Request, ScoredDocument, VectorPart, scored_documents
+from engine.errors import UnknownNameError
+from engine.llm.client import Client
+from engine.llm.judges import document_text
+from engine.llm.prompts import NOTED_TOKENS, QUESTION_TOKENS, Criterion, Notes, noting, rewording
+from engine.llm.texts import estimate_tokens
+from engine.numeric import FloatArray
+from engine.search.searcher import Searcher
+
+HOPS = 4
+PER_HOP = 25
+LEAST_TOKENS = 100
+"""Of a document that a hop reads; where so many do not fit, fewer documents are read."""
+_FENCE_TOKENS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A ranking, and how many of the questions on the way to it led nowhere.
+
+    Attributes:
+        queries: what was searched for instead of the seed, in order.
+        notes: what the model noted, in order.
+    """
+
+    ranking: list[ScoredDocument]
+    unanswered: int = 0
+    queries: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+ModelSystem = Callable[[Client, Searcher, Request, Criterion], Awaitable[Found]]
+
+
+async def rewrite(
+    client: Client, searcher: Searcher, request: Request, criterion: Criterion
+) -> Found:
+    """One rewording of the query, then dense retrieval with it."""
+    [wordings] = await client.ask([rewording(question(criterion), 1)])
+    if not wordings:
+        return Found(_dense(searcher, request, request.seed.vector), unanswered=1)
+    vector = searcher.encode_text(wordings[0]).vector
+    return Found(_dense(searcher, request, vector), queries=(wordings[0],))
+
+
+async def multi_hop(
+    client: Client, searcher: Searcher, request: Request, criterion: Criterion
+) -> Found:
+    """Four hops of 25 documents, each searched for with what the notes of the last one ask.
+
+    What the model noted something about comes first, in the order of the hops; then what it
+    read besides; then the rest, as the seed alone ranks it. Where it asks for nothing, the next
+    hop reads on down the ranking of the last query. Where the model's context is too small for
+    25 documents, a hop reads fewer.
+    """
+    hops = _Hops({}, {})
+    own = ranking = _dense(searcher, request, request.seed.vector)
+    asked: list[str] = []
+    count, tokens = room(question(criterion), await client.context())
+    for _ in range(HOPS):
+        batch = [s.doc_id for s in ranking if s.doc_id not in hops.read][:count]
+        if not batch or client.stopped:
+            break
+        documents = {d.doc_id: document_text(d) for d in searcher.corpus.documents(batch)}
+        [notes] = await client.ask([noting(question(criterion), hops.notes, documents, tokens)])
+        wanted = hops.keep(documents, notes)
+        if wanted:
+            asked.append(wanted)
+            ranking = _dense(searcher, request, searcher.encode_text(wanted).vector)
+    order = dict.fromkeys([*hops.selected, *hops.read, *(s.doc_id for s in own)])
+    scores = map(float, range(len(order), 0, -1))
+    return Found(scored_documents(order, scores), hops.unanswered, tuple(asked), tuple(hops.notes))
+
+
+def room(wish: str, context: int | None) -> tuple[int, int]:
+    """How many documents a hop reads, and how many tokens of each.
+
+    Args:
+        context: of the model, in tokens; None where nobody knows.
+
+    >>> room("How are bees counted?", 128_000), room("How are bees counted?", 4096)
+    ((25, 300), (20, 100))
+    """
+    if context is None:
+        return PER_HOP, NOTED_TOKENS
+    each = _free(wish, context, NOTED_TOKENS) // PER_HOP
+    tokens = (each - _FENCE_TOKENS) * 3 // 4  # what is noted takes a third of what is read
+    if tokens >= LEAST_TOKENS:
+        return PER_HOP, min(NOTED_TOKENS, tokens)
+    count = _free(wish, context, LEAST_TOKENS) // (_FENCE_TOKENS + LEAST_TOKENS * 4 // 3)
+    return max(1, min(PER_HOP, count)), LEAST_TOKENS
+
+
+def _free(wish: str, context: int, tokens: int) -> int:
+    """Tokens that a context has left for documents and what is noted about them."""
+    bare = noting(wish, ["as many notes as there may be " * QUESTION_TOKENS], {}, tokens)
+    return context - bare.most_tokens - sum(estimate_tokens(m.content) for m in bare.messages)
+
+
+MODEL_SYSTEMS: Mapping[str, ModelSystem] = {"rewrite": rewrite, "multi-hop": multi_hop}
+"""Like :data:`engine.search.systems.SYSTEMS`, for those that cannot rank without an endpoint."""
+
+
+def find_model_system(name: str) -> ModelSystem:
+    """The system called ``name``, or UnknownNameError that lists them."""
+    if name not in MODEL_SYSTEMS:
+        raise UnknownNameError(
+            f"No system with a language model is called '{name}'.",
+            f"Use one of {', '.join(MODEL_SYSTEMS)}.",
+        )
+    return MODEL_SYSTEMS[name]
+
+
+def question(criterion: Criterion) -> str:
+    """The criterion as a search in words."""
+    wish = criterion.instruction or "Find documents that are like this one as a whole."
+    if criterion.aspect:
+        wish += f" ({criterion.aspect}: {criterion.definition})"
+    return f"{wish}\nThe document to start from:\n{criterion.seed}"
+
+
+@dataclass(slots=True)
+class _Hops:
+    """What the hops so far have brought; both mappings are used as ordered sets."""
+
+    read: dict[str, None]
+    selected: dict[str, None]
+    notes: list[str] = field(default_factory=list)
+    unanswered: int = 0
+
+    def keep(self, documents: Mapping[str, str], notes: Notes | None) -> str:
+        """Add a hop; returns what to search for next, "" where the model does not say."""
+        self.read.update(dict.fromkeys(documents))
+        if notes is None:
+            self.unanswered += 1
+            return ""
+        self.selected.update(dict.fromkeys(note.doc_id for note in notes.notes))
+        self.notes += [note.text for note in notes.notes]
+        return notes.next_query
+
+
+def _dense(searcher: Searcher, request: Request, vector: FloatArray) -> list[ScoredDocument]:
+    plain = replace(request, focus=None, instructed=None)
+    return searcher.corpus.by_vectors([VectorPart("vector", vector, 1.0)], plain)
+
+
+def names_of(systems: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of systems that rank by themselves, and of those that need a model."""
+    own = [name for name in systems if name not in MODEL_SYSTEMS]
+    return own, [name for name in systems if name in MODEL_SYSTEMS]

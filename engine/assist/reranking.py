@@ -1,0 +1,197 @@
+"""Rankings for a model to improve, and what comes of it.
+
+One client serves all rankings of a run: its budget, its concurrency and its figures are the
+run's. Several rankings are under way at once, so that modes which ask one question after the
+other still keep the endpoint busy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.corpora.contracts import Focus, Seed
+from engine.errors import BadInputError, UnknownNameError
+from engine.lenses.definitions import find_aspect
+from engine.llm.budget import Usage
+from engine.llm.client import Client
+from engine.llm.judges import JudgeReport, ModelJudge, document_text
+from engine.llm.prompts import Criterion, make_criterion
+from engine.rerank import MODES, OnRound, Options, Reranked, rerank
+from engine.search.searcher import Searcher
+from engine.types.callbacks import tell_nobody
+from engine.types.lenses import Aspect
+from engine.types.reranking import ModelReport
+from engine.types.searches import PAGE_SIZE, Query
+
+DEFAULT_DEPTH = 100
+TOP = PAGE_SIZE
+"""Ranks that matter: effort goes there, confidence is about its cut."""
+PICKED = Aspect(
+    "picked",
+    "Picked sentences",
+    "P",
+    "the sentences of the starting document that the person picked",
+    "documents that say something close to the picked sentences",
+)
+"""Stands for the aspect where a person picked sentences instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to rerank.
+
+    Attributes:
+        depth: documents of the first stage that are reranked; the others follow.
+
+    Raises:
+        UnknownNameError: no such mode.
+        BadInputError: ``depth`` is below 1.
+    """
+
+    mode: str
+    depth: int = DEFAULT_DEPTH
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise UnknownNameError(
+                f"There is no reranking mode '{self.mode}'.", f"Use one of {', '.join(MODES)}."
+            )
+        if self.depth < 1:
+            raise BadInputError(f"The depth is {self.depth}.", "Rerank at least 1 document.")
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One ranking for a model to improve.
+
+    Attributes:
+        name: tells the assignments of a run apart.
+        doc_ids: in the order of the first stage.
+        texts: loads the texts of some of them; called when their turn comes.
+    """
+
+    name: str
+    criterion: Criterion
+    doc_ids: tuple[str, ...]
+    texts: Callable[[Sequence[str]], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An assignment's new order, and what its judge saw."""
+
+    reranked: Reranked
+    judge: JudgeReport | None
+
+
+def criterion_for(searcher: Searcher, query: Query, seed: Seed, focus: Focus | None) -> Criterion:
+    """What documents are judged by: the seed, its sentences in focus first, and the wish."""
+    aspect = find_aspect(searcher.corpus.lens, query.aspect) if query.aspect else None
+    weights = None if focus is None else focus.sentence_weights.tolist()
+    if query.focus:
+        aspect = PICKED
+    return make_criterion(seed.document, aspect, query.instruction or "", weights)
+
+
+def texts_of(searcher: Searcher) -> Callable[[Sequence[str]], dict[str, str]]:
+    """Loads what a judge reads of the corpus's documents, by ``doc_id``."""
+
+    def load(doc_ids: Sequence[str]) -> dict[str, str]:
+        return {d.doc_id: document_text(d) for d in searcher.corpus.documents(list(doc_ids))}
+
+    return load
+
+
+async def rerank_one(
+    client: Client, assignment: Assignment, plan: Plan, on_round: OnRound | None = None
+) -> Finished:
+    """The model's order of one ranking; as far as it came when the run was stopped."""
+    texts = assignment.texts(assignment.doc_ids[: plan.depth])
+    judge = ModelJudge(client, assignment.criterion, texts)
+    options = Options(depth=plan.depth, top=TOP, texts=texts)
+    found = await rerank(assignment.doc_ids, judge, plan.mode, options, on_round)
+    return Finished(found, judge.report)
+
+
+async def rerank_all(
+    client: Client,
+    assignments: Sequence[Assignment],
+    plan: Plan,
+    at_once: int,
+    on_done: Callable[[], None] = tell_nobody,
+) -> list[Finished]:
+    """All of them, in their order.
+
+    Args:
+        at_once: rankings under way at the same time: those begun first are done first, so that
+            a budget buys whole rankings rather than the beginnings of all.
+        on_done: told after each.
+    """
+    slots = asyncio.Semaphore(max(1, at_once))
+
+    async def one(assignment: Assignment) -> Finished:
+        async with slots:
+            if client.stopped == "cancelled":
+                return _untouched(assignment)
+            found = await rerank_one(client, assignment, plan)
+            on_done()
+            return found
+
+    return list(await asyncio.gather(*map(one, assignments)))
+
+
+def _untouched(assignment: Assignment) -> Finished:
+    order = assignment.doc_ids
+    return Finished(Reranked(order, 0, 0, 0, {}, None, stopped=True), None)
+
+
+def model_report(plan: Plan, usage: Usage, finished: Sequence[Finished] = ()) -> ModelReport:
+    """The figures of a run; those of its algorithms too once they are ``finished``."""
+    asked = [f for f in finished if f.judge is not None]
+    # Orders of lists go into the same fit as pairs, but there the winner stands first.
+    compared = [f.reranked for f in asked if f.judge and f.judge.comparisons]
+    return ModelReport(
+        mode=plan.mode,
+        depth=plan.depth,
+        queries=len(asked),
+        questions=sum(f.reranked.calls for f in asked),
+        rounds=sum(f.reranked.rounds for f in asked) if finished else usage.rounds,
+        unanswered=sum(f.reranked.unanswered for f in asked)
+        if finished
+        else usage.failed + usage.unread,
+        position_bias=_mean([reranked.position_bias for reranked in compared]),
+        first_share=_mean([f.judge.first_share for f in asked if f.judge]),
+        cut=sum(len(f.judge.cut) for f in asked if f.judge),
+        empty=sum(len(f.judge.empty) for f in asked if f.judge),
+        **_of_usage(usage),
+    )
+
+
+def usage_report(name: str, depth: int, queries: int, unanswered: int, usage: Usage) -> ModelReport:
+    """The figures of a run that does not rerank; ``unanswered`` of its questions led nowhere."""
+    return ModelReport(
+        mode=name,
+        depth=depth,
+        queries=queries,
+        questions=usage.asked,
+        rounds=usage.rounds,
+        unanswered=unanswered,
+        **_of_usage(usage),
+    )
+
+
+def _of_usage(usage: Usage) -> dict[str, Any]:
+    names = (
+        *("endpoint", "model", "calls", "repeats", "input_tokens", "output_tokens", "guessed"),
+        *("failed", "unread", "cached", "shortened", "cost", "seconds", "stopped", "problem"),
+        "notes",
+    )
+    return {name: getattr(usage, name) for name in names}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,256 @@
+"""What a model is asked for at each step, and what of its answers counts.
+
+After OBLIQ-Bench, section 4: annotate each document once, merge labels without looking at the
+documents, say what a cluster shares without the words of its documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
+
+from engine.build.build_settings import LONGEST_LABEL, one_line
+from engine.llm.messages import Prompt, Reply, json_prompt, json_text
+from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
+from engine.types.builds import BuildLens
+from engine.types.documents import Document
+from engine.types.lenses import Aspect
+
+LABELLING, NAMING, MERGING, VERBALISING = (
+    "lens-label/1",
+    "lens-name/1",
+    "lens-merge/1",
+    "lens-query/1",
+)
+"""Kind and version of each wording."""
+DOCUMENT_TOKENS = 2400
+"""Of a document that are shown; a document is read once."""
+FEWEST_TOKENS = 80
+LABEL_TOKENS, NAME_TOKENS, MERGE_TOKENS, QUERY_TOKENS = 300, 120, 900, 300
+"""Of an answer, on the high side."""
+MOST_LABELS = 24
+"""Labels of a cluster that are shown for naming or verbalising it."""
+SYSTEM = """\
+You help a researcher to build a test collection for search. Its queries ask for something that \
+documents show without saying so, so that whoever searches by words does not find them. You keep \
+to what the researcher wants to know and to what the texts carry."""
+
+
+def _plain(value: Any) -> Any:
+    return one_line(harmless(value)) if isinstance(value, str) else value
+
+
+Words = Annotated[str, BeforeValidator(_plain)]
+"""A text of one line; control characters and signs that cannot be seen are gone."""
+Said = Annotated[Words, StringConstraints(min_length=1)]
+
+
+# -- labels ------------------------------------------------------------------------------------
+
+
+class Labelled(BaseModel):
+    """What one document shows."""
+
+    shows: bool = Field(description="whether the document shows the attribute at all")
+    label: Words = Field(
+        max_length=LONGEST_LABEL,
+        description="what it shows, in two to eight words, as one would name a kind; empty when "
+        "it does not show it",
+    )
+    quote: Words = Field(
+        max_length=1000,
+        description="the words of the document that this rests on, copied as they stand; empty "
+        "when it does not show it",
+    )
+
+
+_MISQUOTED = """\
+Answer with one JSON object of that schema, nothing else. The quote must be words that stand in \
+the document, copied letter by letter, and a document that shows the attribute has a label."""
+
+
+def labelling(
+    lens: BuildLens, document: Document, aspect: tuple[Aspect, int] | None, tokens: int
+) -> Prompt[Labelled]:
+    """What does this document show of the attribute?
+
+    An answer whose quote does not stand in the document is asked for once more; after that it
+    counts without a quote.
+
+    Args:
+        aspect: with its place in the corpus's lens; its sentences are pointed out.
+        tokens: what of the document is shown at most.
+    """
+    shown = cut_text(document.text.strip(), tokens).text
+    parts = [_about(lens), fenced("document", f"{document.title.strip()}\n{shown}")]
+    if aspect is not None:
+        said = [s.text for s in document.sentences if s.role == aspect[1]]
+        if said:
+            marked = cut_text("\n".join(said), tokens // 2).text
+            parts.append(
+                f"These of its sentences are about {aspect[0].name.lower()}, where it is most "
+                f"likely to be seen:\n{fenced('sentences', marked)}"
+            )
+    parts.append(
+        "Does the document show the attribute? If so, say what it shows in a short label that "
+        "would fit other documents too: leave names, figures and the document's subject out "
+        "unless they are what is asked for. Copy the words that it rests on."
+    )
+    less = tokens // 2
+    prompt = json_prompt(
+        LABELLING,
+        SYSTEM,
+        "\n\n".join(parts),
+        Labelled,
+        most_tokens=LABEL_TOKENS,
+        shorter=(
+            (lambda: labelling(lens, document, aspect, less)) if less >= FEWEST_TOKENS else None
+        ),
+    )
+    text = f"{document.title}\n{document.text}"
+    return replace(
+        prompt, read=lambda reply, last: _read_label(reply, text, last=last), nudge=_MISQUOTED
+    )
+
+
+def _read_label(reply: Reply, text: str, *, last: bool) -> Labelled | None:
+    try:
+        found = Labelled.model_validate_json(json_text(reply.text))
+    except ValidationError:
+        return None
+    if not found.shows:
+        return Labelled(shows=False, label="", quote="")
+    if not found.label:
+        return None
+    place = find_quote(text, found.quote)
+    if place is None:
+        return found.model_copy(update={"quote": ""}) if last else None
+    return found.model_copy(update={"quote": one_line(text[slice(*place)])})
+
+
+def _about(lens: BuildLens) -> str:
+    parts = [f"Attribute: {one_line(harmless(lens.attribute))}"]
+    if lens.guidance:
+        parts.append(f"What counts and what does not:\n{harmless(lens.guidance)}")
+    if lens.examples:
+        parts.append(
+            "Labels look like this:\n" + "\n".join(f"- {harmless(e)}" for e in lens.examples)
+        )
+    return "\n\n".join(parts)
+
+
+# -- clusters ----------------------------------------------------------------------------------
+
+
+class Name(BaseModel):
+    """What labels share."""
+
+    name: Said = Field(max_length=LONGEST_LABEL, description="in two to eight words")
+
+
+def naming(lens: BuildLens, labels: Mapping[str, int]) -> Prompt[Name]:
+    """What do these labels share? ``labels``: label -> documents with it, the commonest first."""
+    user = f"""\
+{_about(lens)}
+
+Different readers gave these labels to documents that seem to show the same. The number of \
+documents stands in brackets.
+{fenced("labels", _listed(labels))}
+
+Name what they share, as narrowly as fits them all."""
+    return json_prompt(NAMING, SYSTEM, user, Name, most_tokens=NAME_TOKENS)
+
+
+class Group(BaseModel):
+    """Names that say the same."""
+
+    members: list[int] = Field(description="their numbers, two or more")
+    name: Said = Field(max_length=LONGEST_LABEL, description="the name that fits them all")
+
+
+class Groups(BaseModel):
+    """What is to be put together; what stands for itself is left out."""
+
+    groups: list[Group]
+
+
+def merging(lens: BuildLens, names: Sequence[str]) -> Prompt[Groups]:
+    """Which of these names say the same? Members count from 1; each is in one group at most."""
+    listed = "\n".join(f"{number}. {name}" for number, name in enumerate(names, start=1))
+    user = f"""\
+{_about(lens)}
+
+Each line names a kind of document. Some may be near-synonyms: two names for one kind.
+{fenced("names", listed)}
+
+Put together those, and only those, that say the same, so that whoever looks for the one would \
+want all of the other. A kind and a special case of it are two kinds. When nothing says the same, \
+the list of groups is empty."""
+
+    def usable(found: Groups) -> Groups:
+        taken: set[int] = set()
+        groups = []
+        for group in found.groups:
+            members = [m for m in dict.fromkeys(group.members) if 1 <= m <= len(names)]
+            members = [m for m in members if m not in taken]
+            if len(members) > 1:
+                taken.update(members)
+                groups.append(group.model_copy(update={"members": members}))
+        return Groups(groups=groups)
+
+    return json_prompt(MERGING, SYSTEM, user, Groups, most_tokens=MERGE_TOKENS, check=usable)
+
+
+def _listed(labels: Mapping[str, int]) -> str:
+    shown = list(labels.items())[:MOST_LABELS]
+    return "\n".join(f"{label} ({count})" for label, count in shown)
+
+
+# -- queries -----------------------------------------------------------------------------------
+
+
+class Verbalised(BaseModel):
+    """A query for a kind of document."""
+
+    query: Said = Field(
+        max_length=600, description="one or two sentences that describe what is looked for"
+    )
+
+
+def verbalising(
+    lens: BuildLens, name: str, labels: Mapping[str, int], avoid: Sequence[str], *, again: bool
+) -> Prompt[Verbalised]:
+    """How would somebody ask for these documents without their words?
+
+    Args:
+        avoid: words that give the documents away.
+        again: an attempt before this one used some of them, which come first.
+    """
+    heard = " An earlier attempt used the first of them; find another way." * again
+    kind = f"{name}\nLabels of its documents:\n{_listed(labels)}"
+    user = f"""\
+{_about(lens)}
+
+A kind of document:
+{fenced("kind", kind)}
+
+Write the query of somebody who looks for documents of this kind. Say what the documents share, \
+in general words, as one describes an idea to a colleague; nothing that tells a single document, \
+no names, no figures. Somebody who reads a document must be able to say whether it fits.
+Do not use these words, nor others of the same stem: they stand in the documents.{heard}
+{fenced("words to avoid", ", ".join(avoid))}"""
+    return json_prompt(VERBALISING, SYSTEM, user, Verbalised, most_tokens=QUERY_TOKENS)
+
+
+def document_tokens(context: int | None, lens: BuildLens) -> int:
+    """Room for a document in a model's context; None where nobody knows that."""
+    if context is None:
+        return DOCUMENT_TOKENS
+    blank = labelling(lens, Document("", "", "", ()), None, DOCUMENT_TOKENS)
+    fixed = sum(estimate_tokens(message.content) for message in blank.messages)
+    # The sentences of an aspect may come on top: half as much again.
+    room = (context - fixed - LABEL_TOKENS) * 2 // 3
+    return max(FEWEST_TOKENS, min(DOCUMENT_TOKENS, room))

@@ -1,0 +1,242 @@
+"""Writing a folder of files as a whole: a reader, or a kill, finds all of them or none."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from engine import __version__
+from engine.annotate.adjudication import DecidedQrels
+from engine.annotate.annotation import Annotation
+from engine.annotate.exporting import decided_files
+from engine.build.build_records import Expanded
+from engine.build.build_store import Shelf
+from engine.build.expanding import positives, project_of, read_expanded
+from engine.errors import BadInputError, StorageError
+from engine.types.annotating import Judgment
+from engine.types.builds import BuildLens, BuildState, Provenance
+
+
+def write_folder(
+    files: Mapping[str, Iterable[str]], out: Path, replaced: Collection[str] = ()
+) -> tuple[Path, ...]:
+    """Write text files into a folder beside its place, and move it there when it is whole.
+
+    Between two moves of a folder that replaces another, a kill leaves both beside the place,
+    each whole; at no time does the place hold a part of either.
+
+    Args:
+        files: relative path -> its text in pieces.
+        replaced: files of a folder that is there already which go; its others stay.
+
+    Returns:
+        the files in their place.
+
+    Raises:
+        BadInputError: the folder is the one that this process, or its shell, is in.
+        StorageError: it cannot be written there. What was there stays.
+    """
+    place = out.resolve()
+    if place.is_dir() and Path.cwd().is_relative_to(place):
+        raise BadInputError(
+            f"{out} is the folder you are in, which cannot be moved away.",
+            "Name a folder in it, or go elsewhere.",
+        )
+    mark = secrets.token_hex(4)
+    new, old = (place.with_name(f".{place.name}.{kind}-{mark}") for kind in ("new", "old"))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            if place.is_dir():
+                _copy_others(place, new, {*files, *replaced})
+            _write(files, new)
+            _exchange(new, place, old)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    except OSError as error:
+        raise StorageError(
+            f"{out} cannot be written to ({error.strerror or error}).", "Name another folder."
+        ) from error
+    return tuple(out / name for name in files)
+
+
+def _write(files: Mapping[str, Iterable[str]], new: Path) -> None:
+    for name, pieces in files.items():
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+        with (new / name).open("x", encoding="utf-8", newline="") as handle:
+            handle.writelines(pieces)
+
+
+def _copy_others(place: Path, new: Path, names: Collection[str]) -> None:
+    """What a person put into the folder is no part of it, and goes with it."""
+
+    def ours(folder: str, inside: list[str]) -> list[str]:
+        at = Path(folder).relative_to(place)
+        return [name for name in inside if (at / name).as_posix() in names]
+
+    shutil.copytree(place, new, symlinks=True, ignore=ours)
+
+
+def _exchange(new: Path, place: Path, old: Path) -> None:
+    """Move a folder to its place, and away what is there; on an error all stays as it was."""
+    was_there = place.is_dir()
+    if was_there:
+        place.rename(old)
+    try:
+        new.rename(place)
+    except OSError:
+        if was_there:
+            old.rename(place)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+ABOUT = "provenance.json"
+GENERATOR = "seedlens build"
+DESCRIPTION = """\
+Built from a corpus through a lens, by the steps of OBLIQ-Bench (section 4): a model labelled each \
+document, labels were collapsed into clusters, clusters put into words as queries, and what \
+systems brought up was graded with the clusters' documents as examples. A grade of a model counts \
+where no person graded."""
+
+
+def provenance(shelf: Shelf, annotation: Annotation, state: BuildState) -> Provenance:
+    """Where a collection comes from, as it stands."""
+    lens = state.lens
+    labels, clusters, asked = shelf.labels(lens), shelf.clusters(lens), shelf.asked(lens)
+    expanded = read_expanded(shelf, lens)
+    shares = [query.overlap.share for query in asked]
+    return Provenance(
+        lens=lens,
+        author=state.author,
+        time=state.time,
+        labelled=sum(bool(label.text) for label in labels),
+        without=sum(not label.text for label in labels),
+        clusters=len(clusters),
+        dropped=sum(cluster.dropped for cluster in clusters),
+        queries=len(asked),
+        overlap=sum(shares) / len(shares) if shares else 0.0,
+        positives=positives(expanded),
+        found=_found(annotation, lens, expanded),
+        checked=_checked(annotation, lens, expanded),
+        edits={step.step: step.edits for step in state.steps},
+        models={step.step: step.model for step in state.steps if step.model},
+    )
+
+
+def _found(
+    annotation: Annotation, lens: BuildLens, expanded: Sequence[Expanded]
+) -> Mapping[str, int]:
+    """query_id -> documents with a grade above the lowest that its cluster does not have."""
+    if not expanded:
+        return {}
+    project = annotation.project(lens.corpus, lens.name)
+    grades, lowest = annotation.qrels(project).grades, min(project.scale.values)
+    found = {}
+    for one in expanded:
+        good = {d for d, grade in grades.get(one.query_id, {}).items() if grade > lowest}
+        found[one.query_id] = len(good.difference(one.doc_ids))
+    return found
+
+
+def _checked(annotation: Annotation, lens: BuildLens, expanded: Sequence[Expanded]) -> int:
+    """Items that a model and a person graded."""
+    if not expanded:
+        return 0
+    asked = {one.query_id for one in expanded}
+    judgments = annotation.judgments(annotation.project(lens.corpus, lens.name))
+    graded = [j for j in judgments if j.relevance is not None and j.query_id in asked]
+    by_model = _items(j for j in graded if j.origin == "model")
+    return len(by_model & _items(j for j in graded if j.origin != "model"))
+
+
+def _items(judgments: Iterable[Judgment]) -> set[tuple[str, str]]:
+    return {(j.query_id, j.doc_id) for j in judgments}
+
+
+# -- files -------------------------------------------------------------------------------------
+
+
+def export(
+    shelf: Shelf, annotation: Annotation, found: Provenance, out: Path, *, overwrite: bool
+) -> tuple[Path, ...]:
+    """Write a collection; see :meth:`engine.build.lens_builds.LensBuilds.export`."""
+    lens = found.lens
+    project = project_of(annotation, lens, shelf.expanded(lens))
+    asked = {one.query_id for one in read_expanded(shelf, lens)}
+    decided = annotation.qrels(project)
+    ours = tuple(d for d in decided.decisions if d.query_id in asked)
+    qrels = DecidedQrels(ours, decided.notes)
+    if not any(qrels.grades.values()):
+        raise BadInputError(
+            f"No grade counts in the project '{lens.name}'.",
+            "Judge some of its items, or let the grades of models count.",
+        )
+    queries, corpus = annotation.queries(project), shelf.corpus(lens)
+    texts = decided_files("beir", lens.name, qrels, queries, corpus)
+    trec = decided_files("trec", lens.name, qrels, queries, corpus)
+    files = {**texts.files, **trec.files}
+    about = json.dumps(_about(found, [*files], qrels), ensure_ascii=False, indent=2) + "\n"
+    try:
+        replaced = _replaced(out, overwrite=overwrite)
+    except OSError as error:
+        raise StorageError(
+            f"{out} cannot be read ({error.strerror or error}).", "Name another folder."
+        ) from error
+    return write_folder({**files, ABOUT: [about]}, out, replaced)
+
+
+def _about(found: Provenance, files: Sequence[str], qrels: DecidedQrels) -> dict[str, Any]:
+    bases = sorted({decision.basis for decision in qrels.decisions})
+    return {
+        "generator": GENERATOR,
+        "version": __version__,
+        "description": DESCRIPTION,
+        **plain(asdict(found)),
+        "judgments": sum(map(len, qrels.grades.values())),
+        "basis": {basis: qrels.count(basis) for basis in bases},
+        "files": list(files),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A record's fields as JSON has them: times as text."""
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _replaced(out: Path, *, overwrite: bool) -> list[str]:
+    """Names of the files of an earlier export that is replaced.
+
+    Raises:
+        BadInputError: a file; a folder that holds something, when it is not to be replaced or
+            was not written here.
+    """
+    if out.exists() and not out.is_dir():
+        raise BadInputError(f"{out} is a file.", "Name a folder.")
+    if not out.is_dir() or not any(out.iterdir()):
+        return []
+    if not overwrite:
+        raise BadInputError(
+            f"{out} is not empty.", "Name a new folder, or add --overwrite to replace it."
+        )
+    try:
+        about = json.loads((out / ABOUT).read_text("utf-8"))
+        names = [str(n) for n in about["files"]] if about["generator"] == GENERATOR else None
+    except (OSError, ValueError, KeyError, TypeError):
+        names = None
+    if names is None:
+        raise BadInputError(
+            f"{out} holds files that were not exported from a build (no {ABOUT} says so).",
+            "Name another folder.",
+        )
+    return [name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()]

@@ -1,1 +1,0 @@
-"""Collections built from a lens, after OBLIQ-Bench: label, collapse, verbalise, pool and expand."""

@@ -1,0 +1,330 @@
+"""The facade over collections built from a lens: what pages and the command line call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from engine.annotate.annotation import Annotation
+from engine.annotate.project_settings import check_annotator
+from engine.build.build_estimates import Estimator
+from engine.build.build_settings import check_lens
+from engine.build.build_store import Shelf, step_states
+from engine.build.cluster_editing import dropped as dropping
+from engine.build.cluster_editing import merged, split
+from engine.build.collection_export import export, provenance
+from engine.build.corrections import Desk
+from engine.build.expanding import candidates, check_name, project_of
+from engine.build.sheets import sheet, take_in
+from engine.build.step_jobs import StepWork
+from engine.build.step_work import TellStep
+from engine.build.steps import Runner, check_step
+from engine.build.vocabulary import Vocabularies
+from engine.config import Settings
+from engine.corpora.library import Library
+from engine.jobs.threads import Jobs
+from engine.llm.connecting import Values, connect, describe
+from engine.types.annotating import Project
+from engine.types.builds import (
+    BUILD_STEPS,
+    BuildLens,
+    BuildQuery,
+    BuildState,
+    BuildStep,
+    Cluster,
+    Label,
+    Overlap,
+    Provenance,
+    StepEstimate,
+    StepJob,
+    StepProgress,
+    StepReport,
+)
+from engine.types.callbacks import tell_nobody
+from storage.home import Home
+from storage.ledger import Ledger
+
+
+class LensBuilds:
+    """Collections built from a lens. Safe to share between threads and processes.
+
+    Everything that the steps make and people change is kept in the ledger, append-only.
+    ``session`` and ``secrets`` are settings of the endpoint, as for
+    :class:`engine.assist.verifier.Verifier`. What names a corpus and a build raises
+    UnknownNameError when there is none.
+
+    Attributes:
+        steps: in the order in which they run.
+    """
+
+    steps = BUILD_STEPS
+
+    def __init__(
+        self,
+        home: Home,
+        ledger: Ledger,
+        settings: Settings,
+        library: Library,
+        annotation: Annotation,
+    ) -> None:
+        self._settings, self._answers = settings, ledger.answers
+        self._library, self._annotation = library, annotation
+        self._shelf = Shelf(ledger.builds, library)
+        vocabularies = Vocabularies()
+        self._desk = Desk(self._shelf, vocabularies)
+        self._runner = Runner(home, ledger, self._shelf, annotation, vocabularies)
+        self._estimator = Estimator(self._shelf, annotation, ledger.answers)
+        self._jobs = Jobs()
+
+    # -- what there is -----------------------------------------------------------------
+
+    def names(self, corpus: str | None = None) -> list[tuple[str, str]]:
+        """(corpus, name) of every build of a corpus that can be searched, the newest last."""
+        there = self._library.names()
+        return [pair for pair in self._shelf.names(corpus) if pair[0] in there]
+
+    def save(self, lens: BuildLens, author: str) -> BuildLens:
+        """Begin a build, or change its lens; what rested on what changed is stale from then on.
+
+        Raises:
+            UnknownNameError: no such corpus, aspect or system.
+            BadInputError: a name, text or number that cannot be used, see :func:`check_lens`; an
+                annotation project that is not this build's has the name.
+        """
+        checked = check_lens(lens, self._library.lens(lens.corpus))
+        check_name(self._shelf, self._annotation, checked)
+        self._shelf.put(checked, check_annotator(author), datetime.now(UTC))
+        return checked
+
+    def state(self, corpus: str, name: str) -> BuildState:
+        """How a build stands."""
+        saved = self._shelf.saved(corpus, name)
+        graded = candidates(self._annotation, saved.lens, self._shelf.expanded(saved.lens))
+        steps = step_states(self._shelf, saved.lens, graded)
+        return BuildState(saved.lens, saved.author, saved.time, steps)
+
+    # -- labels ------------------------------------------------------------------------
+
+    def labels(self, corpus: str, name: str) -> list[Label]:
+        """Every labelled document, in the order of the corpus."""
+        return self._shelf.labels(self._shelf.lens(corpus, name))
+
+    def set_labels(self, corpus: str, name: str, changes: Mapping[str, str], author: str) -> int:
+        """Keep a person's labels ("": the document does not show it); see :class:`Desk`."""
+        return self._desk.set_labels(self._shelf.lens(corpus, name), changes, author)
+
+    # -- clusters ----------------------------------------------------------------------
+
+    def clusters(self, corpus: str, name: str) -> list[Cluster]:
+        """The clusters, the largest first; those whose size takes them out are ``dropped``."""
+        return self._shelf.clusters(self._shelf.lens(corpus, name))
+
+    def edit_clusters(
+        self, corpus: str, name: str, clusters: Sequence[Cluster], author: str
+    ) -> None:
+        """Keep the whole list as a person left it; a cluster without a known key is new.
+
+        Raises:
+            UnknownNameError, BadInputError: a document twice, unknown or gone; no name.
+        """
+        lens = self._shelf.lens(corpus, name)
+        self._desk.change_clusters(lens, lambda _: clusters, author)
+
+    def merge(
+        self, corpus: str, name: str, keys: Sequence[str], into_name: str, author: str
+    ) -> None:
+        """Put clusters together; see :func:`engine.build.cluster_editing.merged`."""
+        lens = self._shelf.lens(corpus, name)
+        self._desk.change_clusters(lens, partial(merged, keys=keys, name=into_name), author)
+
+    def split(
+        self, corpus: str, name: str, key: str, doc_ids: Sequence[str], new_name: str, author: str
+    ) -> None:
+        """Put some documents of a cluster into a new one."""
+        lens = self._shelf.lens(corpus, name)
+        change = partial(split, key=key, doc_ids=doc_ids, name=new_name)
+        self._desk.change_clusters(lens, change, author)
+
+    def drop(self, corpus: str, name: str, key: str, dropped: bool, author: str) -> None:
+        """Take a cluster out, or back in; BadInputError when its size takes it out."""
+        lens = self._shelf.lens(corpus, name)
+        change = partial(dropping, key=key, is_dropped=dropped, lens=lens)
+        self._desk.change_clusters(lens, change, author)
+
+    # -- queries -----------------------------------------------------------------------
+
+    def queries(self, corpus: str, name: str) -> list[BuildQuery]:
+        """The queries of the clusters that become one, in the clusters' order."""
+        return self._shelf.queries(self._shelf.lens(corpus, name))
+
+    def set_query(
+        self,
+        corpus: str,
+        name: str,
+        key: str,
+        author: str,
+        *,
+        text: str | None = None,
+        dropped: bool | None = None,
+    ) -> BuildQuery:
+        """Word a query, take it out or back in; its overlap is computed anew."""
+        return self._desk.set_query(self._shelf.lens(corpus, name), key, author, text, dropped)
+
+    def overlap(self, corpus: str, name: str, key: str, text: str) -> Overlap:
+        """How far a wording would give the documents of a cluster away."""
+        return self._desk.overlap(self._shelf.lens(corpus, name), key, text)
+
+    # -- as files ----------------------------------------------------------------------
+
+    def sheet(self, corpus: str, name: str, step: BuildStep) -> Iterator[str]:
+        """What a step made as the lines of a CSV file; BadInputError for "expand"."""
+        return sheet(self._shelf, self._shelf.lens(corpus, name), step)
+
+    def take_in(
+        self, corpus: str, name: str, step: BuildStep, text: str, file: str, author: str
+    ) -> int:
+        """Keep what a person changed in such a file, all of it or nothing; returns how much.
+
+        Raises:
+            BadInputError, UnknownNameError: with file and line.
+        """
+        lens = self._shelf.lens(corpus, name)
+        return take_in(self._shelf, self._desk, lens, step, text, file, author)
+
+    # -- running the steps -------------------------------------------------------------
+
+    def estimate(
+        self,
+        corpus: str,
+        name: str,
+        step: BuildStep,
+        session: Values = None,
+        secrets: Values = None,
+    ) -> StepEstimate:
+        """What a step would ask of the model at most; nothing is asked.
+
+        Raises:
+            BadInputError: what the step rests on is not there yet.
+        """
+        lens = self._shelf.lens(corpus, name)
+        check_step(self._shelf, lens, step)
+        info = describe(self._settings, self._answers, session, secrets)
+        connection = connect(self._settings, session, secrets) if info.set_up else None
+        return self._estimator.estimate(lens, step, connection)
+
+    def start(
+        self,
+        corpus: str,
+        name: str,
+        step: BuildStep,
+        author: str,
+        session: Values = None,
+        secrets: Values = None,
+        most_calls: int | None = None,
+    ) -> str:
+        """Run a step in the background; returns the job's id.
+
+        The step that is under way already is not begun again: it is that job's id.
+
+        Raises:
+            NoEndpointError: the step needs a model, and none is set up; says how to.
+            BadInputError: what the step rests on is not there yet.
+        """
+        asked = (corpus, name, step)
+        return self._jobs.start_unless_running(
+            StepWork,
+            lambda w: (w.corpus, w.name, w.progress.step) == asked,
+            lambda: self._begin(*asked, author, session, secrets, most_calls, tell_nobody),
+        )[0]
+
+    def run(
+        self,
+        corpus: str,
+        name: str,
+        step: BuildStep,
+        author: str,
+        *,
+        session: Values = None,
+        secrets: Values = None,
+        most_calls: int | None = None,
+        tell: TellStep = tell_nobody,
+    ) -> StepReport:
+        """Run a step now. Ctrl-C ends it after the batch at hand; a second one is a
+        KeyboardInterrupt.
+
+        Raises:
+            EndpointError: the endpoint refused or failed, and there is not a single answer.
+            CorpusBusyError: another process is running a step of this build.
+            NoEndpointError, BadInputError: as :meth:`start`.
+        """
+        work = self._begin(corpus, name, step, author, session, secrets, most_calls, tell)
+        return work.outcome()
+
+    def job(self, job_id: str) -> StepJob:
+        """How far a job is; UnknownNameError."""
+        return self._jobs.get(job_id, StepWork).job(job_id)
+
+    def cancel(self, job_id: str) -> None:
+        """End a job soon; what is stored stays, and the next run goes on from there."""
+        self._jobs.cancel(job_id)
+
+    def running(self, corpus: str, name: str) -> str | None:
+        """The id of a job under way for this build; None when there is none."""
+
+        def wanted(work: StepWork) -> bool:
+            return (work.corpus, work.name) == (corpus, name)
+
+        return self._jobs.running(StepWork, wanted)
+
+    def _begin(
+        self,
+        corpus: str,
+        name: str,
+        step: BuildStep,
+        author: str,
+        session: Values,
+        secrets: Values,
+        most_calls: int | None,
+        tell: TellStep,
+    ) -> StepWork:
+        lens, author = self._shelf.lens(corpus, name), check_annotator(author)
+        check_step(self._shelf, lens, step)
+        info = describe(self._settings, self._answers, session, secrets)
+        connection = None
+        if info.set_up or step != "collapse":  # which can do without
+            connection = connect(self._settings, session, secrets, most_calls)
+        work = StepWork(StepProgress(step, 0, 0), corpus, name)
+        work.begin(
+            lambda note, stop: self._runner.run(lens, step, author, connection, note, stop), tell
+        )
+        return work
+
+    # -- what comes of it --------------------------------------------------------------
+
+    def provenance(self, corpus: str, name: str) -> Provenance:
+        """Where the collection comes from, as it stands."""
+        return provenance(self._shelf, self._annotation, self.state(corpus, name))
+
+    def project(self, corpus: str, name: str) -> Project:
+        """The annotation project that the build became; UnknownNameError before "expand"."""
+        lens = self._shelf.lens(corpus, name)
+        return project_of(self._annotation, lens, self._shelf.expanded(lens))
+
+    def export(
+        self, corpus: str, name: str, out: Path, *, overwrite: bool = False
+    ) -> tuple[Path, ...]:
+        """Write the collection into a folder: BEIR's layout, TREC's judgments, the provenance.
+
+        Returns:
+            the files.
+
+        Raises:
+            UnknownNameError: it was not expanded yet.
+            BadInputError: the folder is not empty and ``overwrite`` is False, or it holds
+                something else; it has no judgments; an id that the formats cannot hold.
+            StorageError: nothing can be written there. What was there stays, in any case.
+        """
+        found = provenance(self._shelf, self._annotation, self.state(corpus, name))
+        return export(self._shelf, self._annotation, found, out, overwrite=overwrite)

@@ -1,0 +1,175 @@
+"""Step 4: a cluster becomes a query that says what its documents share, not how they say it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from engine.build.build_prompts import Verbalised, verbalising
+from engine.build.build_records import StoredQuery, queries_from_json, queries_to_json, query_basis
+from engine.build.step_work import Made, Work, counted
+from engine.build.vocabulary import Vocabulary, different
+from engine.llm.client import Client
+from engine.llm.messages import Prompt
+from engine.types.builds import Cluster, Overlap
+from storage.builds import StepRow
+
+BATCH = 16
+"""Clusters that are worded together; what a kill can cost at most."""
+TRIES = 3
+MOST_AVOIDED = 40
+"""Words that a model is told to avoid: those that most of the documents have."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A query in the making: the best try so far, and all words to avoid."""
+
+    cluster: Cluster
+    avoid: list[str]
+    text: str = ""
+    overlap: Overlap = field(default_factory=lambda: Overlap(1.0))
+    tries: int = 0
+
+    def hear(self, text: str, overlap: Overlap) -> None:
+        """Take in a try; the words it gave away are the first to avoid next time."""
+        if not self.text or overlap.share < self.overlap.share:
+            self.text, self.overlap = text, overlap
+        self.avoid = different([*overlap.words, *self.avoid])
+
+
+async def verbalise(work: Work, client: Client, vocabulary: Vocabulary) -> Made:
+    """Word what has no query yet or has changed since; a person's wording is never replaced."""
+    shelf, lens = work.shelf, work.lens
+    active = shelf.active(lens)
+    pending, worded = shelf.unworded(lens), shelf.wordings(lens)
+    by_people = [c for c in pending if c.key in worded and worded[c.key].maker == "person"]
+    asked = [c for c in pending if c not in by_people]
+    done = len(active) - len(pending)
+    work.say(done, len(active))
+    if by_people:
+        kept = await asyncio.to_thread(_measured_anew, work, worded, by_people, vocabulary)
+        await _keep(work, kept)
+    made = failed = 0
+    labels = shelf.shown_labels(lens)
+    for start in range(0, len(asked), BATCH):
+        if work.stopped:
+            break
+        group = asked[start : start + BATCH]
+        drafts = await _worded(work, client, group, labels, vocabulary)
+        # What was stopped between two tries is taken up again: its answers are in the ledger.
+        ready = [d for d in drafts if d.text and (not work.stopped or _is_good(work, d))]
+        found = [_stored(work, draft) for draft in ready]
+        await _keep(work, found)
+        made += len(found)
+        failed += 0 if work.stopped else len(group) - len(found)
+        work.say(done + len(by_people) + made + failed, len(active))
+    if not work.stopped:
+        await _keep(work, [])  # which says when it ran, even where nothing was left to do
+    return Made(made, failed, len(asked) - made - failed, _notes(work, failed))
+
+
+async def _worded(
+    work: Work,
+    client: Client,
+    clusters: Sequence[Cluster],
+    labels: Mapping[str, str],
+    vocabulary: Vocabulary,
+) -> list[_Draft]:
+    """The best of up to three tries for each cluster."""
+
+    def begin() -> list[_Draft]:
+        return [_Draft(c, vocabulary.telling(c.doc_ids, MOST_AVOIDED)) for c in clusters]
+
+    def question(draft: _Draft) -> Prompt[Verbalised]:
+        counts = counted(labels, draft.cluster.doc_ids)
+        return verbalising(
+            work.lens, draft.cluster.name, counts, draft.avoid, again=draft.tries > 0
+        )
+
+    def hear(draft: _Draft, answer: Verbalised) -> None:
+        draft.hear(answer.query, vocabulary.overlap(answer.query, draft.cluster.doc_ids))
+
+    drafts = await asyncio.to_thread(begin)
+    for _ in range(TRIES):
+        again = [draft for draft in drafts if not _is_good(work, draft)]
+        if not again or work.stopped:
+            break
+        answers = await client.ask([question(draft) for draft in again])
+        for draft, answer in zip(again, answers, strict=True):
+            draft.tries += 1
+            if answer is not None:
+                await asyncio.to_thread(hear, draft, answer)
+    return drafts
+
+
+def _is_good(work: Work, draft: _Draft) -> bool:
+    return bool(draft.text) and draft.overlap.share <= work.lens.overlap
+
+
+def _stored(work: Work, draft: _Draft) -> StoredQuery:
+    return StoredQuery(
+        key=draft.cluster.key,
+        text=draft.text,
+        doc_ids=draft.cluster.doc_ids,
+        share=draft.overlap.share,
+        words=draft.overlap.words,
+        basis=query_basis(work.lens, draft.cluster),
+        tries=draft.tries,
+    )
+
+
+def _measured_anew(
+    work: Work,
+    worded: Mapping[str, StoredQuery],
+    clusters: Sequence[Cluster],
+    vocabulary: Vocabulary,
+) -> list[StoredQuery]:
+    """People's wordings for clusters that changed: the text stays, its overlap need not."""
+    found = []
+    for cluster in clusters:
+        old = worded[cluster.key]
+        overlap = vocabulary.overlap(old.text, cluster.doc_ids)
+        found.append(
+            replace(
+                old,
+                doc_ids=cluster.doc_ids,
+                share=overlap.share,
+                words=overlap.words,
+                basis=query_basis(work.lens, cluster),
+            )
+        )
+    return found
+
+
+async def _keep(work: Work, found: Sequence[StoredQuery]) -> None:
+    """Add queries to what there is by now: people may have worded some meanwhile."""
+
+    def added(row: StepRow | None) -> StepRow:
+        queries = {} if row is None else queries_from_json(row.content)
+        for query in found:
+            there = queries.get(query.key)
+            mine = there is not None and there.maker == "person" and there.basis == query.basis
+            if not mine:
+                was_dropped = there is not None and there.dropped
+                queries[query.key] = replace(query, dropped=was_dropped)
+        return work.row(queries_to_json(queries), "")  # each query has a basis of its own
+
+    lens = work.lens
+    await asyncio.to_thread(work.shelf.rows.change, lens.corpus, lens.name, "verbalise", added)
+
+
+def _notes(work: Work, failed: int) -> tuple[str, ...]:
+    notes = []
+    over = [q for q in work.shelf.asked(work.lens) if q.overlap.share > work.lens.overlap]
+    if over:
+        which = f"{len(over):,} queries share" if len(over) > 1 else "1 query shares"
+        notes.append(
+            f"{which} more than {work.lens.overlap:.0%} of their words with their documents; the "
+            "best of the tries is kept. Word them anew, or drop them."
+        )
+    if failed:
+        which = f"{failed:,} clusters have" if failed > 1 else "1 cluster has"
+        notes.append(f"{which} no usable answer and will be asked about again.")
+    return tuple(notes)

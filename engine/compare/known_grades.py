@@ -1,0 +1,74 @@
+"""The judgments there are for a seed: those of its corpus's test collection, or one's own."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from engine.annotate.notebook import Notebook
+from engine.collections.readers import cached_collection, signature_of
+from engine.corpora.opened import OpenCorpus
+from engine.errors import BadInputError
+from engine.types.collections import Collection
+from engine.types.corpora import CorpusInfo
+from engine.types.searches import Query
+
+
+def collection_of(info: CorpusInfo) -> Collection | None:
+    """The test collection that a corpus was imported from, or None.
+
+    It is read where it was imported from, and again when one of its files has changed.
+    """
+    path = _source(info)
+    if path is None:
+        return None
+    try:
+        return cached_collection(path).collection
+    except (BadInputError, OSError, ValueError):
+        return None  # documents without judgments: most corpora
+
+
+def signature_of_judgments(info: CorpusInfo) -> str:
+    """Changes when :func:`collection_of` may find something else; nothing is read for it."""
+    path = _source(info)
+    try:
+        files = () if path is None else signature_of(path)
+    except OSError:  # a file that goes away just now
+        files = ()
+    return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
+
+
+def _source(info: CorpusInfo) -> Path | None:
+    """Where a corpus was imported from; None for one that was derived from another."""
+    path = Path(info.source)
+    return path if path.is_absolute() else None
+
+
+def judgments_of(
+    corpus: OpenCorpus,
+    info: CorpusInfo,
+    notebook: Notebook,
+    seed: str,
+    annotator: str | None = None,
+) -> dict[str, dict[str, int]]:
+    """aspect key -> doc_id -> grade, for one seed; aspects without a grade are left out.
+
+    What one's own grades say of a document goes before the collection's.
+
+    Args:
+        annotator: whose grades are one's own; the notebook's where nobody is named.
+    """
+    collection = collection_of(info)
+    found: dict[str, dict[str, int]] = {}
+    if collection is not None:
+        listed = {t.aspect: t.query_id for t in collection.topics if t.seed == seed and t.aspect}
+        for aspect, query_id in listed.items():
+            unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
+            found[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
+    for aspect in corpus.aspects:
+        own = notebook.grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
+        if own:
+            found[aspect] = {**found.get(aspect, {}), **own}
+    for grades in found.values():
+        grades.pop(seed, None)
+    return {aspect: grades for aspect, grades in found.items() if grades}

@@ -1,0 +1,204 @@
+"""How far systems obey the wording, over a whole test collection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.corpora.contracts import Seed
+from engine.errors import BadInputError
+from engine.lenses.variants import SETS, built_in_variants
+from engine.measures.instruction_following import obedience
+from engine.measures.metrics import (
+    CSFCUBE_NDCG,
+    P_MRR,
+    confidence_interval,
+    csfcube_ndcg,
+    mean,
+    measure_runs,
+)
+from engine.measures.ranking_change import compare_rankings
+from engine.search.searcher import Searcher
+from engine.search.systems import find_system
+from engine.search.topics import pool_ranking, usable_topics
+from engine.types.callbacks import tell_nobody
+from engine.types.collections import Collection, Topic
+from engine.types.comparisons import Sensitivity, SensitivityRow, SystemSensitivity, Variant
+from engine.types.searches import Query, Ranking
+
+NDCG = "nDCG@20"
+CHANGES = ("rbo", "tau", "overlap@20")
+Values = Mapping[str, float | None]
+
+
+def sensitivity(
+    searcher: Searcher,
+    collection: Collection,
+    systems: Sequence[str],
+    sets: Sequence[str] = SETS,
+    *,
+    steer: float | None = None,
+    on_query: Callable[[], None] = tell_nobody,
+) -> Sensitivity:
+    """Every topic with an aspect, under every variant, on every system.
+
+    A wording is read from its words alone: nothing else tells the system which aspect is
+    meant. Topics with a judged pool rank that pool only.
+
+    Raises:
+        UnknownNameError: no such system or variant.
+        BadInputError: no topic has a seed and an aspect, or a seed is not in the corpus.
+    """
+    for name in systems:
+        find_system(name)
+    asked = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
+    if not asked:
+        raise BadInputError(
+            f"No query of {collection.name} has a seed and an aspect, so there is no wording to "
+            "vary.",
+            "Use a collection whose queries are (seed, aspect) pairs, such as CSFCube's.",
+        )
+    topics = usable_topics(asked, searcher)
+    seeds = {t.seed: searcher.seed(Query(searcher.corpus.name, seed=t.seed)) for t in topics}
+    steer = Query("").steer if steer is None else steer
+    study = _Study(searcher, collection, topics, seeds, sets, steer, on_query)
+    found = tuple(study.of_system(name) for name in systems)
+    undefined = all(r.metrics[P_MRR] is None for s in found for r in s.rows)
+    return Sensitivity(collection.name, searcher.corpus.name, len(topics), found, undefined)
+
+
+@dataclass(frozen=True)
+class _Study:
+    searcher: Searcher
+    collection: Collection
+    topics: Sequence[Topic]
+    seeds: Mapping[str | None, Seed]
+    sets: Sequence[str]
+    steer: float
+    on_query: Callable[[], None]
+
+    def of_system(self, system: str) -> SystemSensitivity:
+        started = time.perf_counter()
+        rankings: dict[str, dict[str, Ranking]] = {}
+        blind = not find_system(system).reads_aspect
+        for topic in self.topics:
+            whole: Ranking | None = None  # of a system that ranks alike under every wording
+            for variant in self._variants(topic, system):
+                if not (blind and whole and not variant.subset):
+                    ranking = self._rank(topic, variant)
+                    whole = whole if variant.subset else ranking
+                else:
+                    ranking = whole
+                rankings.setdefault(variant.name, {})[topic.query_id] = ranking
+            self.on_query()
+        rankings = {n: r for n, r in rankings.items() if len(r) == len(self.topics)}
+        matrix = self._matrix(rankings)
+        rows = tuple(self._row(system, name, found, matrix) for name, found in rankings.items())
+        return SystemSensitivity(system, rows, matrix, time.perf_counter() - started)
+
+    def _variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
+        lens = self.searcher.corpus.lens
+        return built_in_variants(lens, topic.aspect or "", system, self.steer, self.sets)
+
+    def _rank(self, topic: Topic, variant: Variant) -> Ranking:
+        seed = self.seeds[topic.seed]
+        if variant.subset:
+            seed = self.searcher.subset(seed, topic.aspect or "") or seed
+        query = Query(
+            self.searcher.corpus.name,
+            seed=topic.seed,
+            instruction=variant.instruction,
+            system=variant.system,
+            steer=variant.steer,
+        )
+        return pool_ranking(self.searcher, query, topic, seed)
+
+    def _row(
+        self,
+        system: str,
+        name: str,
+        rankings: Mapping[str, Ranking],
+        matrix: Mapping[str, Mapping[str, Values]],
+    ) -> SensitivityRow:
+        per_query = self._measured(rankings)
+        metrics: dict[str, float | None] = {
+            measure: mean([q[measure] for q in per_query.values()])
+            for measure in (NDCG, CSFCUBE_NDCG, P_MRR)
+        }
+        for change in CHANGES:
+            metrics[change] = matrix[change].get("base", {}).get(name)
+        return SensitivityRow(
+            variant=name,
+            metrics=metrics,
+            by_aspect=self._by_aspect(per_query),
+            intervals={
+                measure: confidence_interval([q[measure] for q in per_query.values()])
+                for measure in (NDCG, CSFCUBE_NDCG, P_MRR)
+            },
+            read_as_asked=self._read_as_asked(system, name),
+        )
+
+    def _measured(self, rankings: Mapping[str, Ranking]) -> dict[str, dict[str, float | None]]:
+        grades = self.collection.qrels
+        measured = measure_runs(grades, list(rankings.values()))
+        ordered = {query_id: r.doc_ids for query_id, r in rankings.items()}
+        p_mrrs = obedience(self.collection, self.topics, ordered)
+        return {
+            t.query_id: {
+                NDCG: measured[t.query_id][NDCG],
+                CSFCUBE_NDCG: csfcube_ndcg(ordered[t.query_id], grades.get(t.query_id, {})),
+                P_MRR: p_mrrs.get(t.query_id),
+            }
+            for t in self.topics
+        }
+
+    def _by_aspect(
+        self, per_query: Mapping[str, Mapping[str, float | None]]
+    ) -> dict[str, dict[str, float | None]]:
+        aspects = sorted({t.aspect for t in self.topics if t.aspect})
+        return {
+            aspect: {
+                measure: mean(
+                    [per_query[t.query_id][measure] for t in self.topics if t.aspect == aspect]
+                )
+                for measure in (NDCG, CSFCUBE_NDCG, P_MRR)
+            }
+            for aspect in aspects
+        }
+
+    def _read_as_asked(self, system: str, name: str) -> float | None:
+        """Share of topics whose wording alone was read as their aspect."""
+        if name == "generic" or not find_system(system).reads_aspect:
+            return None
+        lens = self.searcher.corpus.lens
+        interpreter = self.searcher.interpreter()
+        right = []
+        for topic in self.topics:
+            words = {v.name: v.instruction for v in self._variants(topic, system)}[name]
+            wants = interpreter.read(words).wants
+            right.append(bool(wants.any()) and lens.aspects[wants.argmax()].key == topic.aspect)
+        return sum(right) / len(right)
+
+    def _matrix(
+        self, rankings: Mapping[str, Mapping[str, Ranking]]
+    ) -> dict[str, dict[str, dict[str, float | None]]]:
+        """measure -> first -> second -> mean over topics."""
+        found: dict[str, dict[str, dict[str, float | None]]] = {c: {} for c in CHANGES}
+        for first, mine in rankings.items():
+            for second, theirs in rankings.items():
+                changes = [
+                    compare_rankings(mine[t.query_id].doc_ids, theirs[t.query_id].doc_ids)
+                    for t in self.topics
+                ]
+                for measure, values in zip(
+                    CHANGES,
+                    (
+                        [c.rbo for c in changes],
+                        [c.tau for c in changes],
+                        [c.overlap for c in changes],
+                    ),
+                    strict=True,
+                ):
+                    found[measure].setdefault(first, {})[second] = mean(values)
+        return found

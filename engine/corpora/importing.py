@@ -1,0 +1,207 @@
+"""Importing: check everything, then index resumably, one process per corpus."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from engine.config import Settings
+from engine.corpora.folders import READERS_GRACE, registered, store_of, sweep
+from engine.corpora.indexing import IndexRun, table_schema
+from engine.corpora.schema import vector_columns
+from engine.errors import BadInputError, StorageFullError
+from engine.ingest import Source, check, open_source, unique_documents
+from engine.lenses.definitions import SHIPPED, lens_from_json
+from engine.types.callbacks import Ask, Tell, never, tell_nobody
+from engine.types.corpora import ImportReport, ImportRequest, Progress
+from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
+from engine.types.lenses import Lens
+from storage.home import Home, check_corpus_name, folder_bytes
+from storage.ledger import Ledger
+from storage.locks import alone
+from storage.records import CorpusRow
+from storage.vectors import DocumentTable
+
+BYTES_PER_CHARACTER = 100
+"""Disk that an indexed character takes while it is indexed: 50 measured on abstracts, vectors
+included, and as much again until the fragments are compacted."""
+LoadEncoder = Callable[[str], Encoder]
+
+
+@dataclass(frozen=True)
+class Importer:
+    """Runs imports into one home."""
+
+    home: Home
+    ledger: Ledger
+    settings: Settings
+    load_encoder: LoadEncoder
+
+    def run(
+        self,
+        request: ImportRequest,
+        on_progress: Tell = tell_nobody,
+        cancelled: Ask = never,
+    ) -> ImportReport:
+        """Import, or go on with an import that was stopped; running it twice changes nothing.
+
+        The whole source is read and checked before the first document is written.
+
+        Raises:
+            BadInputError: the source or a row of it cannot be used; nothing was changed.
+            CorpusBusyError: another process is indexing this corpus.
+            StorageFullError: no room; what is committed stays, and the same command goes on.
+        """
+        started = time.perf_counter()
+        check_corpus_name(request.name)
+        on_progress(Progress("checking", 0, 0, 0.0))
+        lens = self._lens(request)
+        source = open_source(request.path, request.source_format, request.mapping, lens)
+        report = check(source, self.settings.max_document_chars)
+        self.home.create()
+        busy = f"The corpus '{request.name}' is being indexed by another process."
+        remedy = "Wait until it is done, or import under another name."
+        with alone(self.home.corpus_lock(request.name), busy, remedy):
+            row, encoder = self._register(request, source, report.documents)
+            lens = lens_from_json(row.lens)
+            run = IndexRun(
+                table=DocumentTable.open_or_create(
+                    store_of(self.home, row), table_schema(encoder.spec, lens)
+                ),
+                encoder=encoder,
+                lens=lens,
+                shard_documents=self.settings.shard_documents,
+                on_progress=on_progress,
+                cancelled=cancelled,
+            )
+            done = run.run(unique_documents(source), report.documents, request.name)
+            self._finish(run.table, row, done, lens)
+        seconds = time.perf_counter() - started
+        on_progress(Progress("done", done.read, report.documents, seconds))
+        return replace(done, seconds=seconds, warnings=report.warnings)
+
+    def _register(
+        self, request: ImportRequest, source: Source, expected: int
+    ) -> tuple[CorpusRow, Encoder]:
+        """Check model and disk, then note in the ledger that indexing has begun."""
+        self._lens(request)
+        known = self._known(request.name)
+        if known is not None:
+            sweep(self.home, known)
+        encoder = self.load_encoder(self._encoder_source(request, known))
+        if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
+            raise BadInputError(
+                f"The model '{encoder.spec.source}' is not the one that corpus "
+                f"'{request.name}' was indexed with (its weights differ).",
+                "Import under a new name.",
+            )
+        store = self.home.corpus(request.name) if known is None else store_of(self.home, known)
+        if known is None or known.documents < expected:
+            self._check_space(source, store)
+        now = datetime.now(UTC)
+        row = CorpusRow(
+            name=request.name,
+            # A corpus that is searchable stays so while documents are added to it.
+            state=known.state if known else "indexing",
+            source=str(source.path.resolve()),
+            source_format=source.format,
+            lens=known.lens if known else registered(request.lens, store),
+            encoder=encoder.spec.to_json(),
+            documents=known.documents if known else 0,
+            expected=expected,
+            created_at=now,
+            updated_at=now,
+        )
+        self.ledger.put_corpus(row)
+        return row, encoder
+
+    def _encoder_source(self, request: ImportRequest, known: CorpusRow | None) -> str:
+        if known is None:
+            return request.encoder or EMBEDDED
+        own = EncoderSpec.from_json(known.encoder).source
+        if request.encoder not in (None, own):
+            raise BadInputError(
+                f"The corpus '{request.name}' was indexed with '{own}', not '{request.encoder}'.",
+                "Import under a new name to use another model.",
+            )
+        return own
+
+    def _known(self, name: str) -> CorpusRow | None:
+        row = self.ledger.corpus(name)
+        # A deleted corpus's name is free again; what was deleted stays deleted.
+        return None if row is None or row.state == "deleted" else row
+
+    def _lens(self, request: ImportRequest) -> Lens:
+        """The lens to import with; BadInputError when the corpus has another one."""
+        known = self._known(request.name)
+        if known is None:
+            return request.lens
+        own = lens_from_json(known.lens)
+        asked, stored = ([a.key for a in lens.aspects] for lens in (request.lens, own))
+        remedy = (
+            "Import under a new name to use another lens, or change the corpus's own: "
+            f"seedlens lens set {request.name} LENS"
+        )
+        if asked != stored:
+            raise BadInputError(
+                f"The corpus '{request.name}' was indexed with other aspects "
+                f"({', '.join(stored)}, not {', '.join(asked)}).",
+                remedy,
+            )
+        # The words of a shipped lens may change with SeedLens's version; that is no other lens.
+        shipped = request.lens.key in {lens.key for lens in SHIPPED}
+        if not shipped and _words(request.lens) != _words(own):
+            raise BadInputError(
+                f"The corpus '{request.name}' was indexed with other words for these aspects.",
+                remedy,
+            )
+        return own
+
+    def _check_space(self, source: Source, store: Path) -> None:
+        path = source.path
+        needed = folder_bytes(path) * BYTES_PER_CHARACTER - folder_bytes(store)
+        free = shutil.disk_usage(self.home.root).free
+        if needed > free:
+            raise StorageFullError(
+                f"Indexing {path.name} needs about {needed / 1e9:.1f} GB; "
+                f"{free / 1e9:.1f} GB are free in {self.home.root}.",
+                "Free some space, or set SEEDLENS_HOME to a larger disk.",
+            )
+
+    def _finish(self, table: DocumentTable, row: CorpusRow, done: ImportReport, lens: Lens) -> None:
+        """Build the indexes if anything is new, and note the outcome."""
+        if not done.cancelled and (
+            done.added or done.updated or row.state != "ready" or not table.is_finished()
+        ):
+            # While it is first indexed nobody searches it; later, searches may be under way.
+            grace = READERS_GRACE if row.state == "ready" else timedelta(0)
+            build_indexes(table, row, lens, self.settings, grace)
+        self.ledger.put_corpus(
+            replace(
+                row,
+                state=row.state if done.cancelled else "ready",
+                documents=done.documents,
+                updated_at=datetime.now(UTC),
+            )
+        )
+
+
+def _words(lens: Lens) -> str:
+    """All that the roles of a corpus depend on."""
+    return json.dumps([asdict(aspect) for aspect in lens.aspects])
+
+
+def build_indexes(
+    table: DocumentTable, row: CorpusRow, lens: Lens, settings: Settings, grace: timedelta
+) -> None:
+    """Compact a table and index what its size asks for; ``grace`` is for present readers."""
+    dimension = EncoderSpec.from_json(row.encoder).dimension
+    columns = vector_columns([a.key for a in lens.aspects])
+    documents = table.count()
+    resident = documents * dimension * 4 * len(columns) <= settings.resident_megabytes * 2**20
+    table.finish([] if resident or documents < 256 else columns, grace)

@@ -1,0 +1,287 @@
+"""From documents to stored rows: a pure function per batch, and a resumable runner over it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from engine.corpora.schema import aspect_column, facet
+from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, find_anew
+from engine.facts.resolve import VERSION
+from engine.ingest import content_hash
+from engine.lenses.definitions import RESEARCH
+from engine.lenses.prototypes import prototypes
+from engine.lenses.roles import role_classifier
+from engine.numeric import FloatArray, unit
+from engine.sentences import split_sentences
+from engine.types.callbacks import Ask, Tell, never, tell_nobody
+from engine.types.corpora import ImportReport, Phase, Progress
+from engine.types.documents import SourceDocument, Span
+from engine.types.encoders import Encoder, EncoderSpec, Encoding, Passage
+from engine.types.lenses import Lens
+from storage.vectors import PRIMARY_KEY, DocumentTable
+
+SHARD_CHARACTERS = 1_000_000
+"""Text of one shard; its token states take some 400 MB while it is encoded."""
+
+
+def table_schema(spec: EncoderSpec, lens: Lens) -> pa.Schema:
+    """Columns of the documents table for one model and one lens."""
+    vector = pa.list_(pa.float16(), spec.dimension)
+    offsets = pa.list_(pa.int32())
+    return pa.schema(
+        [
+            pa.field("doc_id", pa.string(), nullable=False, metadata=PRIMARY_KEY),
+            pa.field("content_hash", pa.string()),
+            pa.field("title", pa.string()),
+            pa.field("text", pa.string()),
+            pa.field("search_text", pa.string()),
+            pa.field("year", pa.int32()),
+            pa.field("authors", pa.list_(pa.string())),
+            pa.field("url", pa.string()),
+            pa.field("metadata", pa.string()),
+            pa.field("facets", pa.string()),
+            pa.field("sentence_starts", offsets),
+            pa.field("sentence_ends", offsets),
+            pa.field("roles", pa.list_(pa.float32())),
+            pa.field("vector", vector),
+            *(pa.field(aspect_column(a.key), vector) for a in lens.aspects),
+            pa.field("sentence_vectors", pa.list_(vector)),
+            pa.field("token_vectors", pa.list_(pa.list_(pa.float16(), spec.token_dimension))),
+            pa.field("token_starts", offsets),
+            pa.field("token_ends", offsets),
+            *FACT_FIELDS,
+        ]
+    )
+
+
+def role_probabilities(
+    document: SourceDocument,
+    sentences: Sequence[Span],
+    lens: Lens,
+    vectors: FloatArray | None = None,
+    encoder: Encoder | None = None,
+) -> FloatArray:
+    """Probabilities (sentences, aspects): the source's labels, else an estimate.
+
+    A sentence labelled with no aspect has zeros. Without labels, and where all of them name
+    aspects of another lens, the classifier decides if there is one for the lens, else the
+    prototypes of its aspects, else (no ``vectors`` to compare with them) every aspect is as
+    likely as any other.
+
+    Args:
+        vectors: (sentences, d), the sentences in context.
+        encoder: what made them; it encodes the prototypes, once.
+    """
+    keys = [aspect.key for aspect in lens.aspects]
+    out = np.zeros((len(sentences), len(keys)), dtype=np.float32)
+    given = document.roles
+    if given is not None and (not any(given) or not set(keys).isdisjoint(given)):
+        for i, role in enumerate(given):
+            if role in keys:
+                out[i, keys.index(role)] = 1.0
+        return out
+    if not len(sentences):
+        return out
+    if has_classifier(lens):
+        classifier = role_classifier()
+        predicted = classifier.predict([document.text[a:b] for a, b in sentences])
+        return predicted[:, [classifier.roles.index(key) for key in keys]].astype(np.float32)
+    if vectors is None or encoder is None:
+        return np.full_like(out, 1.0 / len(keys))
+    return prototypes(lens, encoder).probabilities(vectors)
+
+
+def has_classifier(lens: Lens) -> bool:
+    """True for the lens that the shipped classifier of roles was fitted for."""
+    keys = {aspect.key for aspect in lens.aspects}
+    return lens.key == RESEARCH.key and keys == set(role_classifier().roles)
+
+
+def aspect_vectors(sentences: FloatArray, roles: FloatArray) -> FloatArray:
+    """One unit vector per aspect: the mean of the sentence vectors, weighed by role probability.
+
+    Args:
+        sentences: (s, d) unit rows.  roles: (s, a).
+
+    Returns:
+        (a, d); zeros for an aspect that no sentence serves.
+    """
+    sums = roles.T @ sentences
+    # Opposite sentences could cancel out: no direction is better than a random one.
+    sums[np.linalg.norm(sums, axis=1) < 1e-6] = 0.0
+    return unit(sums)
+
+
+def encode_batch(
+    documents: Sequence[SourceDocument], encoder: Encoder, lens: Lens
+) -> pa.RecordBatch:
+    """Index a batch of documents: pure, so that any runner may map it over batches.
+
+    Returns:
+        one row per document, columns as in :func:`table_schema`.
+    """
+    spans = [d.sentences if d.sentences is not None else split_sentences(d.text) for d in documents]
+    encodings = encoder.encode(
+        [Passage(d.title, d.text, s) for d, s in zip(documents, spans, strict=True)]
+    )
+    roles = [
+        role_probabilities(d, s, lens, e.sentences, encoder)
+        for d, s, e in zip(documents, spans, encodings, strict=True)
+    ]
+    columns = {
+        **_text_columns(documents),
+        **fact_columns([d.text for d in documents], [d.metadata for d in documents]),
+        **_vector_columns(encodings, spans, roles, lens),
+    }
+    schema = table_schema(encoder.spec, lens)
+    arrays = [
+        pa.array(columns[f.name], f.type) if isinstance(columns[f.name], list) else columns[f.name]
+        for f in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _facets(document: SourceDocument) -> str:
+    pairs = [(k, v) for k, v in document.metadata.items() if v is not None]
+    pairs += [("author", author) for author in document.authors]
+    return "".join(facet(name, value) for name, value in pairs)
+
+
+def _text_columns(documents: Sequence[SourceDocument]) -> dict[str, list[object]]:
+    return {
+        "doc_id": [d.doc_id for d in documents],
+        "content_hash": [content_hash(d) for d in documents],
+        "title": [d.title for d in documents],
+        "text": [d.text for d in documents],
+        "search_text": [f"{d.title}\n{d.text}" for d in documents],
+        "year": [d.year for d in documents],
+        "authors": [list(d.authors) for d in documents],
+        "url": [d.url for d in documents],
+        "metadata": [json.dumps(dict(d.metadata), ensure_ascii=False) for d in documents],
+        "facets": [_facets(d) for d in documents],
+    }
+
+
+def _vector_columns(
+    encodings: Sequence[Encoding],
+    spans: Sequence[Sequence[Span]],
+    roles: Sequence[FloatArray],
+    lens: Lens,
+) -> dict[str, object]:
+    aspects = np.stack(
+        [aspect_vectors(e.sentences, r) for e, r in zip(encodings, roles, strict=True)]
+    )
+    return {
+        "sentence_starts": [[a for a, _ in s] for s in spans],
+        "sentence_ends": [[b for _, b in s] for s in spans],
+        "roles": [r.ravel().tolist() for r in roles],
+        "vector": fixed_vectors(np.stack([e.vector for e in encodings])),
+        **{aspect_column(a.key): fixed_vectors(aspects[:, i]) for i, a in enumerate(lens.aspects)},
+        "sentence_vectors": _ragged([e.sentences for e in encodings]),
+        "token_vectors": _ragged([e.tokens for e in encodings]),
+        "token_starts": [e.token_spans[:, 0].tolist() for e in encodings],
+        "token_ends": [e.token_spans[:, 1].tolist() for e in encodings],
+    }
+
+
+def fixed_vectors(rows: FloatArray) -> pa.FixedSizeListArray:
+    """Rows (n, d) as a column of half-precision vectors."""
+    values = pa.array(np.ascontiguousarray(rows, dtype=np.float16).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
+
+
+def _ragged(groups: Sequence[FloatArray]) -> pa.ListArray:
+    offsets = np.cumsum([0, *(len(g) for g in groups)], dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), fixed_vectors(np.concatenate(groups)))
+
+
+@dataclass
+class IndexRun:
+    """One resumable run over a source: skips what is stored, commits shard by shard.
+
+    Attributes:
+        cancelled: asked after every shard; True stops the run, to be resumed later.
+        on_progress: told after every shard.
+    """
+
+    table: DocumentTable
+    encoder: Encoder
+    lens: Lens
+    shard_documents: int
+    on_progress: Tell = tell_nobody
+    cancelled: Ask = never
+    _started: float = field(default_factory=time.perf_counter)
+
+    def run(self, documents: Iterable[SourceDocument], total: int, name: str) -> ImportReport:
+        """Index ``documents``, which were checked before and come each once.
+
+        Shards are cut from the source as it is, stored documents included, so that a run
+        that was killed encodes the rest in the same batches, to the same vectors.
+        """
+        stored, stale = self._stored()
+        read = added = updated = encoded = 0
+        stopped = False
+        for shard in _shards(documents, self.shard_documents):
+            if stopped := self.cancelled():
+                break
+            new = [d for d in shard if d.doc_id not in stored]
+            changed = [
+                d for d in shard if d.doc_id in stored and stored[d.doc_id] != content_hash(d)
+            ]
+            for group, replace in ((new, False), (changed, True)):
+                if group:
+                    self.table.write(encode_batch(group, self.encoder, self.lens), replace=replace)
+            again = [d.doc_id for d in shard if d.doc_id in stale and d not in changed]
+            find_anew(self.table, again)
+            read += len(shard)
+            added, updated = added + len(new), updated + len(changed)
+            encoded += len(new) + len(changed)
+            self._tell("indexing", read, total, encoded)
+        if not stopped:
+            self._tell("finishing", read, total, encoded)
+        return ImportReport(
+            corpus=name,
+            read=read,
+            added=added,
+            updated=updated,
+            unchanged=read - added - updated,
+            documents=self.table.count(),
+            seconds=time.perf_counter() - self._started,
+            cancelled=stopped,
+        )
+
+    def _stored(self) -> tuple[dict[str, str], set[str]]:
+        """doc_id -> hash of what is stored, and whose facts another version found, if any."""
+        found: dict[str, str] = {}
+        stale: set[str] = set()
+        for batch in self.table.columns(["doc_id", "content_hash", "facts_version"]):
+            ids = batch["doc_id"].to_pylist()
+            found.update(zip(ids, batch["content_hash"].to_pylist(), strict=True))
+            versions = batch["facts_version"].to_pylist()
+            stale.update(i for i, v in zip(ids, versions, strict=True) if v != VERSION)
+        return found, stale
+
+    def _tell(self, phase: Phase, done: int, total: int, encoded: int) -> None:
+        seconds = time.perf_counter() - self._started
+        rate = encoded / seconds if seconds > 0 else 0.0
+        self.on_progress(Progress(phase, done, total, seconds, rate))
+
+
+def _shards(documents: Iterable[SourceDocument], size: int) -> Iterator[list[SourceDocument]]:
+    """At most ``size`` documents and, but for a single longer one, SHARD_CHARACTERS together."""
+    shard: list[SourceDocument] = []
+    characters = 0
+    for document in documents:
+        characters += len(document.text)
+        if shard and (len(shard) == size or characters > SHARD_CHARACTERS):
+            yield shard
+            shard, characters = [], len(document.text)
+        shard.append(document)
+    if shard:
+        yield shard

@@ -1,0 +1,344 @@
+"""The corpora of a home: listing, importing, opening, deleting."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from engine.config import DEMO, DEMO_CORPUS, Settings
+from engine.corpora.folders import Trash, store_of, sweep_all
+from engine.corpora.importing import Importer
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.relens import LensChange
+from engine.corpora.scenario_store import has_scenarios
+from engine.corpora.summary import contents_of, is_synthetic, sentences_of
+from engine.corpora.uploads import save_upload, sweep_uploads
+from engine.errors import (
+    BadInputError,
+    CorpusMissingError,
+    ModelMissingError,
+    StorageError,
+    UnknownNameError,
+)
+from engine.ingest import FIELDS, FORMATS, preview
+from engine.jobs.processes import Jobs
+from engine.lenses.definitions import (
+    RESEARCH,
+    SHIPPED,
+    choose_lens,
+    lens_from_fields,
+    lens_from_json,
+    own_lens,
+)
+from engine.search.systems import PREPARED, SYSTEMS
+from engine.types.callbacks import Ask, Tell, never, tell_nobody
+from engine.types.collections import Collection
+from engine.types.corpora import (
+    CorpusContents,
+    CorpusInfo,
+    ImportReport,
+    ImportRequest,
+    Job,
+    Mapped,
+    Preview,
+)
+from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
+from engine.types.lenses import Lens
+from storage.home import Home, check_corpus_name, suggest_corpus_name
+from storage.ledger import Ledger
+from storage.locks import alone
+from storage.records import CorpusRow
+from storage.vectors import DocumentTable
+
+MOST_OPEN = 4
+"""Corpora kept open at once; the one used longest ago gives way."""
+
+
+class Library:
+    """All corpora of one home. Safe to share between threads.
+
+    Attributes:
+        jobs: imports that run in processes of their own.
+        formats, fields: what can be read, and what columns can be mapped to.
+        lenses: what comes with SeedLens.
+    """
+
+    formats = FORMATS
+    fields = FIELDS
+    lenses = SHIPPED
+    check_name = staticmethod(check_corpus_name)
+    suggest_name = staticmethod(suggest_corpus_name)
+    sentences_of = staticmethod(sentences_of)
+    is_synthetic = staticmethod(is_synthetic)
+
+    def __init__(self, home: Home, ledger: Ledger, settings: Settings) -> None:
+        self.jobs = Jobs(home)
+        self._home, self._ledger, self._settings = home, ledger, settings
+        self._trash = Trash(home, ledger)
+        self._open: dict[str, OpenCorpus] = {}
+        self._lock = threading.Lock()
+
+    # -- what is there -----------------------------------------------------------------
+
+    def corpora(self) -> list[CorpusInfo]:
+        """All corpora of this home, by name; deleted ones are not among them."""
+        return [self._info(row) for row in self._ledger.corpora() if row.state != "deleted"]
+
+    def corpus(self, name: str) -> CorpusInfo:
+        """One corpus, or UnknownNameError."""
+        return self._info(self._row(name))
+
+    def names(self) -> list[str]:
+        """Names of the corpora that can be searched."""
+        return [row.name for row in self._ledger.corpora() if row.state == "ready"]
+
+    def lens(self, name: str) -> Lens:
+        """The lens of a corpus."""
+        return lens_from_json(self._row(name).lens)
+
+    def lens_for(self, name: str, choice: str | None = None) -> Lens:
+        """The lens to import ``name`` with.
+
+        Args:
+            choice: a shipped lens's key or the path of a lens file; None: the corpus's own, or
+                the one for research abstracts when there is no such corpus yet.
+        """
+        if choice is not None:
+            return choose_lens(choice)
+        row = self._ledger.corpus(name)
+        return RESEARCH if row is None or row.state == "deleted" else lens_from_json(row.lens)
+
+    def own_lens(self, fields: Mapping[str, Any]) -> Lens:
+        """A lens from what a person wrote into a form; see :mod:`engine.lenses.definitions`."""
+        return own_lens(lens_from_fields(fields, "Your lens"))
+
+    def contents(self, name: str) -> CorpusContents:
+        """What is in a corpus, at a glance."""
+        return contents_of(self.open(name))
+
+    # -- importing ---------------------------------------------------------------------
+
+    def preview(
+        self, path: Path, source_format: str = "auto", mapping: Mapped | None = None
+    ) -> Preview:
+        """The first rows of a source, and how they would be read."""
+        return preview(path, source_format, mapping)
+
+    def save_upload(self, name: str, content: bytes) -> Path:
+        """Keep a file that came in through the browser; returns where it lies."""
+        return save_upload(self._home, name, content)
+
+    def start_import(
+        self,
+        path: Path,
+        name: str,
+        source_format: str = "auto",
+        mapping: Mapped | None = None,
+        lens: Lens | None = None,
+    ) -> Job:
+        """Import in a process of its own; see :class:`engine.jobs.processes.Jobs`.
+
+        Args:
+            lens: None for the corpus's own; see :meth:`lens_for`.
+        """
+        chosen = lens or self.lens_for(name)
+        request = ImportRequest(path, name, source_format, mapping, lens=chosen)
+        return self.jobs.start_import(request)
+
+    def start_demo(self) -> Job:
+        """Index the demo corpus in a process of its own."""
+        return self.start_import(DEMO, DEMO_CORPUS)
+
+    def demo_job(self) -> Job | None:
+        """The latest import of the demo corpus, or None."""
+        return next((job for job in self.jobs.list() if job.corpus == DEMO_CORPUS), None)
+
+    def import_documents(
+        self,
+        request: ImportRequest,
+        on_progress: Tell = tell_nobody,
+        cancelled: Ask = never,
+    ) -> ImportReport:
+        """See :meth:`engine.corpora.importing.Importer.run`."""
+        importer = Importer(
+            self._home, self._ledger, self._settings, partial(self._load, bulk=True)
+        )
+        return importer.run(request, on_progress, cancelled)
+
+    def import_demo(self, on_progress: Tell = tell_nobody) -> ImportReport | None:
+        """Index the demo corpus unless it is there; None when nothing was to be done."""
+        row = self._ledger.corpus(DEMO_CORPUS)
+        if row is not None and row.state == "ready":
+            return None
+        return self.import_documents(ImportRequest(DEMO, DEMO_CORPUS), on_progress)
+
+    def import_collection(
+        self,
+        collection: Collection,
+        on_progress: Tell = tell_nobody,
+    ) -> str:
+        """Index a test collection's own documents once, under its name; returns that name.
+
+        A corpus of that name that is there already is taken as it is, never added to.
+        """
+        if collection.documents is None:
+            raise BadInputError(
+                f"The collection '{collection.name}' has no documents of its own.",
+                "Name the corpus that holds them with --corpus.",
+            )
+        row = self._ledger.corpus(collection.name)
+        if row is None or row.state != "ready":
+            request = ImportRequest(collection.documents, collection.name, collection.source_format)
+            self.import_documents(request, on_progress)
+        return collection.name
+
+    # -- opening -----------------------------------------------------------------------
+
+    def open(self, name: str) -> OpenCorpus:
+        """The corpus as it is now; kept open while nobody writes to it."""
+        row = self._row(name)
+        with self._lock:
+            held = self._open.get(name)
+            store = store_of(self._home, row)
+            if held is not None and held.table.path == store and held.table.is_newest():
+                self._open[name] = self._open.pop(name)  # the latest used goes last
+                return held
+            opened = OpenCorpus(
+                name,
+                DocumentTable.open(store),
+                lens_from_json(row.lens),
+                EncoderSpec.from_json(row.encoder),
+                self._settings.resident_megabytes * 2**20,
+            )
+            self._open[name] = opened
+            while len(self._open) > MOST_OPEN:
+                self._open.pop(next(iter(self._open)))
+            return opened
+
+    def encoder(self, corpus: OpenCorpus) -> Encoder:
+        """The model that the corpus was indexed with, or ModelMissingError."""
+        return self._own_encoder(corpus.name, corpus.spec)
+
+    def embedded(self) -> Encoder:
+        """The model that ships with SeedLens."""
+        return self._load(EMBEDDED)
+
+    def _own_encoder(self, name: str, spec: EncoderSpec) -> Encoder:
+        encoder = self._load(spec.source)
+        if encoder.spec.fingerprint != spec.fingerprint:
+            raise ModelMissingError(
+                f"The model '{spec.source}' is not the one that corpus '{name}' "
+                "was indexed with (its weights differ).",
+                "Put the old model back, or import the corpus again under a new name.",
+            )
+        return encoder
+
+    # -- changing the lens -------------------------------------------------------------
+
+    def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
+        """Sort a corpus's sentences by another lens; nothing is encoded again.
+
+        Whatever goes wrong leaves the corpus as it was; searches under way go on. False when it
+        has that lens already. See :class:`engine.corpora.relens.LensChange`.
+
+        Raises:
+            BadInputError: it is still being imported.
+            CorpusBusyError: another process is writing to it.
+            StorageFullError: there is no room for both.
+            ModelMissingError: its model is gone, and the lens has no classifier of its own.
+        """
+        self._row(name)
+        with self._writing(name):
+            row = self._row(name)
+            if lens_from_json(row.lens) == lens:
+                return False
+            if row.state != "ready":
+                raise BadInputError(
+                    f"The import of '{name}' is not finished.", "Finish it, then change the lens."
+                )
+            LensChange(self._home, self._ledger, self._settings, self._own_encoder).run(
+                row, lens, on_progress
+            )
+        return True
+
+    # -- deleting ----------------------------------------------------------------------
+
+    def delete(self, name: str) -> None:
+        """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`.
+
+        Judgments stay in the ledger.
+        """
+        self._row(name)
+        with self._writing(name):
+            self._trash.put(self._row(name))
+            with self._lock:
+                self._open.pop(name, None)
+
+    def restore(self, name: str) -> None:
+        """Undo :meth:`delete`."""
+        row = self._ledger.corpus(name)
+        if row is None or not self._trash.holds(row):
+            raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
+        with self._writing(name):
+            self._trash.take_back(row)
+
+    def deleted(self) -> list[str]:
+        """Names of corpora that :meth:`restore` can bring back."""
+        return [row.name for row in self._ledger.corpora() if self._trash.holds(row)]
+
+    def empty_trash(self) -> None:
+        """Forget deleted corpora, what became of changed ones and old uploads, for good."""
+        self._trash.empty()
+        sweep_all(self._home, self._ledger)
+        sweep_uploads(self._home, {row.source for row in self._ledger.corpora()})
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _row(self, name: str) -> CorpusRow:
+        row = self._ledger.corpus(name)
+        if row is None or row.state == "deleted":
+            names = [r.name for r in self._ledger.corpora() if r.state != "deleted"]
+            known = f"Known: {', '.join(names)}." if names else "None is imported yet."
+            raise UnknownNameError(f"There is no corpus '{name}'.", known)
+        return row
+
+    def _info(self, row: CorpusRow) -> CorpusInfo:
+        path, state = store_of(self._home, row), row.state
+        documents = size = 0
+        try:
+            table = DocumentTable.open(path)
+            documents, size = table.count(), table.bytes()
+        except CorpusMissingError:
+            pass  # nothing is stored yet
+        except StorageError:
+            state = "damaged"  # its neighbours can still be listed, and it can be deleted
+        return CorpusInfo(
+            name=row.name,
+            documents=documents,
+            expected=row.expected,
+            state=state,
+            systems=(*SYSTEMS, *(PREPARED if has_scenarios(path) else ())) if documents else (),
+            lens=lens_from_json(row.lens),
+            encoder=EncoderSpec.from_json(row.encoder).source,
+            bytes=size,
+            source=row.source,
+            source_format=row.source_format,
+            updated_at=row.updated_at.isoformat(timespec="seconds"),
+        )
+
+    def _load(self, source: str, *, bulk: bool = False) -> Encoder:
+        # Imported here: torch and its friends take seconds, and most commands need none.
+        from engine.encode.loaders import load_encoder
+
+        return load_encoder(source, threads=self._settings.threads, bulk=bulk)
+
+    def _writing(self, name: str) -> AbstractContextManager[None]:
+        return alone(
+            self._home.corpus_lock(name),
+            f"The corpus '{name}' is being indexed by another process.",
+            "Wait until it is done, or cancel it.",
+        )

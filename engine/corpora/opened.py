@@ -1,0 +1,470 @@
+"""The words of a corpus: finding titles, telling rare words, and BM25 of single documents."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from threading import Lock
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from engine.corpora.aspect_space import token_roles, without_context
+from engine.corpora.contracts import (
+    DEPTH,
+    Request,
+    Scope,
+    ScoredDocument,
+    Seed,
+    TokenRows,
+    VectorPart,
+    ordered,
+    scored_documents,
+)
+from engine.corpora.schema import (
+    PASSAGE_COLUMNS,
+    TEXT_COLUMNS,
+    condition,
+    matrix,
+    rows_of,
+    to_document,
+    to_seed,
+)
+from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
+from engine.errors import UnknownNameError
+from engine.facts.fact_index import FactIndex
+from engine.numeric import FloatArray
+from engine.types.documents import Document
+from engine.types.encoders import EncoderSpec
+from engine.types.facts import Fact
+from engine.types.lenses import Lens
+from engine.types.searches import Filter
+from storage.records import Condition
+from storage.vectors import DocumentTable
+
+RARITY_SAMPLE = 1000
+"""Documents in which words are counted, to tell telling words from common ones."""
+MOST_REMEMBERED = 64
+"""Texts whose scores are kept, to be used when only the steer changes."""
+_WORD = re.compile(r"\w+")
+
+
+class CorpusWords:
+    """What one version of a corpus knows of its words, read on first use."""
+
+    def __init__(self, table: DocumentTable, doc_ids: Sequence[str], titles: Sequence[str]) -> None:
+        self._table, self._doc_ids, self._titles = table, doc_ids, titles
+        self._known = frozenset(doc_ids)
+        self._folded: list[str] | None = None
+        self._counts: Counter[str] | None = None
+        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
+        read = partial(_read_scores, table, len(doc_ids))
+        self._scores = lru_cache(maxsize=MOST_REMEMBERED)(read)
+
+    def find_titles(self, words: str, limit: int) -> list[str]:
+        """Ids of documents whose title has all ``words`` (any case), shortest titles first.
+
+        A full doc_id finds its document too.
+        """
+        if self._folded is None:
+            self._folded = [title.casefold() for title in self._titles]
+        parts = words.casefold().split()
+        rows = [i for i, title in enumerate(self._folded) if all(p in title for p in parts)]
+        rows.sort(key=lambda i: (len(self._titles[i]), self._doc_ids[i]))
+        exact = [words.strip()] if words.strip() in self._known else []
+        return list(dict.fromkeys([*exact, *(self._doc_ids[i] for i in rows)]))[:limit]
+
+    def rarity(self, word: str) -> float:
+        """How rare a word is: 0 when every document has it, 1 when (almost) none has.
+
+        The inverse document frequency over the first :data:`RARITY_SAMPLE` documents,
+        divided by its maximum.
+        """
+        if self._counts is None:
+            self._counts = self._count()
+        counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
+        return 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
+
+    def scores(self, text: str, doc_ids: Sequence[str], scope: Scope) -> FloatArray:
+        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
+        if not text.strip() or not doc_ids:
+            return np.zeros(len(doc_ids), dtype=np.float32)
+        known, others = self._scores(text, scope.conditions, scope.pool)
+        return np.array([known.get(i, others) for i in doc_ids], dtype=np.float32)
+
+    def _count(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        rows = self._table.rows(self._doc_ids[:RARITY_SAMPLE], ["text"])
+        for text in rows["text"].to_pylist():
+            counts.update(set(_WORD.findall(text.casefold())))
+        return counts
+
+
+def _read_scores(
+    table: DocumentTable,
+    documents: int,
+    text: str,
+    conditions: tuple[Condition, ...],
+    pool: frozenset[str] | None,
+) -> tuple[Mapping[str, float], float]:
+    """BM25 by doc_id as far as the full text is read, and the most that any other scores."""
+    # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
+    limit = documents if pool is not None else min(documents, DEPTH)
+    found = table.full_text(text, limit, conditions)
+    if pool is not None:
+        return {i: s for i, s in found if i in pool}, 0.0
+    return dict(found), min(s for _, s in found) if len(found) == limit else 0.0
+
+
+KEPT_BYTES = 256_000_000
+"""Memory for token vectors of documents read before; some 5,000 abstracts."""
+
+
+class Passages:
+    """The passages of one version of a corpus. Safe to share between threads.
+
+    Args:
+        dimension, token_dimension: widths of sentence and token vectors.
+        aspects: how many aspects the lens has.
+    """
+
+    def __init__(
+        self, table: DocumentTable, dimension: int, token_dimension: int, aspects: int
+    ) -> None:
+        self._table = table
+        self._dimension, self._token_dimension = dimension, token_dimension
+        self._aspects = aspects
+        self._kept: OrderedDict[str, TokenRows] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def tokens(self, doc_ids: Sequence[str]) -> list[TokenRows]:
+        """Token vectors of each document that is stored, in the order asked for."""
+        with self._lock:
+            found = {i: self._kept[i] for i in doc_ids if i in self._kept}
+            for doc_id in found:  # the ones in use are let go last
+                self._kept.move_to_end(doc_id)
+        missing = [i for i in doc_ids if i not in found]
+        if missing:
+            read = self._read(missing)
+            found.update({row.doc_id: row for row in read})
+            self._keep(read)
+        return [found[i] for i in doc_ids if i in found]
+
+    def sentences(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
+        """Sentence vectors (s, d) of each document that is stored, in the order asked for."""
+        rows = self._table.rows(doc_ids, ["sentence_vectors"])
+        vectors = rows["sentence_vectors"].combine_chunks()
+        ids = rows["doc_id"].to_pylist()
+        return [(i, rows_of(vectors, at, self._dimension)) for at, i in enumerate(ids)]
+
+    def _keep(self, rows: Sequence[TokenRows]) -> None:
+        with self._lock:
+            for row in rows:
+                if row.doc_id not in self._kept:
+                    self._kept[row.doc_id] = row
+                    self._bytes += row.vectors.nbytes + row.roles.nbytes
+            while self._bytes > KEPT_BYTES:
+                _, old = self._kept.popitem(last=False)
+                self._bytes -= old.vectors.nbytes + old.roles.nbytes
+
+    def _read(self, doc_ids: Sequence[str]) -> list[TokenRows]:
+        columns = ["token_vectors", "token_starts", "sentence_starts", "roles"]
+        rows = self._table.rows(doc_ids, columns)
+        vectors = rows["token_vectors"].combine_chunks()
+        starts, sentences, roles = (
+            [np.asarray(row.values) for row in rows[name]] for name in columns[1:]
+        )
+        return [
+            TokenRows(
+                doc_id,
+                _half(vectors, at, self._token_dimension),
+                token_roles(starts[at], sentences[at], roles[at].reshape(-1, self._aspects)),
+            )
+            for at, doc_id in enumerate(rows["doc_id"].to_pylist())
+        ]
+
+
+def _half(column: pa.ListArray, row: int, width: int) -> np.ndarray:
+    """The vectors of one row as stored (float16), copied, so that the others can go."""
+    start, end = column.offsets[row].as_py(), column.offsets[row + 1].as_py()
+    values = column.values.slice(start, end - start).flatten().to_numpy(zero_copy_only=False)
+    return np.array(values, dtype=np.float16).reshape(-1, width)
+
+
+MOST_REMEMBERED_VALUES = 64
+"""Seeds and wordings whose scores are kept, to be used when only the steer changes."""
+EXACT_BELOW = 20_000
+"""Scopes up to this many documents are scored exactly even when the corpus is not resident."""
+
+
+class OpenCorpus:
+    """One version of one corpus. Vectors are read on first use and kept while they fit.
+
+    Implements :class:`engine.corpora.contracts.Corpus`.
+
+    Attributes:
+        identity: which documents, vectors and roles exactly, like ``demo.2@3-5f0c2a91be04``:
+            the folder, the version and what was drawn when the documents were first written.
+            It changes with everything that is written, with a change of the lens (whose
+            versions may be numbered alike), and when a corpus takes the name of a deleted one.
+
+    Args:
+        resident_bytes: how much memory document and aspect vectors may take; a corpus
+            that needs more is searched through its vector index, then scored exactly.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        table: DocumentTable,
+        lens: Lens,
+        spec: EncoderSpec,
+        resident_bytes: int,
+    ) -> None:
+        self.name, self.table, self.lens, self.spec = name, table, lens, spec
+        self.version = table.version
+        self.identity = f"{table.path.name}@{table.version}" + (f"-{table.made}" * bool(table.made))
+        ids: list[str] = []
+        self.titles: list[str] = []
+        years: list[int | None] = []
+        for batch in table.columns(["doc_id", "title", "year"]):
+            ids += batch["doc_id"].to_pylist()
+            self.titles += batch["title"].to_pylist()
+            years += batch["year"].to_pylist()
+        self.doc_ids = ids
+        self.years = years
+        self.row_of = {doc_id: row for row, doc_id in enumerate(ids)}
+        self._tie_order = (
+            np.argsort(np.argsort(np.array(ids, dtype=object))) if ids else np.array([])
+        )
+        self._fact_index: FactIndex | None = None
+        self._fact_lock = Lock()  # its own: the first search by facts may take a while
+        self._resident: dict[str, FloatArray] = {}
+        self._memory: dict[str, dict[str, float]] = {}
+        self._words = CorpusWords(table, ids, self.titles)
+        self._lock = Lock()
+        self._passages = Passages(table, spec.dimension, spec.token_dimension, len(lens.aspects))
+        self.resident = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects)) <= resident_bytes
+
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    @property
+    def aspects(self) -> Sequence[str]:
+        return [aspect.key for aspect in self.lens.aspects]
+
+    # -- documents -----------------------------------------------------------------
+
+    def document(self, doc_id: str) -> Document:
+        """One stored document, or UnknownNameError."""
+        return self.documents([self._known(doc_id)])[0]
+
+    def seed(self, doc_id: str) -> Seed:
+        """One stored document with its passages' vectors, or UnknownNameError."""
+        return self.seeds([self._known(doc_id)])[0]
+
+    def _known(self, doc_id: str) -> str:
+        if doc_id not in self.row_of:
+            raise UnknownNameError(
+                f"There is no document '{doc_id}' in corpus '{self.name}'.",
+                "Check the id: it is the doc_id that the import read.",
+            )
+        return doc_id
+
+    def documents(self, doc_ids: Sequence[str]) -> list[Document]:
+        """Stored documents in the order asked for."""
+        return [
+            to_document(row, self.lens)
+            for row in self.table.rows(doc_ids, TEXT_COLUMNS).to_pylist()
+        ]
+
+    def seeds(self, doc_ids: Sequence[str]) -> list[Seed]:
+        """Stored documents with their passages' vectors, in the order asked for."""
+        rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS])
+        return [to_seed(rows, i, self.lens, self.spec) for i in range(rows.num_rows)]
+
+    def find_titles(self, words: str, limit: int) -> list[str]:
+        """See :meth:`engine.corpora.opened.CorpusWords.find_titles`."""
+        return self._words.find_titles(words, limit)
+
+    def rarity(self, word: str) -> float:
+        """See :meth:`engine.corpora.opened.CorpusWords.rarity`."""
+        return self._words.rarity(word)
+
+    # -- scope -----------------------------------------------------------------------
+
+    def scope(
+        self,
+        filters: Sequence[Filter] = (),
+        *,
+        without: str | None = None,
+        pool: Sequence[str] | None = None,
+    ) -> Scope:
+        """Documents that meet every filter, are in the pool if one is given, and not the seed."""
+        conditions = tuple(condition(f) for f in filters)
+        allowed = np.ones(len(self), dtype=np.bool_)
+        if conditions:
+            allowed[:] = False
+            rows = [self.row_of[i] for i in self.table.matching(conditions) if i in self.row_of]
+            allowed[rows] = True
+        if pool is not None:
+            members = np.zeros(len(self), dtype=np.bool_)
+            members[[self.row_of[i] for i in pool if i in self.row_of]] = True
+            allowed &= members
+        if without is not None and without in self.row_of:
+            allowed[self.row_of[without]] = False
+        return Scope(allowed, conditions, None if pool is None else frozenset(pool))
+
+    # -- scoring -----------------------------------------------------------------------
+
+    def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> list[ScoredDocument]:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        scope = request.scope
+        if self.resident:
+            scores = sum(p.weight * (self._matrix(p.column) @ p.vector) for p in parts)
+            return self._top(np.asarray(scores, dtype=np.float32), scope.allowed, request.depth)
+        if scope.size <= EXACT_BELOW:
+            rows = [self.doc_ids[i] for i in np.flatnonzero(scope.allowed)]
+        else:
+            rows = self._nearest(parts, request)
+        scored = self._score_rows(rows, parts)
+        return ordered(scored)[: request.depth]
+
+    def brought_up(self, parts: Sequence[VectorPart], request: Request, each: int) -> list[str]:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        scope = request.scope
+        found: dict[str, None] = {}
+        for part in parts:
+            if self.resident or scope.size <= EXACT_BELOW:
+                nearest = [s.doc_id for s in self.by_vectors([part], replace(request, depth=each))]
+            else:
+                nearest = self.table.nearest(part.column, part.vector, each, scope.conditions)
+            found.update((i, None) for i in nearest if self._in_scope(i, scope))
+        return list(found)
+
+    def by_words(self, text: str, request: Request) -> list[ScoredDocument]:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        scope = request.scope
+        # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
+        limit = len(self) if scope.pool is not None else request.depth + 1
+        found = self.table.full_text(text, max(limit, 1), scope.conditions) if text.strip() else []
+        scored = [ScoredDocument(i, s) for i, s in found if self._in_scope(i, scope)]
+        return ordered(scored)[: request.depth]
+
+    def tokens(self, doc_ids: Sequence[str]) -> list[TokenRows]:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        return self._passages.tokens(doc_ids)
+
+    def sentences(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        return self._passages.sentences(doc_ids)
+
+    def cosines(
+        self, doc_ids: Sequence[str], parts: Sequence[tuple[str, FloatArray]]
+    ) -> FloatArray:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        out = np.zeros((len(doc_ids), len(parts)), dtype=np.float32)
+        if self.resident:
+            at = [self.row_of[i] for i in doc_ids]
+            vectors = {column: self._matrix(column)[at] for column, _ in parts}
+        else:
+            vectors = self._vectors_of(doc_ids, [column for column, _ in parts])
+        for i, (column, vector) in enumerate(parts):
+            out[:, i] = vectors[column] @ vector
+        return out
+
+    def all_cosines(self, column: str, vector: FloatArray) -> FloatArray | None:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        return np.asarray(self._matrix(column) @ vector) if self.resident else None
+
+    def by_scores(self, scores: FloatArray, request: Request) -> list[ScoredDocument]:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        return self._top(scores, request.scope.allowed, request.depth)
+
+    def by_facts(self, asked: Sequence[Fact], request: Request) -> list[ScoredDocument]:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        with self._fact_lock:
+            if self._fact_index is None:
+                self._fact_index = FactIndex(facts for _, facts in all_facts(self.table))
+        scores = self._fact_index.scores(asked, request.scope.allowed).astype(np.float32)
+        return self._top(scores, scores > 0, request.depth)
+
+    def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
+        """The facts of stored documents, by id."""
+        rows = self.table.rows(doc_ids, facts_to_read(self.table)).to_pylist()
+        return {row["doc_id"]: facts_of(row) for row in rows}
+
+    def word_scores(self, text: str, doc_ids: Sequence[str], request: Request) -> FloatArray:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        return self._words.scores(text, doc_ids, request.scope)
+
+    def remembered(self, key: str) -> dict[str, float]:
+        """See :class:`engine.corpora.contracts.Corpus`."""
+        with self._lock:
+            found = self._memory.pop(key, {})
+            self._memory[key] = found  # the latest used goes last
+            while len(self._memory) > MOST_REMEMBERED_VALUES:
+                self._memory.pop(next(iter(self._memory)))
+        return found
+
+    def _in_scope(self, doc_id: str, scope: Scope) -> bool:
+        row = self.row_of.get(doc_id)
+        return row is not None and bool(scope.allowed[row])
+
+    def _matrix(self, column: str) -> FloatArray:
+        """A column as unit rows; of an aspect, what it says beside the document as a whole."""
+        if column not in self._resident:
+            parts = [
+                matrix(batch[column], self.spec.dimension) for batch in self.table.columns([column])
+            ]
+            empty = np.zeros((0, self.spec.dimension), dtype=np.float32)
+            read = np.concatenate([empty, *parts])
+            if column != "vector":
+                read = without_context(read, self._matrix("vector"))
+            self._resident[column] = read
+        return self._resident[column]
+
+    def _vectors_of(self, doc_ids: Sequence[str], columns: Sequence[str]) -> dict[str, FloatArray]:
+        """Like :meth:`_matrix` for stored documents only, read now."""
+        rows = self.table.rows(doc_ids, list(dict.fromkeys(["vector", *columns])))
+        read = {c: matrix(rows[c].combine_chunks(), self.spec.dimension) for c in columns}
+        whole = matrix(rows["vector"].combine_chunks(), self.spec.dimension)
+        return {c: v if c == "vector" else without_context(v, whole) for c, v in read.items()}
+
+    def _top(
+        self, scores: FloatArray, allowed: NDArray[np.bool_], depth: int
+    ) -> list[ScoredDocument]:
+        rows = np.flatnonzero(allowed)
+        if len(rows) > depth:
+            floor = np.partition(scores[rows], len(rows) - depth)[len(rows) - depth]
+            rows = rows[scores[rows] >= floor]
+        order = np.lexsort((self._tie_order[rows], -scores[rows]))[:depth]
+        best = rows[order].tolist()
+        return scored_documents([self.doc_ids[i] for i in best], scores[best].tolist())
+
+    def _nearest(self, parts: Sequence[VectorPart], request: Request) -> list[str]:
+        """Candidates from the vector indexes: the union over all parts of the score."""
+        limit = max(2 * request.depth, 1000)
+        found: dict[str, None] = {}
+        for part in parts:
+            for doc_id in self.table.nearest(
+                part.column, part.vector, limit, request.scope.conditions
+            ):
+                if self._in_scope(doc_id, request.scope):
+                    found[doc_id] = None
+        return list(found)
+
+    def _score_rows(
+        self, doc_ids: Sequence[str], parts: Sequence[VectorPart]
+    ) -> list[ScoredDocument]:
+        if not doc_ids:
+            return []
+        cosines = self.cosines(doc_ids, [(p.column, p.vector) for p in parts])
+        scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
+        return scored_documents(doc_ids, scores.tolist())

@@ -1,0 +1,190 @@
+"""Another lens for an indexed corpus, from its stored vectors: nothing is encoded again."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from engine.config import Settings
+from engine.corpora.folders import next_store, registered, store_of, superseded, sweep
+from engine.corpora.importing import build_indexes
+from engine.corpora.indexing import (
+    aspect_vectors,
+    fixed_vectors,
+    has_classifier,
+    role_probabilities,
+    table_schema,
+)
+from engine.corpora.scenario_store import carry_scenarios
+from engine.corpora.schema import aspect_column
+from engine.errors import StorageFullError
+from engine.lenses.definitions import lens_from_json
+from engine.numeric import FloatArray
+from engine.types.callbacks import Tell, tell_nobody
+from engine.types.corpora import Progress
+from engine.types.documents import SourceDocument
+from engine.types.encoders import Encoder, EncoderSpec
+from engine.types.lenses import Lens
+from storage.home import Home, folder_bytes
+from storage.ledger import Ledger
+from storage.records import CorpusRow
+from storage.vectors import DocumentTable
+
+READ_ROWS = 32
+"""Documents read at once: a long one has tens of megabytes of token vectors."""
+WRITE_BYTES = 64 * 2**20
+"""Rows are gathered up to this size, or one shard, for each commit."""
+
+
+@dataclass(frozen=True)
+class LensChange:
+    """Gives corpora of one home another lens.
+
+    Attributes:
+        encoder: loads the model that a corpus was indexed with.
+    """
+
+    home: Home
+    ledger: Ledger
+    settings: Settings
+    encoder: Callable[[str, EncoderSpec], Encoder]
+
+    def run(self, row: CorpusRow, lens: Lens, tell: Tell = tell_nobody) -> None:
+        """Write the corpus anew beside itself, then change over in one transaction.
+
+        The caller holds the corpus's lock.
+        """
+        sweep(self.home, row)
+        before, after = store_of(self.home, row), next_store(self.home, row)
+        self._check_space(before)
+        spec, old = EncoderSpec.from_json(row.encoder), lens_from_json(row.lens)
+        encoder = None if has_classifier(lens) else self.encoder(row.name, spec)
+        copy = Relens(old, lens, spec, encoder, self.settings.shard_documents)
+        try:
+            source = DocumentTable.open_or_create(before, table_schema(spec, old))
+            table = copy.copy(source, after, tell)
+            documents = table.count()
+            tell(Progress("finishing", documents, documents, 0.0))
+            build_indexes(table, row, lens, self.settings, timedelta(0))
+            carry_scenarios(before, after)
+        except BaseException:
+            shutil.rmtree(after, ignore_errors=True)  # what a kill leaves, the next sweep finds
+            raise
+        new = replace(row, lens=registered(lens, after), updated_at=datetime.now(UTC))
+        self.ledger.put_corpus(new)
+        superseded(before)
+
+    def _check_space(self, store: Path) -> None:
+        needed, free = folder_bytes(store), shutil.disk_usage(self.home.root).free
+        if needed > free:
+            raise StorageFullError(
+                f"Changing the lens needs about {needed / 1e9:.1f} GB; {free / 1e9:.1f} GB are "
+                f"free in {self.home.root}.",
+                "Free some space; the corpus is as it was.",
+            )
+
+
+@dataclass(frozen=True)
+class Relens:
+    """Copies a corpus into another folder, with the roles and aspect vectors of another lens.
+
+    Attributes:
+        encoder: the corpus's own, for the prototypes of the new lens; None where the new lens
+            has a classifier.
+        shard: documents per commit.
+    """
+
+    old: Lens
+    new: Lens
+    spec: EncoderSpec
+    encoder: Encoder | None
+    shard: int
+
+    def copy(self, source: DocumentTable, folder: Path, tell: Tell) -> DocumentTable:
+        """Write all documents of ``source`` to a new table under ``folder``.
+
+        A few dozen documents are in memory at a time.
+        """
+        started = time.perf_counter()
+        target = DocumentTable.open_or_create(folder, table_schema(self.spec, self.new))
+        total, done = source.count(), 0
+        for group in _groups(source.columns(source.schema.names, READ_ROWS), self.shard):
+            rows = pa.Table.from_batches([self.rows(batch) for batch in group])
+            target.write(rows.combine_chunks().to_batches()[0], replace=False)
+            done += rows.num_rows
+            seconds = time.perf_counter() - started
+            tell(Progress("indexing", done, total, seconds, done / max(seconds, 1e-9)))
+        return target
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The same documents under the new lens: a pure function of them."""
+        roles, aspects = [], []
+        for i in range(batch.num_rows):
+            vectors = self._sentence_vectors(batch, i)
+            found = self._roles(batch, i, vectors)
+            roles.append(found.ravel().tolist())
+            aspects.append(aspect_vectors(vectors, found))
+        schema = table_schema(self.spec, self.new)
+        stacked = np.stack(aspects)
+        derived: dict[str, pa.Array] = {
+            "roles": pa.array(roles, schema.field("roles").type),
+            **{
+                aspect_column(a.key): fixed_vectors(stacked[:, i])
+                for i, a in enumerate(self.new.aspects)
+            },
+        }
+        columns = [derived[name] if name in derived else batch[name] for name in schema.names]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _sentence_vectors(self, batch: pa.RecordBatch, row: int) -> FloatArray:
+        values = batch["sentence_vectors"][row].values.flatten().to_numpy(zero_copy_only=False)
+        return np.asarray(values, dtype=np.float32).reshape(-1, self.spec.dimension)
+
+    def _roles(self, batch: pa.RecordBatch, row: int, vectors: FloatArray) -> FloatArray:
+        starts, ends = (batch[name][row].as_py() for name in ("sentence_starts", "sentence_ends"))
+        spans = tuple(zip(starts, ends, strict=True))
+        document = SourceDocument(
+            doc_id=batch["doc_id"][row].as_py(),
+            title=batch["title"][row].as_py(),
+            text=batch["text"][row].as_py(),
+            where="",
+            sentences=spans,
+            roles=self._labels(batch["roles"][row].as_py()),
+        )
+        return role_probabilities(document, spans, self.new, vectors, self.encoder)
+
+    def _labels(self, stored: Sequence[float]) -> tuple[str | None, ...] | None:
+        """Labels that the source gave under the old lens, as far as the new lens has them.
+
+        Estimates never give a probability of exactly 0 or 1 to all sentences of a document
+        (but a lens of one aspect cannot do otherwise); labels always do.
+        """
+        count = len(self.old.aspects)
+        rows = np.array(stored, dtype=np.float32).reshape(-1, count)
+        if count == 1 or not np.isin(rows, (0.0, 1.0)).all():
+            return None
+        kept = {aspect.key for aspect in self.new.aspects}
+        keys = [aspect.key for aspect in self.old.aspects]
+        named = [keys[int(row.argmax())] if row.any() else None for row in rows]
+        labels = tuple(key if key in kept else None for key in named)
+        return labels if any(labels) else None
+
+
+def _groups(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[list[pa.RecordBatch]]:
+    """Batches that are written together: at most ``rows`` and, but for the last, WRITE_BYTES."""
+    group: list[pa.RecordBatch] = []
+    for batch in batches:
+        together = sum(b.num_rows for b in group) + batch.num_rows
+        if group and (together > rows or sum(b.nbytes for b in group) > WRITE_BYTES):
+            yield group
+            group = []
+        group.append(batch)
+    if group:
+        yield group

@@ -1,0 +1,345 @@
+"""What a corpus is searched with by its scenarios: a small file beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from engine.corpora.indexing import fixed_vectors
+from engine.corpora.opened import OpenCorpus
+from engine.errors import BadInputError, StorageError
+from engine.numeric import FloatArray
+from engine.types.encoders import Encoder, Passage
+from engine.types.scenarios import (
+    COMPONENTS,
+    Component,
+    Scenario,
+    ScenarioAuthor,
+    ScenarioSource,
+    ScenarioState,
+)
+from storage.home import folder_bytes
+from storage.scenarios import ScenarioTable
+from storage.vectors import PRIMARY_KEY
+
+WEIGHT = 0.7
+"""What a document counts for against its best scenario, as in SPIKE, section 4.1."""
+SETTINGS = "scenarios.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioSettings:
+    """What a corpus is searched with.
+
+    Attributes:
+        component: what of a scenario is embedded.
+        weight: of the document against its best scenario, 0 to 1.
+
+    Raises:
+        BadInputError: no such component, or a weight beyond its bounds.
+    """
+
+    component: Component = "M+E"
+    weight: float = WEIGHT
+
+    def __post_init__(self) -> None:
+        if self.component not in COMPONENTS:
+            raise BadInputError(
+                f"There is no component '{self.component}' of a scenario.",
+                f"Use one of {', '.join(COMPONENTS)}.",
+            )
+        if not 0.0 <= self.weight <= 1.0:
+            raise BadInputError(f"The weight is {self.weight}.", "Give a number from 0 to 1.")
+
+
+def read_settings(path: Path) -> ScenarioSettings:
+    """The settings of the corpus in a folder."""
+    try:
+        text = (path / SETTINGS).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ScenarioSettings()
+    try:
+        return ScenarioSettings(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise StorageError(
+            f"{path / SETTINGS} cannot be read: {error}.",
+            "Delete that file, and set component and weight again.",
+        ) from error
+
+
+def write_settings(path: Path, settings: ScenarioSettings) -> None:
+    """Replace the settings at once: a reader finds the old ones or the new ones."""
+    beside = path / f"{SETTINGS}.{os.getpid()}.tmp"
+    try:
+        beside.write_text(json.dumps(asdict(settings)), encoding="utf-8")
+        beside.replace(path / SETTINGS)
+    except OSError as error:
+        raise StorageError(
+            f"{path / SETTINGS} cannot be written: {error.strerror or error}.",
+            "Check the disk and the permissions of the home.",
+        ) from error
+
+
+def has_scenarios(path: Path) -> bool:
+    """Whether scenarios were written for the corpus in a folder."""
+    return ScenarioTable.is_stored(path)
+
+
+def carry_scenarios(source: Path, target: Path) -> None:
+    """Take the scenarios of a corpus along to another folder with the same documents."""
+    ScenarioTable.copy(source, target)
+    if (source / SETTINGS).is_file():
+        write_settings(target, read_settings(source))
+
+
+TEXT_COLUMNS = ["topic", "aspect", "need", "explanation", "source", "model"]
+"""What a :class:`Scenario` is made of."""
+_STATE_COLUMNS = ["doc_id", "content_hash", "source", "model", "prompt", "component"]
+LARGE = 100_000
+"""Scenarios from which on an index proposes candidates."""
+
+
+AUTHORITY: Mapping[ScenarioSource, int] = {"extractive": 0, "distilled": 1, "generated": 2}
+"""Whose scenarios give way to whose: the higher one's stay."""
+
+
+class Recipe(NamedTuple):
+    """How scenarios were written: with the same recipe they need not be written again."""
+
+    source: ScenarioSource
+    model: str
+    prompt: str
+
+
+class Stored(NamedTuple):
+    """What is stored of one document; all its rows were written together."""
+
+    content_hash: str
+    recipe: Recipe
+    component: Component
+    scenarios: int
+
+
+class ScenarioStore:
+    """Scenarios beside the documents of one corpus. Who writes holds the corpus's lock.
+
+    Args:
+        corpus: as it is now; the store is of use as long as its documents stay as they are.
+    """
+
+    def __init__(self, corpus: OpenCorpus) -> None:
+        self.corpus = corpus
+        self.path = corpus.table.path
+
+    # -- what is there -----------------------------------------------------------------
+
+    @property
+    def settings(self) -> ScenarioSettings:
+        """What the corpus is set to; the defaults where nothing was."""
+        return read_settings(self.path)
+
+    def set(self, settings: ScenarioSettings) -> None:
+        """Set what the corpus is searched with."""
+        write_settings(self.path, settings)
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """doc_id -> hash of its content, in the order of the corpus."""
+        found: dict[str, str] = {}
+        for batch in self.corpus.table.columns(["doc_id", "content_hash"]):
+            ids, hashes = batch["doc_id"].to_pylist(), batch["content_hash"].to_pylist()
+            found.update(zip(ids, hashes, strict=True))
+        return {doc_id: found[doc_id] for doc_id in self.corpus.doc_ids}
+
+    def stored(self) -> dict[str, Stored]:
+        """What is stored of which documents, outdated and deleted ones included."""
+        if not ScenarioTable.is_stored(self.path):
+            return {}
+        counts: Counter[str] = Counter()
+        rows: dict[str, tuple[str, Recipe, Component]] = {}
+        for batch in ScenarioTable.open(self.path).columns(_STATE_COLUMNS):
+            for row in batch.to_pylist():
+                doc_id = row["doc_id"]
+                counts[doc_id] += 1
+                recipe = Recipe(row["source"], row["model"], row["prompt"])
+                rows[doc_id] = (row["content_hash"], recipe, row["component"])
+        return {doc_id: Stored(*rows[doc_id], counts[doc_id]) for doc_id in rows}
+
+    def fresh(self) -> dict[str, Stored]:
+        """What is stored of documents as they are now."""
+        stored = self.stored()
+        return {d: s for d, s in stored.items() if self.hashes.get(d) == s.content_hash}
+
+    def pending(self, recipe: Recipe) -> list[str]:
+        """Documents that have no scenarios by this recipe, in the order of the corpus.
+
+        What a better author wrote stays: a model's own words are not replaced by those of a
+        small model that learned from them, nor either by extracts.
+        """
+        fresh = self.fresh()
+
+        def done(doc_id: str) -> bool:
+            stored = fresh.get(doc_id)
+            if stored is None:
+                return False
+            better = AUTHORITY[stored.recipe.source] > AUTHORITY[recipe.source]
+            return better or stored.recipe == recipe
+
+        return [doc_id for doc_id in self.hashes if not done(doc_id)]
+
+    def elsewise(self, component: Component) -> dict[str, Stored]:
+        """Documents whose scenarios are embedded by another component."""
+        return {d: s for d, s in self.fresh().items() if s.component != component}
+
+    def state(self) -> ScenarioState:
+        """A summary for people."""
+        stored, settings = self.stored(), self.settings
+        fresh = {d: s for d, s in stored.items() if self.hashes.get(d) == s.content_hash}
+        authors: dict[tuple[ScenarioSource, str], list[int]] = {}
+        for one in fresh.values():
+            authors.setdefault((one.recipe.source, one.recipe.model), []).append(one.scenarios)
+        return ScenarioState(
+            corpus=self.corpus.name,
+            documents=len(self.corpus),
+            covered=len(fresh),
+            scenarios=sum(s.scenarios for s in fresh.values()),
+            outdated=sum(d in self.hashes for d in stored) - len(fresh),
+            authors=tuple(
+                ScenarioAuthor(*key, len(counts), sum(counts))
+                for key, counts in sorted(authors.items())
+            ),
+            component=settings.component,
+            weight=settings.weight,
+            other_components=sum(
+                s.scenarios for s in fresh.values() if s.component != settings.component
+            ),
+            bytes=folder_bytes(self.path / f"{ScenarioTable.name}.lance"),
+        )
+
+    def of(self, doc_ids: Sequence[str]) -> dict[str, tuple[Scenario, ...]]:
+        """The scenarios of documents as they are now, by id; without those that have none."""
+        if not ScenarioTable.is_stored(self.path):
+            return {}
+        names = ["doc_id", "content_hash", "position", *TEXT_COLUMNS]
+        found: dict[str, list[Scenario]] = {}
+        rows = ScenarioTable.open(self.path).of(list(doc_ids), names).to_pylist()
+        for row in sorted(rows, key=lambda row: (row["doc_id"], row["position"])):
+            if self.hashes.get(row["doc_id"]) == row["content_hash"]:
+                found.setdefault(row["doc_id"], []).append(to_scenario(row))
+        return {doc_id: tuple(found[doc_id]) for doc_id in doc_ids if doc_id in found}
+
+    # -- writing -----------------------------------------------------------------------
+
+    def put(
+        self,
+        scenarios: Mapping[str, Sequence[Scenario]],
+        recipe: Recipe,
+        component: Component,
+        encoder: Encoder,
+        known: Mapping[str, Stored],
+    ) -> None:
+        """Make these all that is stored of their documents, in one or two commits.
+
+        Args:
+            scenarios: by doc_id; none is empty.
+            known: what was stored before.
+        """
+        schema = _schema(self.corpus.spec.dimension)
+        table = ScenarioTable.open_or_create(self.path, schema)
+        for new in (True, False):
+            chosen = {d: s for d, s in scenarios.items() if (d not in known) == new}
+            if chosen:
+                batch = self._batch(chosen, recipe, component, encoder, schema)
+                table.put(list(chosen), batch, new=new)
+
+    def _batch(
+        self,
+        scenarios: Mapping[str, Sequence[Scenario]],
+        recipe: Recipe,
+        component: Component,
+        encoder: Encoder,
+        schema: pa.Schema,
+    ) -> pa.RecordBatch:
+        flat = [(d, n, s) for d, some in scenarios.items() for n, s in enumerate(some)]
+        vectors = embed([s for _, _, s in flat], component, encoder)
+        columns: dict[str, object] = {
+            "scenario_id": [f"{n}:{d}" for d, n, _ in flat],
+            "doc_id": [d for d, _, _ in flat],
+            "content_hash": [self.hashes[d] for d, _, _ in flat],
+            "position": [n for _, n, _ in flat],
+            "prompt": [recipe.prompt] * len(flat),
+            "component": [component] * len(flat),
+            **{name: [getattr(s, name) for _, _, s in flat] for name in TEXT_COLUMNS},
+        }
+        arrays = [
+            fixed_vectors(vectors) if f.name == "vector" else pa.array(columns[f.name], f.type)
+            for f in schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def finish(self, grace: timedelta) -> None:
+        """Take out what belongs to no document any more, compact, and build the indexes."""
+        if not ScenarioTable.is_stored(self.path):
+            return
+        table = ScenarioTable.open(self.path)
+        gone = [doc_id for doc_id in self.stored() if doc_id not in self.hashes]
+        if gone:
+            table.discard("doc_id", gone)
+        table.finish(["vector"] if table.count() >= LARGE else [], grace)
+
+    def remove(self) -> None:
+        """Remove all scenarios of the corpus, and what it was set to."""
+        ScenarioTable.remove(self.path)
+        (self.path / SETTINGS).unlink(missing_ok=True)
+
+
+def embed(scenarios: Sequence[Scenario], component: Component, encoder: Encoder) -> FloatArray:
+    """Vectors (n, d) of one component of scenarios, by the model of the documents."""
+    passages = [passage_of(scenario, component) for scenario in scenarios]
+    return np.stack([encoding.vector for encoding in encoder.encode(passages)])
+
+
+def passage_of(scenario: Scenario, component: Component) -> Passage:
+    """What is embedded of a scenario; the first of two components stands where titles do."""
+    match component:
+        case "M":
+            return Passage("", scenario.topic, ())
+        case "I":
+            return Passage("", scenario.need, ())
+        case "E":
+            return Passage("", scenario.explanation, ())
+        case "M+E":
+            return Passage(scenario.topic, scenario.explanation, ())
+        case "I+E":
+            return Passage(scenario.need, scenario.explanation, ())
+
+
+def to_scenario(row: Mapping[str, str]) -> Scenario:
+    """One row of :data:`TEXT_COLUMNS`."""
+    source: ScenarioSource = next(s for s in get_args(ScenarioSource) if s == row["source"])
+    topic, aspect, need, explanation = (row[name] for name in TEXT_COLUMNS[:4])
+    return Scenario(topic, aspect, need, explanation, source, row["model"])
+
+
+def _schema(dimension: int) -> pa.Schema:
+    texts = ["topic", "aspect", "need", "explanation", "source", "model", "prompt", "component"]
+    return pa.schema(
+        [
+            pa.field("scenario_id", pa.string(), nullable=False, metadata=PRIMARY_KEY),
+            pa.field("doc_id", pa.string()),
+            pa.field("content_hash", pa.string()),
+            pa.field("position", pa.int32()),
+            *(pa.field(name, pa.string()) for name in texts),
+            pa.field("vector", pa.list_(pa.float16(), dimension)),
+        ]
+    )

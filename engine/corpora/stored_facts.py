@@ -1,0 +1,187 @@
+"""Facts as a column of the documents table, and back."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import pyarrow as pa
+
+from engine.facts.resolve import VERSION, find_facts
+from engine.types.documents import Span
+from engine.types.facts import Fact
+from storage.vectors import DocumentTable
+
+log = logging.getLogger("seedlens")
+FACT_TYPE = pa.struct(
+    [
+        ("kind", pa.string()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("unit", pa.string()),
+        ("text", pa.string()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("derivation", pa.string()),
+        ("anchor_start", pa.int32()),
+        ("anchor_end", pa.int32()),
+        ("about", pa.list_(pa.string())),
+        ("implied", pa.bool_()),
+        ("confidence", pa.float64()),
+        ("recurrence", pa.string()),
+        ("generated", pa.bool_()),
+    ]
+)
+_FACTS = pa.list_(FACT_TYPE)
+FACT_FIELDS = (
+    pa.field("facts", _FACTS),
+    pa.field("facts_version", pa.int32()),
+)
+"""The last columns of the table; in corpora from before there were facts they are null."""
+FACT_COLUMNS = [field.name for field in FACT_FIELDS]
+SOURCE_COLUMNS = ["text", "metadata"]
+"""What facts are resolved from."""
+DATE_KEYS = ("date", "published", "publication_date", "created", "created_at", "sent", "timestamp")
+"""Metadata that may say when a document was written, the most telling first."""
+
+
+def document_date(metadata: Mapping[str, Any]) -> date | None:
+    """The day on which a document was written, by its metadata; None when no field says so.
+
+    A year or a month is no day: nothing can be counted from it.
+
+    >>> document_date({"venue": "ACL", "date": "2024-02-29"})
+    datetime.date(2024, 2, 29)
+    """
+    days = (_day(str(metadata.get(key) or "").strip()) for key in DATE_KEYS)
+    return next((day for day in days if day is not None), None)
+
+
+def _day(value: str) -> date | None:
+    """The day in an ISO date or time, an e-mail's date, or seconds or milliseconds since 1970."""
+    try:
+        if value.isdecimal() and len(value) in (10, 13):
+            return datetime.fromtimestamp(int(value[:10]), UTC).date()
+        if value.isdecimal() and len(value) != len("20240229"):
+            return None
+        return datetime.fromisoformat(value.removesuffix(" UTC")).date() if len(value) > 7 else None
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(value).date()
+    except ValueError:
+        return None
+
+
+def fact_columns(
+    texts: Sequence[str], metadata: Sequence[Mapping[str, Any]]
+) -> dict[str, list[Any]]:
+    """The values of :data:`FACT_FIELDS` for documents with these texts: a pure function."""
+    found = [find_facts(t, document_date(m)) for t, m in zip(texts, metadata, strict=True)]
+    return {
+        "facts": [[_to_row(fact) for fact in facts] for facts in found],
+        "facts_version": [VERSION] * len(found),
+    }
+
+
+def facts_of(row: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """The facts of one row with :data:`FACT_COLUMNS` and :data:`SOURCE_COLUMNS`.
+
+    They are resolved now where they were stored by another version, or never; what a language
+    model said stays.
+    """
+    stored = tuple(_from_row(fact) for fact in row.get("facts") or ())
+    if row.get("facts_version") == VERSION:
+        return stored
+    found = find_facts(row["text"], document_date(json.loads(row["metadata"])))
+    said = [fact for fact in stored if fact.generated]
+    return in_reading_order([*found, *said]) if said else found
+
+
+def in_reading_order(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Facts by where they stand in the text."""
+    return tuple(sorted(facts, key=lambda fact: fact.span))
+
+
+def store_facts(table: DocumentTable, facts: Mapping[str, Sequence[Fact]]) -> None:
+    """Put these facts, by doc_id, in place of those that are stored; nothing else is touched.
+
+    The caller holds the corpus's lock. Documents that are not stored are passed over.
+    """
+    if not facts:
+        return
+    columns = [
+        pa.array(list(facts), pa.string()),
+        pa.array([[_to_row(fact) for fact in found] for found in facts.values()], _FACTS),
+        pa.array([VERSION] * len(facts), pa.int32()),
+    ]
+    table.update(pa.Table.from_arrays(columns, names=["doc_id", *FACT_COLUMNS]))
+
+
+def find_anew(table: DocumentTable, doc_ids: Sequence[str]) -> None:
+    """Store the facts of documents as this version finds them; what a model said stays."""
+    rows = table.rows(doc_ids, [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist()
+    store_facts(table, {row["doc_id"]: facts_of(row) for row in rows})
+
+
+def facts_to_read(table: DocumentTable) -> list[str]:
+    """The columns that :func:`facts_of` takes, as far as the table has them."""
+    stored = set(FACT_COLUMNS) <= set(table.schema.names)
+    return [*SOURCE_COLUMNS, *(FACT_COLUMNS if stored else [])]
+
+
+def all_facts(table: DocumentTable) -> Iterator[tuple[str, tuple[Fact, ...]]]:
+    """(doc_id, facts) of every document, in stored order."""
+    started, resolved = time.perf_counter(), 0
+    for batch in table.columns(["doc_id", *facts_to_read(table)]):
+        for row in batch.to_pylist():
+            resolved += row.get("facts_version") != VERSION
+            yield row["doc_id"], facts_of(row)
+    if resolved:
+        seconds = time.perf_counter() - started
+        log.info("Resolved facts of %d documents anew in %.1f s.", resolved, seconds)
+
+
+def _to_row(fact: Fact) -> dict[str, Any]:
+    anchor = fact.anchor or (None, None)
+    return {
+        **{name: getattr(fact, name) for name in _PLAIN},
+        "start": fact.span[0],
+        "end": fact.span[1],
+        "anchor_start": anchor[0],
+        "anchor_end": anchor[1],
+        "about": list(fact.about),
+    }
+
+
+def _from_row(row: Mapping[str, Any]) -> Fact:
+    start, end = row["anchor_start"], row["anchor_end"]
+    return Fact(
+        **{name: row[name] for name in _PLAIN},
+        span=(row["start"], row["end"]),
+        anchor=None if start is None else (start, end),
+        about=tuple(row["about"]),
+    )
+
+
+_PLAIN = (
+    *("kind", "low", "high", "unit", "text", "derivation"),
+    *("implied", "confidence", "recurrence", "generated"),
+)
+
+
+@functools.lru_cache(maxsize=256)
+def facts_of_query(text: str) -> tuple[Fact, ...]:
+    """What a query states itself: it was written on no day, so nothing is counted from one."""
+    return find_facts(text, None)
+
+
+def stated_in(text: str) -> tuple[Span, ...]:
+    """Where a query states its facts."""
+    return tuple(fact.span for fact in facts_of_query(text))

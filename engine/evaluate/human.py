@@ -1,0 +1,174 @@
+"""The human row of a project: how well one annotator's grades rank what the others decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engine.annotate.adjudication import decide, own_grades
+from engine.errors import BadInputError
+from engine.evaluate.measuring import means, query_rows, summarised
+from engine.measures.metrics import mean, ranking_by_grades
+from engine.search.searcher import Searcher
+from engine.types.annotating import Judgment, Project
+from engine.types.collections import Collection, Topic
+from engine.types.evaluations import SystemScores
+from engine.types.searches import Query, Ranking
+
+HUMAN = "human"
+
+
+def check_annotators(collection: Collection) -> None:
+    """BadInputError when nobody's own grades were kept."""
+    if not collection.annotators:
+        raise BadInputError(
+            f"The collection '{collection.name}' has no grades of single annotators.",
+            "Leave --human away, or use one that keeps them, such as CSFCube "
+            "(lists 'relevance_ann1' ... beside 'relevance_adju').",
+        )
+
+
+def annotators_rankings(
+    collection: Collection, topics: Sequence[Topic], tie_break: Sequence[Ranking]
+) -> dict[str, tuple[Ranking, ...]]:
+    """annotator -> a ranking of every pool that they graded, by their own grades.
+
+    Args:
+        tie_break: a ranking of every pool; equal grades keep its order.
+    """
+    order = {r.query_id: r.doc_ids for r in tie_break}
+    asked = [t.query_id for t in topics]
+    found = {}
+    for annotator, graded in collection.annotators.items():
+        rankings = []
+        for query_id in asked:
+            if query_id in graded:
+                doc_ids = ranking_by_grades(graded[query_id], order[query_id])
+                scores = tuple(float(len(doc_ids) - i) for i in range(len(doc_ids)))
+                rankings.append(Ranking(query_id, tuple(doc_ids), scores))
+        if rankings:
+            found[annotator] = tuple(rankings)
+    return found
+
+
+def human_scores(
+    collection: Collection,
+    topics: Sequence[Topic],
+    rankings: Mapping[str, Sequence[Ranking]],
+) -> SystemScores:
+    """Every annotator against the adjudicated grades, and their mean query by query.
+
+    p-MRR compares an annotator's ranking for one aspect with that for another aspect of the
+    seed. Where they graded only one of the two, another annotator's stands in for it: it is
+    two different people's grades then, as it is when a seed's aspects were shared out.
+    """
+    own_rows: dict[str, list[dict[str, Any]]] = {}
+    for annotator, own in rankings.items():
+        graded = {r.query_id for r in own}
+        stand_ins = [r for other, theirs in rankings.items() if other != annotator for r in theirs]
+        together = {r.query_id: r for r in (*reversed(stand_ins), *own)}
+        rows = query_rows(collection, topics, list(together.values()))
+        own_rows[annotator] = [row for row in rows if row["query_id"] in graded]
+    merged = [_merged(topic, own_rows) for topic in topics]
+    scores = summarised([row for row in merged if row is not None], 0.0, "human")
+    return replace(scores, annotators={a: means(rows) for a, rows in own_rows.items()})
+
+
+def _merged(
+    topic: Topic, own_rows: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> dict[str, Any] | None:
+    """The mean over the annotators who graded a query; None when nobody did."""
+    rows = [r for rows in own_rows.values() for r in rows if r["query_id"] == topic.query_id]
+    if not rows:
+        return None
+    names = ("query_id", "aspect")
+    values = {m: mean([row[m] for row in rows]) for m in rows[0] if m not in names}
+    return {"query_id": topic.query_id, "aspect": topic.aspect, **values}
+
+
+TIE_BREAK = "dense"
+"""Orders what an annotator gave the same grade, as on Evaluate."""
+Qrels = Mapping[str, Mapping[str, int]]
+
+
+def topics_of(queries: Mapping[str, Query]) -> tuple[Topic, ...]:
+    """A project's queries as topics of a collection."""
+    return tuple(
+        Topic(
+            query_id,
+            seed=query.seed,
+            text=query.text,
+            aspect=query.aspect,
+            instruction=query.instruction,
+        )
+        for query_id, query in queries.items()
+    )
+
+
+def human_rows(
+    project: Project,
+    queries: Mapping[str, Query],
+    judgments: Sequence[Judgment],
+    searcher: Searcher,
+) -> dict[str, SystemScores]:
+    """annotator -> all measures of their own grades as a ranking.
+
+    Each is held against what there is without them: what others decided, else the grade that the
+    others agree on (a model's, where the project lets it count). Only what both of them graded is
+    ranked; who shares nothing with others has no row. What the corpus does not hold any more
+    is left out.
+    """
+    held = searcher.corpus.row_of
+    queries = {key: q for key, q in queries.items() if q.seed is None or q.seed in held}
+    known = (None, *project.scale.values)
+    judgments = [
+        j for j in judgments if j.query_id in queries and j.doc_id in held and j.relevance in known
+    ]
+    topics = topics_of(queries)
+    found = {}
+    ties: dict[str, list[str]] = {}
+    for annotator, own in own_grades(judgments).items():
+        others = [j for j in judgments if j.annotator != annotator]
+        decided = decide(others, model_grades=project.model_grades, scale=project.scale)
+        shared, rest = _shared(own, decided.grades)
+        asked = [topic for topic in topics if topic.query_id in shared]
+        if not asked:
+            continue
+        for topic in asked:
+            if topic.query_id not in ties:
+                ties[topic.query_id] = _order(searcher, queries[topic.query_id])
+        collection = Collection(
+            name=project.name or project.corpus,
+            topics=tuple(asked),
+            qrels=rest,
+            documents=None,
+            source_format="",
+            annotators={annotator: shared},
+        )
+        breaks = [_ranking(q, [d for d in ties[q] if d in shared[q]]) for q in shared if q in ties]
+        rankings = annotators_rankings(collection, asked, breaks)
+        found[annotator] = replace(human_scores(collection, asked, rankings), annotators={})
+    return found
+
+
+def _shared(own: Qrels, rest: Qrels) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """What both graded, as the one and as the others did."""
+    mine, theirs = {}, {}
+    for query_id, grades in own.items():
+        both = {d: g for d, g in grades.items() if d in rest.get(query_id, {})}
+        if both:
+            mine[query_id] = both
+            theirs[query_id] = {d: rest[query_id][d] for d in both}
+    return mine, theirs
+
+
+def _order(searcher: Searcher, query: Query) -> list[str]:
+    plain = replace(query, system=TIE_BREAK)
+    ranking = [s.doc_id for s in searcher.rank(plain, searcher.seed(query))]
+    return [*ranking, query.seed] if query.seed is not None else ranking
+
+
+def _ranking(query_id: str, doc_ids: Sequence[str]) -> Ranking:
+    scores = tuple(float(len(doc_ids) - i) for i in range(len(doc_ids)))
+    return Ranking(query_id, tuple(doc_ids), scores)

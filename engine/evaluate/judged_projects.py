@@ -1,0 +1,193 @@
+"""Annotation projects as test collections: what was decided so far, and what was not."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from engine.annotate.adjudication import DecidedQrels, decide, own_grades
+from engine.annotate.judgment_records import from_row
+from engine.annotate.project_settings import ProjectShelf
+from engine.annotate.query_ids import read_query_id
+from engine.collections.readers import held
+from engine.corpora.library import Library
+from engine.corpora.opened import OpenCorpus
+from engine.errors import BadInputError
+from engine.search.queries import query_from_json
+from engine.types.annotating import Judgment, Project, Scale
+from engine.types.collections import Collection, HeldCollection, Qrels, Topic
+from engine.types.searches import Query
+from storage.ledger import Ledger
+
+FORMAT = "project"
+SEPARATOR = ":"
+"""Between corpus and project in a key; neither name can hold it."""
+
+
+class ProjectKey(NamedTuple):
+    """Names a project; ``project`` is "" for what was judged while exploring."""
+
+    corpus: str
+    project: str
+
+    def __str__(self) -> str:
+        return f"{self.corpus}{SEPARATOR}{self.project}"
+
+    @classmethod
+    def read(cls, key: str) -> ProjectKey | None:
+        """The project that a collection's key names; None for other collections.
+
+        >>> ProjectKey.read("demo:p"), ProjectKey.read("demo")
+        (ProjectKey(corpus='demo', project='p'), None)
+        """
+        corpus, sign, project = key.partition(SEPARATOR)
+        return cls(corpus, project) if sign else None
+
+
+class JudgedProjects:
+    """The projects of one home in which somebody judged."""
+
+    def __init__(self, ledger: Ledger, library: Library) -> None:
+        self._ledger, self._library = ledger, library
+        self._shelf = ProjectShelf(ledger)
+        self._made = functools.lru_cache(maxsize=16)(self._make)
+
+    def keys(self) -> list[ProjectKey]:
+        """Projects with at least one grade that counts, by corpus, each corpus's own first."""
+        named = {corpus: {"": Project(corpus)} for corpus in self._library.names()}
+        for project in self._shelf.all():
+            if project.corpus in named:
+                named[project.corpus][project.name] = project
+        return [
+            ProjectKey(corpus, name)
+            for corpus, projects in named.items()
+            for name, project in projects.items()
+            if self._is_judged(project)
+        ]
+
+    def _is_judged(self, project: Project) -> bool:
+        place = (project.corpus, project.name)
+        retired = self._ledger.projects.retired(*place)
+        return any(
+            row.relevance is not None
+            and (row.origin != "model" or project.model_grades)
+            and row.query_id not in retired
+            for row in self._ledger.judging.latest(*place)
+        )
+
+    def held(self, key: ProjectKey) -> HeldCollection:
+        """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
+        rows = self._ledger.judging.latest(*key)
+        queries = self._ledger.projects.queries(*key)
+        retired = self._ledger.projects.retired(*key)
+        # Events never change, so that their names stand for what they say.
+        events = tuple(row.event for row in rows)
+        version = self._library.open(key.corpus).identity
+        query_ids = tuple(row.query_id for row in queries)
+        project = self._shelf.get(*key)
+        counts = (project.scale, project.model_grades)
+        return self._made(key, events, query_ids, retired, version, *counts)
+
+    def _make(
+        self,
+        key: ProjectKey,
+        events: tuple[str, ...],
+        query_ids: tuple[str, ...],
+        retired: frozenset[str],
+        version: str,
+        scale: Scale,
+        model_grades: bool,
+    ) -> HeldCollection:
+        del version  # only there so that a changed corpus is looked at again
+        kept = set(events)
+        judgments = [from_row(r) for r in self._ledger.judging.latest(*key) if r.event in kept]
+        rows = self._ledger.projects.queries(*key, retired=True)
+        queries = {r.query_id: query_from_json(r.query) for r in rows if r.query_id in query_ids}
+        decided = decide(judgments, model_grades=model_grades, retired=retired, scale=scale)
+        corpus = self._library.open(key.corpus)
+        topics, warnings = _topics(decided.grades, queries, corpus)
+        asked = {topic.query_id for topic in topics}
+        qrels = {q: grades for q, grades in decided.grades.items() if q in asked}
+        known = (None, *scale.values)
+        own = [j for j in judgments if j.query_id not in retired and j.relevance in known]
+        annotators, notes = _annotators(decided, own)
+        return held(
+            Collection(
+                name=key.project or key.corpus,
+                topics=topics,
+                qrels=qrels,
+                documents=None,
+                source_format=FORMAT,
+                annotators=annotators,
+                warnings=(*decided.notes, *warnings, *notes),
+            )
+        )
+
+
+def _topics(
+    grades: Qrels, queries: Mapping[str, Query], corpus: OpenCorpus
+) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
+    """Judged queries as topics, and what is said of those that cannot be ranked as one."""
+    found = [topic for query_id in grades if (topic := _topic(query_id, queries, corpus))]
+    if not found:
+        raise BadInputError(
+            "None of its queries can be ranked: they ask by single sentences, or their seeds are "
+            "gone.",
+            "Judge for a seed and an aspect.",
+        )
+    left = len(grades) - len(found)
+    if not left:
+        return tuple(found), ()
+    which = f"{left:,} queries are" if left > 1 else "1 query is"
+    return tuple(found), (
+        f"{which} left out: asked by single sentences of the seed, or the seed is gone.",
+    )
+
+
+def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | None:
+    query = queries.get(query_id)
+    if query is None:
+        named = read_query_id(query_id, corpus.row_of, corpus.aspects)
+        return named and Topic(query_id, seed=named.seed, aspect=named.aspect)
+    is_gone = query.seed is not None and query.seed not in corpus.row_of
+    is_strange = query.aspect is not None and query.aspect not in corpus.aspects
+    if query.focus or is_gone or is_strange:
+        return None
+    return Topic(
+        query_id,
+        seed=query.seed,
+        text=query.text,
+        aspect=query.aspect,
+        instruction=query.instruction,
+    )
+
+
+def _annotators(
+    decided: DecidedQrels, judgments: list[Judgment]
+) -> tuple[dict[str, Qrels], tuple[str, ...]]:
+    """Own grades that can be held against the adjudicated ones.
+
+    Where only one person graded, their grade is the adjudicated one, and says nothing about
+    them; where disagreements are left out, they would look better than they are.
+    """
+    own = own_grades(judgments)
+    if len(own) < 2:
+        return {}, ()
+    if decided.undecided:
+        return {}, ("The human row is there once all disagreements are adjudicated.",)
+    shared = {
+        (d.query_id, d.doc_id)
+        for d in decided.decisions
+        if d.decided is not None or len(d.annotators) > 1
+    }
+    found: dict[str, Qrels] = {}
+    for annotator, qrels in own.items():
+        kept = {
+            query_id: {d: grade for d, grade in grades.items() if (query_id, d) in shared}
+            for query_id, grades in qrels.items()
+        }
+        kept = {query_id: grades for query_id, grades in kept.items() if grades}
+        if kept:
+            found[annotator] = kept
+    return found, ()

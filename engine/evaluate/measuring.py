@@ -1,0 +1,133 @@
+"""From rankings to the numbers of an evaluation; nothing is ranked in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.measures.instruction_following import obedience, wanted_by
+from engine.measures.metrics import (
+    CSFCUBE_NDCG,
+    MEASURES,
+    P_MRR,
+    confidence_interval,
+    csfcube_ndcg,
+    mean,
+    measure_runs,
+)
+from engine.types.collections import Collection, Topic
+from engine.types.evaluations import Interval, Judged, SystemKind, SystemScores
+from engine.types.searches import Ranking
+
+MAIN_MEASURE = "nDCG@20"
+"""What significance is tested on."""
+MAIN_MEASURES = (MAIN_MEASURE, CSFCUBE_NDCG, P_MRR)
+"""What every aspect gets an interval of."""
+JUDGED = "Judged@20"
+_NAMES = ("query_id", "aspect")
+Row = Mapping[str, Any]
+
+
+def system_scores(
+    collection: Collection,
+    topics: Sequence[Topic],
+    rankings: Sequence[Ranking],
+    seconds: float = 0.0,
+    kind: SystemKind = "system",
+) -> SystemScores:
+    """All measures of one system; a topic without a ranking counts as an empty one."""
+    return summarised(query_rows(collection, topics, rankings), seconds, kind)
+
+
+def query_rows(
+    collection: Collection, topics: Sequence[Topic], rankings: Sequence[Ranking]
+) -> list[dict[str, Any]]:
+    """One dict per topic: ``query_id``, ``aspect`` and every measure."""
+    given = {r.query_id: r for r in rankings}
+    found = [given.get(t.query_id, Ranking(t.query_id, (), ())) for t in topics]
+    # The library divides by the length of a ranking.
+    values = measure_runs(collection.qrels, [r for r in found if r.doc_ids])
+    nothing = {str(measure): 0.0 for measure in MEASURES}
+    ranked = {r.query_id: r.doc_ids for r in found}
+    pmrr = obedience(collection, topics, ranked)
+    rows = []
+    for topic in topics:
+        row: dict[str, Any] = {"query_id": topic.query_id, "aspect": topic.aspect}
+        row |= values.get(topic.query_id, nothing)
+        if collection.complete:
+            row[JUDGED] = 1.0
+        grades = collection.qrels.get(topic.query_id, {})
+        row[CSFCUBE_NDCG] = csfcube_ndcg(ranked[topic.query_id], grades)
+        row[P_MRR] = pmrr.get(topic.query_id)
+        rows.append(row)
+    return rows
+
+
+def summarised(rows: Sequence[Row], seconds: float, kind: SystemKind = "system") -> SystemScores:
+    """Means and intervals of rows like those of :func:`query_rows`."""
+    aspects = sorted({row["aspect"] for row in rows if row["aspect"] is not None})
+    of_aspect = {a: [row for row in rows if row["aspect"] == a] for a in aspects}
+    return SystemScores(
+        metrics=means(rows),
+        by_aspect={a: means(own) for a, own in of_aspect.items()},
+        per_query=tuple(rows),
+        seconds=seconds,
+        confidence=_intervals(rows, _measures(rows)),
+        confidence_by_aspect={a: _intervals(own, MAIN_MEASURES) for a, own in of_aspect.items()},
+        kind=kind,
+    )
+
+
+def _measures(rows: Sequence[Row]) -> list[str]:
+    return [name for name in rows[0] if name not in _NAMES]
+
+
+def means(rows: Sequence[Row]) -> dict[str, float | None]:
+    """Measure -> mean over the rows where it is defined, None where it is nowhere."""
+    return {name: mean([row[name] for row in rows]) for name in _measures(rows)}
+
+
+def _intervals(rows: Sequence[Row], measures: Sequence[str]) -> dict[str, Interval]:
+    return {name: confidence_interval([row[name] for row in rows]) for name in measures}
+
+
+def unjudged(collection: Collection, scores: SystemScores) -> float:
+    """Share of the top 20 without a grade, 0 to 1."""
+    if collection.complete:
+        return 0.0
+    return 1.0 - (mean([row[JUDGED] for row in scores.per_query]) or 0.0)
+
+
+def what_is_judged(collection: Collection, topics: Sequence[Topic], missing: int) -> Judged:
+    """What the numbers rest on."""
+    grades = [collection.qrels.get(t.query_id, {}) for t in topics]
+    return Judged(
+        queries=sum(bool(g) for g in grades),
+        grades=sum(map(len, grades)),
+        relevant=sum(grade >= 1 for g in grades for grade in g.values()),
+        complete=collection.complete,
+        missing_documents=missing,
+    )
+
+
+def reading_notes(
+    topics: Sequence[Topic], judged: Judged, scores: Mapping[str, SystemScores]
+) -> list[str]:
+    """What a reader should know before the numbers."""
+    notes = []
+    if all(s.metrics[P_MRR] is None for s in scores.values()):
+        of_seed: dict[str, set[tuple[str, ...]]] = {}
+        for topic in topics:
+            if topic.seed is not None and (wanted := wanted_by(topic)):
+                of_seed.setdefault(topic.seed, set()).add(wanted)
+        reason = (
+            "no document is relevant to one aspect of a seed and not to another"
+            if any(len(aspects) > 1 for aspects in of_seed.values())
+            else "no seed is judged for two aspects"
+        )
+        notes.append(f"p-MRR is undefined here, not 0: {reason}.")
+    silent = len(topics) - judged.queries
+    if silent:
+        which = f"{silent:,} queries have" if silent > 1 else "1 query has"
+        notes.append(f"{which} no judgment at all and counts as 0 in every mean.")
+    return notes

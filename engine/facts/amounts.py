@@ -1,0 +1,554 @@
+"""Amounts that a text states, and those that follow from them.
+
+A stated amount is bound to what it belongs to; relations between things
+(:mod:`engine.facts.relations`) then give the amounts that are only implied, in either
+direction and over several steps. What contradicts itself, runs in a circle without a stated
+amount, mixes currencies or would divide by zero gives nothing.
+
+Confidence is coarse, by the way in which a fact was got (:mod:`engine.facts.amounts`).
+Where a text says which thing was chosen in the end ("we settled on the steel frame"), that
+thing's amounts are raised and those of the others lowered: a question about a price rarely means
+what was only compared with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from engine.facts.numbers import Number, find_numbers
+from engine.facts.phrases import (
+    DETERMINERS,
+    STOPS,
+    Thing,
+    Things,
+    Words,
+    keys_of,
+    phrase_after,
+    phrase_before,
+)
+from engine.facts.relations import (
+    Relation,
+    find_change,
+    find_choices,
+    find_relations,
+    is_denied,
+    is_of_several,
+    is_of_unread,
+    measured,
+)
+from engine.facts.units import Quantity, find_quantities, format_amount, round_in, word_set
+from engine.types.documents import Span
+from engine.types.facts import Fact
+
+STATED = 0.95
+"""Confidence of a stated amount."""
+
+STEP = 0.7
+"""Confidence of an amount that is itself a difference ("30 euros more")."""
+
+NAMED, UNNAMED = 0.9, 0.8
+"""Confidence of an implied amount: the object is named, or left to be understood."""
+
+TOLERANCE = 0.011
+"""How far, as a share, an amount may be off before it contradicts a relation: rounding."""
+
+HEDGED = 0.75
+"""Factor on the confidence of an implied amount that is said to be rough ("nearly twice")."""
+
+CHAINED = 0.95
+"""Factor on the confidence of an implied amount, for each step more."""
+
+
+CHOSEN, PASSED_OVER = 0.97, 0.6
+"""Least confidence of what was chosen; factor on that of what was not."""
+
+
+@dataclass(slots=True)
+class Amount:
+    """An amount of a thing.
+
+    Attributes:
+        low, high, unit: its value.
+        span: the words that state it, or of the relation that gives it.
+        base: the stated amount at the beginning of the chain.
+        derivation: "" for a stated one.
+        confidence: of the fact.
+    """
+
+    low: float
+    high: float
+    unit: str
+    dimension: str
+    span: Span
+    base: Span
+    derivation: str = ""
+    confidence: float = STATED
+
+
+@dataclass(slots=True)
+class Link:
+    """A relation between two things."""
+
+    relation: Relation
+    subject: Thing
+    object: Thing
+    confidence: float
+
+
+def solve(
+    text: str,
+    amounts: dict[Thing, list[Amount]],
+    links: list[Link],
+    name: Callable[[Thing], str],
+) -> None:
+    """Add to ``amounts`` what follows along ``links``, in both directions, until nothing does.
+
+    Args:
+        text: that the amounts and the relations were read from.
+        amounts: of each thing, stated ones first; changed in place.
+        links: the relations between things.
+        name: what to call a thing in a derivation.
+    """
+    waiting = links
+    moved = True
+    while moved and waiting:
+        moved = False
+        still = []
+        for link in waiting:
+            found = _step(text, amounts, link, name)
+            if found is None:
+                still.append(link)
+            else:
+                amounts.setdefault(found[0], []).append(found[1])
+                moved = True
+        waiting = still
+    _drop_contradictions(amounts, links)
+
+
+def _step(
+    text: str,
+    amounts: dict[Thing, list[Amount]],
+    link: Link,
+    name: Callable[[Thing], str],
+) -> tuple[Thing, Amount] | None:
+    """The amount that one link gives, with its thing; None when it gives none (yet)."""
+    subject, known = amounts.get(link.subject, []), amounts.get(link.object, [])
+    base = pick(known, link.relation)
+    if base and not pick(subject, link.relation, base.dimension):
+        named = name(link.object)
+        derived = derive(text, base, link.relation, named, link.confidence)
+        return (link.subject, derived) if derived else None
+    base = pick(subject, link.relation)
+    if base is None or pick(known, link.relation, base.dimension):
+        return None
+    turned = _invert(text, base, link.relation, name(link.subject), link.confidence)
+    return (link.object, turned) if turned else None
+
+
+def _drop_contradictions(amounts: dict[Thing, list[Amount]], links: list[Link]) -> None:
+    """Where a relation does not hold between two amounts, those that are implied go."""
+    for link in links:
+        base = pick(amounts.get(link.object, []), link.relation)
+        amount = (
+            pick(amounts.get(link.subject, []), link.relation, base.dimension) if base else None
+        )
+        if base is None or amount is None or amount.unit != base.unit:
+            continue
+        expected = base.low * link.relation.factor + link.relation.offset
+        if abs(expected - amount.low) > TOLERANCE * max(1.0, abs(expected)):
+            for thing in (link.subject, link.object):
+                amounts[thing] = [one for one in amounts[thing] if not one.derivation]
+
+
+def stated(quantity: Quantity, confidence: float) -> Amount:
+    """A stated amount."""
+    return Amount(
+        round_in(quantity.low, quantity.unit), round_in(quantity.high, quantity.unit),
+        quantity.unit, quantity.dimension, quantity.span, quantity.span, "", confidence,
+    )  # fmt: skip
+
+
+def pick(amounts: list[Amount], relation: Relation, dimension: str | None = None) -> Amount | None:
+    """The amount that a relation speaks of: the last before it, else the first after it."""
+    fits = [
+        amount
+        for amount in amounts
+        if (not relation.dimensions or amount.dimension in relation.dimensions)
+        and (dimension is None or amount.dimension == dimension)
+        and amount.dimension != "percent"
+    ]
+    before = [amount for amount in fits if amount.span[0] < relation.span[0]]
+    return before[-1] if before else fits[0] if fits else None
+
+
+def derive(
+    text: str, base: Amount, relation: Relation, name: str, confidence: float
+) -> Amount | None:
+    """The subject's amount; None when currencies differ or nothing would be left."""
+    if relation.unit and relation.unit != base.unit:
+        return None
+    low = round_in(base.low * relation.factor + relation.offset, base.unit)
+    high = round_in(base.high * relation.factor + relation.offset, base.unit)
+    how = f"'{text[slice(*relation.span)].strip()}', from {value_of(base)} of {name}"
+    return _follow(base, low, high, relation.span, how, confidence)
+
+
+def _invert(
+    text: str, base: Amount, relation: Relation, name: str, confidence: float
+) -> Amount | None:
+    """The object's amount; None when currencies differ or the relation cannot be turned."""
+    if relation.factor <= 0 or (relation.unit and relation.unit != base.unit):
+        return None
+    low = round_in((base.low - relation.offset) / relation.factor, base.unit)
+    high = round_in((base.high - relation.offset) / relation.factor, base.unit)
+    words = text[slice(*relation.span)].strip()
+    how = f"{name} at {value_of(base)} is '{words}' it"
+    return _follow(base, low, high, relation.span, how, confidence)
+
+
+def _follow(
+    base: Amount, low: float, high: float, span: Span, how: str, confidence: float
+) -> Amount | None:
+    if not 0 < low <= high < 1e15:
+        return None
+    if base.derivation:
+        how = f"{how} ({base.derivation})"
+        confidence *= CHAINED
+    return Amount(low, high, base.unit, base.dimension, span, base.base, how, confidence)
+
+
+def value_of(amount: Amount) -> str:
+    """The amount for people."""
+    return format_amount(amount.low, amount.high, amount.unit)
+
+
+def weighed(amount: Amount, *, chosen: bool | None) -> Amount:
+    """The amount with its confidence raised or lowered by whether its thing was chosen.
+
+    Args:
+        amount: of the thing.
+        chosen: None when the text does not say what was.
+    """
+    if chosen is None:
+        return amount
+    if chosen:
+        return replace(amount, confidence=max(CHOSEN, amount.confidence))
+    return replace(amount, confidence=amount.confidence * PASSED_OVER)
+
+
+def as_fact(amount: Amount, about: tuple[str, ...]) -> Fact:
+    """The fact of an amount that belongs to what ``about`` names."""
+    return Fact(
+        kind="amount",
+        low=amount.low,
+        high=amount.high,
+        unit=amount.unit,
+        text=value_of(amount),
+        span=amount.span,
+        derivation=amount.derivation,
+        anchor=amount.base if amount.derivation else None,
+        about=about,
+        implied=bool(amount.derivation),
+        confidence=round(amount.confidence, 3),
+    )
+
+
+_OWNING = word_set(
+    "is are was were be cost costs costing priced weighs weighed worth listed sells sold retails"
+)
+_RATE = r"(?:\s+(?:an?|per|each|every)\s+[a-z]+)?"
+_FOR = re.compile(rf"{_RATE}\s+(?:for|on)\s+(?=(?:the|an?|my|our|your|his|her|their|this)\b|[A-Z])")
+_FOR_ANY = re.compile(rf"{_RATE}\s+(?:for|on)\s+(?=[^\W\d])")
+_OF_NOUN = re.compile(r"\s+(?:of\s+)?(?=[^\W\d])")
+_EACH = re.compile(r"\s+(?:each|apiece)\b", re.IGNORECASE)
+_OF_THOSE = re.compile(r"\bof\s+(?:the\s+)?$", re.IGNORECASE)
+_COUNTED = re.compile(r"\s+(?P<noun>[a-z][\w -]{1,30}?)\s+(?:at|for)\s*$", re.IGNORECASE)
+
+
+def find_amounts(text: str) -> tuple[Fact, ...]:
+    """Stated and implied amounts with a currency or a unit, in the order of their words.
+
+    A text without an amount implies none. In a query this gives its own amounts.
+
+    >>> facts = find_amounts("The CD is 15 euros. The LP costs twice as much as the CD.")
+    >>> [(fact.text, fact.about, fact.implied) for fact in facts]
+    [('15 EUR', ('CD',), False), ('30 EUR', ('LP',), True)]
+    """
+    numbers = find_numbers(text)
+    if not numbers:
+        return ()
+    quantities = find_quantities(text, numbers)
+    if not quantities:
+        return ()
+    return tuple(sorted(_Reading(text, numbers, quantities).facts(), key=lambda fact: fact.span))
+
+
+class _Reading:
+    """One text, read once from its beginning to its end."""
+
+    def __init__(
+        self, text: str, numbers: tuple[Number, ...], quantities: tuple[Quantity, ...]
+    ) -> None:
+        self._text = text
+        self._numbers = numbers
+        self._quantities = quantities
+        self._words = Words(text)
+        self._things = Things(text)
+        self._taken = {quantity.span[1] for quantity in quantities}
+        self._amounts: dict[Thing, list[Amount]] = {}
+        self._extra: dict[Thing, Span] = {}
+        self._at_end: dict[int, Thing] = {}
+        self._links: list[Link] = []
+        self._pending: list[tuple[Relation, Thing, bool]] = []
+        self._loose: list[Fact] = []
+        self._choices: tuple[Span, ...] = ()
+
+    def facts(self) -> Iterator[Fact]:
+        """Everything stated and implied."""
+        relations = find_relations(self._text, self._numbers, self._quantities)
+        steps = {relation.span[0] for relation in relations}
+        self._taken |= {relation.span[1] for relation in relations}
+        self._choices = tuple(find_choices(self._words, self._taken))
+        events: list[Quantity | Relation] = sorted(
+            [*self._quantities, *relations], key=lambda event: event.span
+        )
+        for event in events:
+            if isinstance(event, Relation):
+                self._relate(event)
+            elif event.span[0] in steps:
+                self._loose.append(as_fact(stated(event, STEP), ()))
+            else:
+                self._state(event)
+        self._link_pending()
+        solve(self._text, self._amounts, self._links, self._name)
+        chosen = self._chosen()
+        yield from self._loose
+        for thing, amounts in self._amounts.items():
+            about = self._about(thing)
+            for amount in {(one.low, one.high, one.unit): one for one in amounts[::-1]}.values():
+                is_it = None if chosen is None else thing is chosen
+                yield as_fact(weighed(amount, chosen=is_it), about)
+
+    def _state(self, quantity: Quantity) -> None:
+        thing = self._owner(quantity)
+        span = thing.names[-1] if thing.names else None
+        others = {one.low for one in self._amounts.get(thing, []) if one.unit == quantity.unit}
+        differs = bool(others) and round_in(quantity.low, quantity.unit) not in others
+        if span and differs and self._renames(thing, span):
+            thing = self._things.distinct(span, thing)
+        self._amounts.setdefault(thing, []).append(stated(quantity, STATED))
+        self._at_end[quantity.span[1]] = thing
+        self._things.recent.append(thing)
+        self._count(quantity, thing)
+        self._change(quantity, thing)
+
+    def _owner(self, quantity: Quantity) -> Thing:
+        """What a stated amount belongs to; a thing without a name when the text does not say."""
+        start, end = quantity.span
+        words = self._words
+        before = words.at(start) - 1
+        previous = words.lower[before] if before >= 0 else ""
+        after = self._after(quantity, previous, first=before <= words.at(words.sentence(start)))
+        subject = phrase_before(words, start, self._taken)
+        if (
+            after is None
+            and subject.span is None
+            and quantity.dimension not in {"money", "percent"}
+        ):
+            noun = _OF_NOUN.match(self._text, end)
+            after = phrase_after(words, noun.end()).span if noun else None
+        spent = _FOR if subject.span is None else _FOR_ANY
+        paid_for = spent.match(self._text, end) if after is None else None
+        item = phrase_after(words, paid_for.end()).span if paid_for else None
+        if item and not subject.verbs & _OWNING:
+            after = item
+        if after is None and subject.span is None:
+            known = self._at_end.get(subject.amount or -1)
+            if known is None and subject.verbs - {":", "(", "-", "–", "—", "=", "for", "in", "of"}:
+                known = self._spoken_of(start) if subject.recent else None
+            return known or self._things.new()
+        if after is None and subject.participle and self._links:
+            link = self._links[-1]
+            if link.relation.span[0] >= words.sentence(start):
+                return link.subject
+        thing = self._things.named(after or subject.span or (0, 0)) or self._things.new()
+        if after and subject.span:
+            self._extra[thing] = subject.span
+        return thing
+
+    def _after(self, quantity: Quantity, previous: str, *, first: bool) -> Span | None:
+        """The phrase in "the 80 dollar headphones" and "at 80 dollars the headphones"."""
+        end = quantity.span[1]
+        at = self._words.at(end)
+        following = self._words.lower[at] if at < len(self._words.lower) else "."
+        gap = self._text[end : self._words.starts[at]] if following != "." else ""
+        if previous in DETERMINERS and gap in {" ", "-"} and following not in STOPS:
+            return phrase_after(self._words, end).span if following[0].isalnum() else None
+        if following == ",":  # "At 80 dollars, the headphones"
+            at += 1
+            following = self._words.lower[at] if at < len(self._words.lower) else "."
+        if previous == "at" and first and following in DETERMINERS:
+            return phrase_after(self._words, self._words.starts[at]).span
+        return None
+
+    def _count(self, quantity: Quantity, thing: Thing) -> None:
+        """ "4 tickets at 45 euros each" implies what they cost together."""
+        start, end = quantity.span
+        if not _EACH.match(self._text, end):
+            return
+        before = [number for number in self._numbers if number.span[1] < start]
+        counted = _COUNTED.match(self._text[before[-1].span[1] : start]) if before else None
+        if counted is None or before[-1].ordinal or before[-1].value <= 1:
+            return
+        first = before[-1].span[0]
+        if _OF_THOSE.search(self._text, max(0, first - 8), first):
+            return  # "3 of 5 boxes"
+        count = before[-1].value
+        total = round_in(count * quantity.low, quantity.unit)
+        words = self._text[slice(*before[-1].span)]
+        self._amounts[thing].append(
+            Amount(
+                total, total, quantity.unit, quantity.dimension, (before[-1].span[0], end),
+                quantity.span, f"{words} at {_words(quantity)} each", NAMED,
+            )
+        )  # fmt: skip
+
+    def _change(self, quantity: Quantity, thing: Thing) -> None:
+        """ "Rose 10 percent to 550 euros": what it was before."""
+        change = find_change(self._text, quantity, self._quantities)
+        if change is None:
+            return
+        factor, span = change
+        value = round_in(quantity.low / factor, quantity.unit)
+        how = f"before it '{self._text[slice(*span)].strip()}', to {_words(quantity)}"
+        earlier = replace(stated(quantity, UNNAMED), low=value, high=value, span=span)
+        self._amounts[thing].append(replace(earlier, derivation=how))
+
+    def _relate(self, relation: Relation) -> None:
+        """Note the relation between two things; an object left out is the last thing spoken of."""
+        reference = phrase_before(self._words, relation.span[0], self._taken)
+        if is_denied(self._words, relation):
+            return
+        relation = measured(relation, reference.verbs)
+        subject = self._subject(relation, reference.span, reference.amount)
+        if subject is None:
+            return
+        confidence = NAMED
+        thing: Thing | None = None
+        if relation.object_at is not None:
+            if is_of_several(self._words, relation.object_at):
+                return
+            named = phrase_after(self._words, relation.object_at)
+            if named.span:
+                keys = keys_of(self._text[slice(*named.span)])
+                subject = self._narrowed(subject, reference.span, keys)
+                guessed = reference.span is None and subject.fits(keys) >= 4
+                thing = None if guessed else self._things.named(named.span, than=subject)
+                if thing is None:
+                    return
+            elif relation.object_required and not named.recent:
+                return
+        if thing is None:
+            if is_of_unread(self._words, relation.span[0], self._taken):
+                return
+            confidence = UNNAMED
+            subject, thing = self._understood(relation, subject, reference.span)
+        if reference.verbs & _ROUGHLY:
+            confidence *= HEDGED
+        if thing is None:
+            self._pending.append((relation, subject, bool(reference.verbs & _NOW)))
+        else:
+            self._links.append(Link(relation, subject, thing, confidence))
+        self._things.recent.append(subject)
+        self._at_end[relation.span[1]] = subject
+
+    def _renames(self, thing: Thing, span: Span) -> bool:
+        """Whether a phrase, which says more than a thing's name, was taken for one more name."""
+        return thing in self._amounts and self._things.is_narrower(span, thing)
+
+    def _narrowed(self, subject: Thing, span: Span | None, other: frozenset[str]) -> Thing:
+        """The subject, apart from what it is compared with: "the family ticket ... the ticket"."""
+        if span and other in subject.keys and self._renames(subject, span):
+            return self._things.distinct(span, subject)
+        return subject
+
+    def _understood(
+        self, relation: Relation, subject: Thing, span: Span | None
+    ) -> tuple[Thing, Thing | None]:
+        """Subject and object where it is left out: "the rug; the small rug is half that"."""
+        if span and subject is self._things.last() and self._renames(subject, span):
+            return self._things.distinct(span, subject), subject
+        thing = self._things.last(than=subject)
+        if thing is None and subject not in self._amounts:
+            spoken_of = self._antecedent(relation.span[0])
+            thing = spoken_of if spoken_of is not subject else None
+        return subject, thing
+
+    def _subject(self, relation: Relation, span: Span | None, amount: int | None) -> Thing | None:
+        if span is not None:
+            return self._things.named(span)
+        if amount is not None and amount in self._at_end:
+            return self._at_end[amount]
+        if relation.counted_at is not None:
+            counted = phrase_after(self._words, relation.counted_at)
+            if counted.span:
+                return self._things.named(counted.span)
+        return self._things.last() or self._antecedent(relation.span[0]) or self._things.new()
+
+    def _spoken_of(self, before: int) -> Thing | None:
+        return self._things.last() or self._antecedent(before)
+
+    def _antecedent(self, before: int) -> Thing | None:
+        """What "it" is where no amount was spoken of: what was last chosen."""
+        spans = [span for span in self._choices if span[1] <= before]
+        return self._things.named(spans[-1]) if spans else None
+
+    def _link_pending(self) -> None:
+        """A relation whose object came later, or that changes the subject's own amount."""
+        for relation, subject, now in self._pending:
+            others = [thing for thing in self._amounts if thing is not subject]
+            if len(others) == 1 and subject not in self._amounts:
+                self._links.append(Link(relation, subject, others[0], UNNAMED))
+            elif now and not others and subject in self._amounts:
+                own = pick(self._amounts[subject], relation)
+                changed = derive(self._text, own, relation, "it", STEP) if own else None
+                if changed:
+                    self._amounts[subject].append(changed)
+
+    def _chosen(self) -> Thing | None:
+        """The thing with an amount that the text says was bought or decided on, the last such."""
+        if sum(bool(amounts) for amounts in self._amounts.values()) < 2:
+            return None
+        chosen = None
+        for span in self._choices:
+            thing = self._things.named(span, create=False)
+            if thing is not None and thing in self._amounts:
+                chosen = thing
+        return chosen
+
+    def _name(self, thing: Thing) -> str:
+        return self._text[slice(*thing.names[0])] if thing.names else "it"
+
+    def _about(self, thing: Thing) -> tuple[str, ...]:
+        spans = [*thing.names, *([self._extra[thing]] if thing in self._extra else [])]
+        names: list[str] = []
+        for span in spans:
+            words = self._text[slice(*span)].split()
+            while words and words[0].lower() in DETERMINERS:
+                words = words[1:]
+            name = " ".join(words)
+            if name and name.lower() not in _SELF and name not in names:
+                names.append(name)
+        names.sort(key=len, reverse=True)
+        return tuple(names[:3])
+
+
+_ROUGHLY = word_set("about nearly almost roughly around approximately ~ ≈")
+_NOW = frozenset({"now", "currently"})
+_SELF = word_set("i we you me it mine ours yours")
+
+
+def _words(quantity: Quantity) -> str:
+    return format_amount(quantity.low, quantity.high, quantity.unit)

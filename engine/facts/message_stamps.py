@@ -1,0 +1,264 @@
+"""Who wrote each part of a text, and when: chats, e-mails, minutes, logs.
+
+A part begins where a line begins like the head of a message; what comes before the first head is
+a part of its own. Times are as written: the zone is dropped, for "yesterday" is the writer's.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+
+from engine.facts.dates import MONTH, WEEKDAY, Stated, find_days
+from engine.types.documents import Span
+
+DATE = (
+    rf"(?:{WEEKDAY},?\s)?(?:\d{{4}}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.](?:\d{{4}}|\d\d)\b"
+    rf"|\d\d?(?:st|nd|rd|th)?[\s-]{MONTH}(?:,?\s|-)\d{{4}}"
+    rf"|{MONTH}\s\d\d?(?:st|nd|rd|th)?,?\s\d{{4}})"
+)
+CLOCK = (
+    r"\d\d?[:.]\d\d(?:[:.]\d\d(?:[.,]\d+)?)?(?:\s?[AaPp]\.?[Mm]\b\.?)?"
+    r"(?:\s?(?:Z\b|UTC|GMT|[+-]\d\d:?\d\d))?(?!\d)"
+)
+STAMP = rf"(?P<stamp>(?:{CLOCK},?\s)?{DATE}(?:(?:,?\s(?:at\s)?|T){CLOCK})?)"
+NAME = r"(?P<author>[^\W\d_][^:\n<>\[\]]{0,60}?)"
+
+HEADS = tuple(
+    re.compile(head)
+    for head in (
+        # 2024-02-29 09:01, Henry: ...   [29/02/2024, 09:01:22] Henry: ...
+        rf"[\[(]?{STAMP}[\])]?(?:\s?[-–—,|])?\s*{NAME}:(?=\s|$)",
+        # [2024-02-29 09:01] <henry> ...
+        rf"[\[(]?{STAMP}[\])]?\s*<[@+~&%\s]?(?P<author>[^<>\n]{{1,40}})>",
+        # 2024-02-29T09:01:22Z web-1 nginx[312]: ...   2024-02-29 09:01:22,123 - INFO - ...
+        rf"[\[(]?{STAMP}[\])]?(?<=[\d\])ZzMmCT])\s+(?:[-|]\s)?\[?(?:DEBUG|INFO|NOTICE|WARN(?:ING)?"
+        r"|ERROR|FATAL|CRITICAL|TRACE)?\]?:?\s?(?P<author>[a-z][\w.-]*\d[\w.-]*|)"
+        r"(?=\s|$)(?:\s[\w./-]+(?:\[\d+\])?:)?",
+        # On Mon, 26 Feb 2024 at 10:11, Henry <henry@example.org> wrote:
+        rf"[>\s]*On\s{STAMP},?\s(?P<author>[^\n<]{{1,60}}?)(?:\s<[^>\n]*>)?\swrote:",
+        # Minutes of the board meeting, 12 March 2024   Meeting notes (2024-03-12)
+        r"[#*\s]*(?P<author>)(?:[\w'’]+\s){0,4}(?:[Mm]inutes|[Nn]otes|[Mm]eeting|[Pp]rotocol"
+        r"|[Ss]tandup|[Aa]genda|[Rr]eport|[Dd]iary|[Ll]og)\b"
+        rf"[^\n.;]{{0,60}}?{STAMP}[)\s*]*(?:\n|$|\.\s|:\s)",
+        # 29 February 2024   --- Day changed Thu 29 Feb 2024   2024-02-29: ...
+        rf"[-–—=*#\s]*(?:Day changed (?:to )?)?{STAMP}(?P<author>)"
+        r"\s*(?:[-–—=*#\s]*(?:\n|$)|:\s|\s?[–—]\s)",
+        # Berlin, 12 March 2024   PARIS, March 3, 2024 (AFP) — ...
+        rf"[A-Z][\w .'-]{{1,30}},\s(?P<stamp>{DATE})(?P<author>)(?:\s\([A-Z][\w ]+\))?"
+        r"\s*(?:\n|$|\s?[-–—]\s)",
+    )
+)
+BYLINE = re.compile(
+    # Henry (2024-02-29 09:01): ...   Henry, 29 Feb 2024 at 9:01 AM: ...   Henry — 02/29/2024
+    rf"(?:(?P<by>(?:Posted|Written|Sent|Note|Message|Comment|Entry|Reply)\sby\s))?{NAME}(?:\s?[,(|]\s?|\s[\[(–—-]\s?|\son\s)"
+    rf"{STAMP}[\])]?\s?(?::|\n|$)"
+)
+CLOCK_HEAD = re.compile(
+    rf"\[?(?P<clock>{CLOCK})\]?\s*(?:[-–—,|]\s)?(?:<[@+]?(?P<nick>[^<>\n]{{1,40}})>|{NAME}:(?=\s|$))"
+    rf"|(?P<name>[^\W\d_][^:\n<>\[\]]{{0,40}}?)\s+\[?(?P<late>{CLOCK})\]?\s*(?:\n|$)"
+)
+FIELD = re.compile(
+    r"[>*\s]*(?P<name>From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Message-ID|Received|Author"
+    r"|Present|Attendees|Apologies|Location|Venue|Chair|Time|When)\**:\**[ \t]*(?P<value>[^\n]*)\n?"
+)
+MOST_FIELDS = 30
+DATED_FIELDS = frozenset({"Date", "Sent"})
+AUTHOR_FIELDS = frozenset({"From", "Author"})
+FIRST_STAMP = re.compile(STAMP)
+FIRST_CLOCK = re.compile(r"(?<!\d)(\d\d?)[:.](\d\d)(?:[:.](\d\d))?(?:[.,]\d+)?\s?([AaPp]\.?[Mm])?")
+ADDRESS = re.compile(r"\s*[<(\[].*|[\"']")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A part of a text with one author and one time.
+
+    Attributes:
+        span: all of it, its head included; the spans of a text's messages cover the text.
+        body: what is said, without the head.
+        author: "" where no one is named.
+        time: as written, midnight where only the day is given; None where none is given or
+            where it can be read in two ways.
+        time_span: where the time is written.
+    """
+
+    span: Span
+    body: Span
+    author: str
+    time: datetime | None
+    time_span: Span | None
+
+
+Days = tuple[list[int], Sequence[Stated]]
+"""Where dates begin, and the dates."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    start: int
+    end: int
+    author: str
+    time: datetime | None
+    time_span: Span | None
+
+
+def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, ...]:
+    """Split ``text`` into messages.
+
+    Args:
+        days: the text's dates, by :func:`find_days`, where they are known already.
+
+    Returns:
+        at least one, in order; their spans cover ``text`` without gaps. A text without any head
+        is one message without author and time.
+
+    >>> [(m.author, m.time.hour) for m in messages("[29/02/2024, 09:01] Ann: Hi\\n"
+    ...                                            "[29/02/2024, 10:20] Bo: Hello")]
+    [('Ann', 9), ('Bo', 10)]
+    """
+    heads = list(_heads(text, days))
+    if not heads:
+        return (Message((0, len(text)), (0, len(text)), "", None, None),)
+    found = []
+    if text[: heads[0].start].strip():
+        found.append(Message((0, heads[0].start), (0, heads[0].start), "", None, None))
+    else:
+        heads[0] = replace(heads[0], start=0)
+    ends = [head.start for head in heads[1:]] + [len(text)]
+    for head, end in zip(heads, ends, strict=True):
+        found.append(
+            Message((head.start, end), (head.end, end), head.author, head.time, head.time_span)
+        )
+    return tuple(found)
+
+
+def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[_Head]:
+    """Yield the heads; lines of one head are taken together."""
+    stated = None if days is None else _by_place(days)
+    today: date | None = None
+    outer, quoting = _Head(0, 0, "", None, None), False
+    start = 0
+    while 0 <= start < len(text):
+        head = None
+        stop = text.find("\n", start)
+        line = text[start : stop if stop >= 0 else len(text)]
+        if any(map(str.isdigit, line[:200])) or line.lstrip("> *")[:1].isupper():
+            if stated is None:
+                stated = _by_place(find_days(text))
+            head = _fields(text, start, stated) or _head(text, start, stop, stated)
+            if head is None and today is not None:
+                head = _clock_head(text, start, stop, today)
+        if head is None and quoting and line.strip() and not line.lstrip().startswith(">"):
+            quoting = False  # below a quotation its reader goes on writing
+            yield replace(outer, start=start, end=start)
+        if head is not None:
+            yield head
+            quoting = text.startswith(">", head.end)
+            outer = outer if quoting else head
+            today = head.time.date() if head.time else today
+            stop = (
+                head.end - 1 if text[head.end - 1 : head.end] == "\n" else text.find("\n", head.end)
+            )
+        start = stop + 1 if stop >= 0 else -1
+
+
+def _by_place(days: Sequence[Stated]) -> Days:
+    return [found.span[0] for found in days], days
+
+
+def _head(text: str, start: int, stop: int, stated: Days) -> _Head | None:
+    end = len(text) if stop < 0 else stop + 1
+    for pattern in HEADS:
+        match = pattern.match(text, start, end)
+        if match and len(match["author"].split()) <= 6:
+            return _as_head(text, match, stated)
+    match = BYLINE.match(text, start, end)
+    if match and (match["by"] or _is_name(match["author"])):
+        return _as_head(text, match, stated)
+    return None
+
+
+def _as_head(text: str, match: re.Match[str], stated: Days) -> _Head:
+    span = match.span("stamp")
+    when = _time(text, span, stated)
+    return _Head(match.start(), _skip(text, match.end()), _name(match["author"]), when, span)
+
+
+def _is_name(words: str) -> bool:
+    """Return whether words look like a person's name or nickname, not like a sentence."""
+    parts = words.split()
+    return len(parts) == 1 or (len(parts) <= 4 and not any(part[0].islower() for part in parts))
+
+
+def _clock_head(text: str, start: int, stop: int, today: date) -> _Head | None:
+    match = CLOCK_HEAD.match(text, start, len(text) if stop < 0 else stop + 1)
+    if match is None:
+        return None
+    group = "clock" if match["clock"] else "late"
+    clock = _clock(match[group])
+    author = match["nick"] or match["author"] or match["name"] or ""
+    if clock is None or len(author.split()) > 4:
+        return None
+    when = datetime.combine(today, clock)
+    return _Head(start, _skip(text, match.end()), _name(author), when, match.span(group))
+
+
+def _fields(text: str, start: int, stated: Days) -> _Head | None:
+    """Read lines of the form "Name: value" as one head, when they say who or when."""
+    author, when, span = "", None, None
+    position = start
+    names: list[str] = []
+    while len(names) < MOST_FIELDS and (match := FIELD.match(text, position)):
+        names.append(match["name"])
+        if match["name"] in AUTHOR_FIELDS:
+            author = author or _name(ADDRESS.sub("", match["value"]) or match["value"])
+        if match["name"] in DATED_FIELDS and (
+            stamp := FIRST_STAMP.search(text, match.start("value"), match.end("value"))
+        ):
+            span = stamp.span("stamp")
+            when = _time(text, span, stated)
+        position = match.end()
+    if not names or (span is None and not (len(names) > 1 and author)):
+        return None
+    return _Head(start, _skip(text, position), author, when, span)
+
+
+def _skip(text: str, position: int) -> int:
+    """Return where the next word begins."""
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _name(words: str | None) -> str:
+    return (words or "").strip(" \t-–—,*>")
+
+
+def _time(text: str, span: Span, stated: Days) -> datetime | None:
+    """Return the time at ``span``, where it has one reading."""
+    places, found = stated
+    for index in range(bisect_left(places, span[0]), len(places)):
+        day = found[index]
+        if day.span[1] > span[1]:
+            break
+        if day.low and day.low == day.high:
+            clock = _clock(text[day.span[1] : span[1]]) or _clock(text[span[0] : day.span[0]])
+            return datetime.combine(day.low, clock or time())
+    return None
+
+
+def _clock(words: str) -> time | None:
+    match = FIRST_CLOCK.search(words)
+    if match is None:
+        return None
+    hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
+    if match[4] and hour <= 12:
+        hour = hour % 12 + (12 if match[4][0] in "Pp" else 0)
+    try:
+        return time(hour, minute, min(second, 59))
+    except ValueError:
+        return None

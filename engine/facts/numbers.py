@@ -1,0 +1,549 @@
+"""Numbers in running text, in digits of any script and in English words.
+
+Digits are read by what their separators allow (:mod:`engine.facts.numbers`): "1.234,50" can
+only be 1234.5, "1,234" is a thousand in English, and what stays ambiguous ("12 500", "1.2.3") is
+no number. Words follow the spoken grammar ("one thousand five hundred and sixty", "two and a
+half million"); vague ones ("several hundred") and those that only point ("this one") are none.
+
+The packages that read number words (text2num, word2number) give no offsets into the text and
+know neither fractions nor "half a million", hence a grammar of our own.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.types.documents import Span
+
+DIGITS = r"\d+(?:[.,'’\u00a0\u202f\u2009\u066b\u066c]\d+)*"
+"""A regular expression: digits of any script, with what may separate their groups."""
+
+SIGNS = "½¼¾⅓⅔⅕⅛"
+
+_THIN = "'’\u00a0\u202f\u2009"
+_ARABIC = str.maketrans({"\u066b": ".", "\u066c": ","})
+_COMMA_DECIMAL = re.compile(r"\d\.\d{3},\d{1,2}(?![\d,.])")
+_CURRENCY_BEFORE = re.compile(
+    r"(?<![A-Za-z])(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|INR|CNY|SEK|NOK|DKK|Rs|RM|R)$"
+)
+_PARTS = {2, 3, 4, 5, 6, 8, 10, 12, 16}
+_SLASH = re.compile(r"(\d{1,2})[/⁄](\d{1,2})(?![\d/]|[.,]\d|[^\W\d])")
+_DATE_BEFORE = re.compile(r"\b(?:on|by|until|since|from|before|after|dated)\s+$", re.IGNORECASE)
+_MORE_AFTER = re.compile(r"\d+[-/.]\d")
+_SERIAL_AFTER = re.compile(r"[^\W\d]+\d|[_:@]\w|[-/.]\d+[-/.]\d")
+
+
+def comma_is_decimal(text: str) -> bool:
+    """Whether some number of ``text`` can only be read with a decimal comma ("1.234,50")."""
+    return _COMMA_DECIMAL.search(text) is not None
+
+
+def read_digits(digits: str, *, decimal_comma: bool = False) -> float | None:
+    """The value of digits with separators, None where they allow two readings or none.
+
+    Args:
+        digits: without sign; digits of any script, one group or several.
+        decimal_comma: the text elsewhere writes 1.234,50; then "1.234" is a thousand and
+            "1,234" could be either, hence None.
+
+    >>> read_digits("1.234,50"), read_digits("1,234.50"), read_digits("12,34"), read_digits("1.2.3")
+    (1234.5, 1234.5, 12.34, None)
+    """
+    if digits.isdecimal():
+        return float(digits) if len(digits) < 16 else None
+    plain = digits.translate(_ARABIC)
+    for thin in _THIN:
+        if thin in plain:
+            if not _grouped(re.split("[.,]", plain, maxsplit=1)[0], thin):
+                return None
+            plain = plain.replace(thin, "")
+    dots, commas = plain.count("."), plain.count(",")
+    separator = max(".", ",", key=plain.rfind)
+    if dots and commas:
+        group = "," if separator == "." else "."
+        whole, _, rest = plain.rpartition(separator)
+        if plain.count(separator) > 1 or not _grouped(whole, group):
+            return None
+        return float(f"{whole.replace(group, '')}.{rest}")
+    if dots + commas == 0:
+        return float(plain)
+    if dots + commas > 1:
+        return float(plain.replace(separator, "")) if _grouped(plain, separator) else None
+    whole, _, rest = plain.partition(separator)
+    if _grouped(plain, separator):
+        if decimal_comma:
+            return float(whole + rest) if separator == "." else None
+        if separator == ",":
+            return float(whole + rest)
+    return float(f"{whole}.{rest}")
+
+
+def read_numeral(
+    text: str, start: int, end: int, *, decimal_comma: bool = False
+) -> tuple[float, Span] | None:
+    """The number whose digits are ``text[start:end]``, with its sign or fraction.
+
+    None for what is part of something else: a time, a date, an address, the name of a thing.
+
+    >>> read_numeral("2 1/2 cups", 0, 1), read_numeral("at 10:30", 3, 5)
+    ((2.5, (0, 5)), None)
+    """
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if before and _belongs_to_name(text, start, before):
+        return None
+    if after and not after.isspace() and _SERIAL_AFTER.match(text, end):
+        return None
+    slash = _SLASH.match(text, start)
+    if slash:
+        part = _part(slash)
+        if part is None or _DATE_BEFORE.search(text, max(0, start - 10), start):
+            return None
+        return part, slash.span()
+    if after == "/" and text[end + 1 : end + 2].isdigit():
+        return None
+    value = read_digits(text[start:end], decimal_comma=decimal_comma)
+    if value is None:
+        return None
+    mixed = _SLASH.match(text, end + 1) if after == " " else None
+    part = _part(mixed) if mixed else None
+    if mixed and part is not None:
+        return value + part, (start, mixed.end())
+    if before in {"-", "−"} and text[start - 2 : start - 1].strip("([ \n\t") == "":
+        return -value, (start - 1, end)
+    return value, (start, end)
+
+
+def read_sign(text: str, at: int) -> float:
+    """The value of a sign such as "½".
+
+    >>> read_sign("½", 0)
+    0.5
+    """
+    return unicodedata.numeric(text[at])
+
+
+def _belongs_to_name(text: str, start: int, before: str) -> bool:
+    """Whether letters, or digits behind a separator, stand before and make it a part of them."""
+    if before.isalpha():
+        return not _CURRENCY_BEFORE.search(text, max(0, start - 4), start)
+    last = text[start - 2 : start - 1]
+    if before in "_:@#":
+        return before == "_" or last.isalnum()
+    if before in "-/." and last.isdigit():
+        head = re.search(r"[\d./-]+$", text[max(0, start - 12) : start])
+        groups = len(re.findall(r"\d+", head[0])) if head else 0
+        return before == "/" or groups > 1 or _MORE_AFTER.match(text, start) is not None
+    return before in "-/" and last.isalpha()
+
+
+def _part(slash: re.Match[str]) -> float | None:
+    """The value of "3/4"; None for what is more likely a date, a version or a score."""
+    above, below = int(slash[1]), int(slash[2])
+    return above / below if 0 < above < below and below in _PARTS else None
+
+
+def _grouped(digits: str, separator: str) -> bool:
+    """Whether groups are of thousands, or Indian: twos before a last three."""
+    head, *groups = digits.split(separator)
+    if not groups or len(groups[-1]) != 3 or not 1 <= len(head) <= 3 or int(head) == 0:
+        return False
+    middle = {len(group) for group in groups[:-1]}
+    return middle <= {3} or (middle == {2} and len(head) <= 2)
+
+
+Kind = Literal["numeral", "half", "one", "small", "tens", "hundred", "scale", "part", "ordinal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A part of a number.
+
+    Attributes:
+        kind: "numeral" is digits, "one" the article of "a hundred", "half" begins "half a
+            million", "part" a fraction in words ("two thirds", the half of "two and a half").
+        value: of the token alone; that of a scale is what it multiplies by.
+        start, end: its characters.
+    """
+
+    kind: Kind
+    value: float
+    start: int
+    end: int
+
+
+_SPELLED = (
+    "zero one two three four five six seven eight nine",
+    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
+    "twenty thirty forty fifty sixty seventy eighty ninety",
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
+    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth",
+)
+UNITS, _TEENS, _TENS, _RANKS, _MORE_RANKS = (words.split() for words in _SPELLED)
+_SCALES = {"dozen": 12, "thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7}
+_SCALES |= {"billion": 10**9, "trillion": 10**12, "mn": 10**6, "mio": 10**6, "bn": 10**9}
+_WORD_PARTS = {
+    "half": 2,
+    "third": 3,
+    "quarter": 4,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "eighth": 8,
+}
+_WORD_PARTS |= {"tenth": 10, "halve": 2}
+
+VALUES: dict[str, tuple[Kind, float]] = {
+    **{word: ("small", float(value)) for value, word in enumerate(UNITS + _TEENS)},
+    **{word: ("tens", 10.0 * value) for value, word in enumerate(_TENS, start=2)},
+    **{word: ("ordinal", float(value)) for value, word in enumerate(_RANKS + _MORE_RANKS, start=1)},
+    **{f"{word[:-1]}ieth": ("ordinal", 10.0 * v) for v, word in enumerate(_TENS, start=2)},
+    **{word: ("scale", float(value)) for word, value in _SCALES.items()},
+    "hundred": ("hundred", 100.0),
+}
+_SCALED = "(?=[ ](?:hundred|thousand|lakh|million|crore|billion|trillion|dozen)\\b)"
+_PATTERN = re.compile(
+    rf"""
+    (?P<digits>{DIGITS})(?:(?P<rank>st|nd|rd|th)\b|(?P<scale>k|mn|mio|bn)(?!\w))?
+    | (?P<sign>[{SIGNS}])
+    | (?P<half>\bhalf(?:[ ]an?\b|{_SCALED}))
+    | (?P<bare>(?<=[ -]and[ -])half\b(?=[ -](?:times|hours?|days?|weeks?|months?|years?)\b))
+    | (?P<one>\ban?\b{_SCALED})
+    | (?P<part>\b(?P<count>an?|{"|".join(UNITS[1:])})[ -]
+      (?P<name>{"|".join(_WORD_PARTS)})(?P<many>s?)\b)
+    | \b(?P<word>{"|".join(sorted(VALUES, key=len, reverse=True))})\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_START = re.compile(
+    rf"\d+|[{SIGNS}]|\b(?:ze|on|tw|th[iro]|fo|fi|si|se|ei|ni|te|el|hu|do|la|mi|mn|bi|bn|cr|tr|hal"
+    r"|an?(?=[ -](?:ha|th|qu|fo|fi|si|ei|te|hu|la|mi|cr|bi|tr|do)))",
+    re.IGNORECASE,
+)
+"""How every token begins: finding these first is three times as fast."""
+
+_MOST_GROUPS = 5
+_GROUP = re.compile(r"\d{3}(?:[.,]\d{1,2})?")
+_OF = re.compile(r"[ ](?:of|as|more|less|fewer|off|cheaper|higher|lower|dearer|the)\b", re.I)
+_AND_BEFORE = re.compile(r"(?:\w|\d)[ -]and[ -]$", re.IGNORECASE)
+
+
+def read_tokens(text: str) -> list[Token]:
+    """The tokens of ``text``, in order and apart; what stands between them is not looked at.
+
+    >>> [token.kind for token in read_tokens("2½ of a hundred and five")]
+    ['numeral', 'one', 'hundred', 'small']
+    """
+    decimal_comma = comma_is_decimal(text)
+    tokens: list[Token] = []
+    reached = 0
+    for begin in _START.finditer(text):
+        found = _PATTERN.match(text, begin.start()) if begin.start() >= reached else None
+        if found is None:
+            continue
+        start, reached = found.span()
+        end = reached
+        if found["digits"]:
+            token = _digits(text, found, decimal_comma)
+            if token is not None and (not tokens or tokens[-1].end <= token.start):
+                tokens.append(token)
+        elif found["sign"]:
+            value = read_sign(text, start)
+            if tokens and tokens[-1].kind == "numeral" and not text[tokens[-1].end : start].strip():
+                whole = tokens.pop()
+                value, start = whole.value + value, whole.start
+            tokens.append(Token("numeral", value, start, end))
+        elif found["half"]:
+            tokens.append(Token("half", 0.5, start, end))
+        elif found["bare"]:
+            tokens.append(Token("part", 0.5, start, end))
+        elif found["one"]:
+            tokens.append(Token("one", 1.0, start, end))
+        elif found["part"]:
+            tokens.extend(_word_part(text, found))
+        else:
+            kind, value = VALUES[found["word"].lower()]
+            tokens.append(Token(kind, value, start, end))
+    return _without_spaced_groups(text, tokens)
+
+
+def _digits(text: str, found: re.Match[str], decimal_comma: bool) -> Token | None:
+    read = read_numeral(text, *found.span("digits"), decimal_comma=decimal_comma)
+    if read is None:
+        return None
+    value, (start, end) = read
+    if found["rank"]:
+        return Token("ordinal", value, start, found.end())
+    if found["scale"]:
+        scale = _SCALES.get(found["scale"].lower(), 1000)
+        return Token("numeral", value * scale, start, found.end())
+    return Token("numeral", value, start, end)
+
+
+def _word_part(text: str, found: re.Match[str]) -> list[Token]:
+    """ "two thirds", "a third of"; "a third option" is a rank, "a quarter" a part of the year."""
+    start, end = found.span()
+    count, name = found["count"].lower(), found["name"].lower()
+    article = count in {"a", "an"}
+    value = 1.0 if article else VALUES[count][1]
+    added = name in {"half", "quarter"} and _AND_BEFORE.search(text, max(0, start - 6), start)
+    if article and not added and not _OF.match(text, end) and name != "half":
+        at = found.start("name")
+        return [Token(*VALUES[name], at, end)] if name in VALUES and not found["many"] else []
+    if (value > 1) != bool(found["many"]):
+        return [Token(*VALUES[count], start, found.end("count"))] if not article else []
+    return [Token("part", value / _WORD_PARTS[name], start, end)]
+
+
+def _without_spaced_groups(text: str, tokens: list[Token]) -> list[Token]:
+    """Join "1 500 000", which can only be one number; drop "12 500", which can be two."""
+    kept: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        group = [tokens[at]]
+        if tokens[at].kind == "numeral" and abs(tokens[at].value) < 1000:
+            for token in tokens[at + 1 : at + _MOST_GROUPS]:
+                written = text[token.start : token.end]
+                if text[group[-1].end : token.start] != " " or not _GROUP.fullmatch(written):
+                    break
+                if not text[group[-1].start : group[-1].end].isdecimal():
+                    break
+                group.append(token)
+        if len(group) == 1:
+            kept.append(group[0])
+        elif len(group) > 2 and group[-1].value % 1 == 0:
+            digits = text[group[0].start : group[-1].end].replace(" ", "")
+            kept.append(Token("numeral", float(digits), group[0].start, group[-1].end))
+        at += len(group)
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number and where it stands.
+
+    Attributes:
+        value: finite.
+        span: the characters of the number alone, with its sign and scale ("1.2k", "3 million").
+        ordinal: "3rd", "third"; then ``value`` is the rank.
+    """
+
+    value: float
+    span: Span
+    ordinal: bool = False
+
+
+_NEAR = re.compile(r"[ \u00a0\n]+|[-‐‑]")
+_AND = re.compile(r",?[ \u00a0\n]+and[ \u00a0\n]+|-and-", re.IGNORECASE)
+_COMMA = re.compile(r",[ \n]+")
+_POINT = re.compile(rf"[ ]point((?:[ ](?:{'|'.join(UNITS)}))+)\b", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
+_POINTING = re.compile(
+    r"\b(?:the|this|that|which|another|each|every|any|no|some|other|first|last|same|only|\w+est|"
+    r"\w{2,}(?<!ov)(?<!aft)(?<!und)er|new|old|good|bad|nice|right|wrong|big|small)[ ]$",
+    re.IGNORECASE,
+)
+_POINTED = re.compile(
+    r"\s*(?:$|[.,;:!?)]|(?:of|is|was|are|were|has|had|can|could|may|might|must|should|would|will|"
+    r"who|that|which|to|for|in|on|at|by|with|from|and|or|but|as|another|does|did|do|a|the|i|we|"
+    r"you|he|she|they|it|be|needs|gets|wants|costs?)\b)",
+    re.IGNORECASE,
+)
+_CENTURIES = range(17, 21)
+_RANKED = re.compile(r"\b(?:the|our|my|your|their|his|her|its|on|every)\s+$", re.IGNORECASE)
+
+
+def find_numbers(text: str) -> tuple[Number, ...]:
+    """All numbers of ``text``, in order and apart from one another.
+
+    A percent sign, a currency or a unit beside a number is left to the caller.
+
+    >>> text = "two and a half of 1.234,50"
+    >>> [(number.value, text[slice(*number.span)]) for number in find_numbers(text)]
+    [(2.5, 'two and a half'), (1234.5, '1.234,50')]
+    """
+    tokens = read_tokens(text)
+    numbers = []
+    at = 0
+    while at < len(tokens):
+        number, used = _number(text, tokens, at)
+        if number is not None:
+            numbers.append(number)
+        at += used
+    return tuple(numbers)
+
+
+def parse_number(words: str) -> float | None:
+    """The value when ``words`` are one number and nothing else, else None.
+
+    >>> parse_number("one thousand five hundred and sixty"), parse_number("1,2,3")
+    (1560.0, None)
+    """
+    stripped = words.strip()
+    if stripped.lower() == "one":
+        return 1.0
+    found = find_numbers(stripped)
+    if len(found) == 1 and found[0].span == (0, len(stripped)):
+        return found[0].value
+    return None
+
+
+def _number(text: str, tokens: list[Token], at: int) -> tuple[Number | None, int]:
+    """The number that begins with token ``at``, and how many tokens to go on."""
+    first = tokens[at]
+    if first.kind in {"scale", "hundred"}:  # "several hundred": no one says how many
+        return None, 1
+    phrase = _Phrase(text, tokens, at)
+    if phrase.broken:
+        return None, phrase.used
+    if phrase.used == 1 and first.kind == "small" and first.value == 1 and _points(text, first):
+        return None, 1
+    if text[first.start : phrase.end].lower() == "second" and not _RANKED.search(
+        text, max(0, first.start - 8), first.start
+    ):
+        return None, 1
+    return Number(phrase.value, (first.start, phrase.end), phrase.ordinal), phrase.used
+
+
+def _points(text: str, token: Token) -> bool:
+    """Whether "one" stands for a thing ("the newer one", "one of them") and counts nothing."""
+    start = max(0, token.start - 16)
+    if _POINTED.match(text, token.end):
+        return True
+    before = _POINTING.search(text, start, token.start)
+    return before is not None and text[token.end : token.end + 1] != " "
+
+
+class _Phrase:
+    """The longest number that the tokens from one on spell.
+
+    Attributes:
+        value: of the whole phrase.
+        end: offset after it.
+        used: how many tokens it takes.
+        ordinal: the phrase names a rank.
+        broken: the tokens run on in a way that can be read as several things ("one fifty").
+    """
+
+    def __init__(self, text: str, tokens: list[Token], at: int) -> None:
+        self._text, self._tokens, self._at = text, tokens, at
+        first = tokens[at]
+        self._total, self._current = 0.0, first.value
+        self._lowest = self._scale = float("inf")  # bounds of what may still be added
+        self._last = first
+        self.used, self.end = 1, first.end
+        self.ordinal, self.broken = first.kind == "ordinal", False
+        while not self.ordinal and not self.broken and self._extend():
+            pass
+        self.value = self._total + self._current
+
+    def _extend(self) -> bool:
+        """Take one more token, if it belongs to the number."""
+        point = _POINT.match(self._text, self.end)
+        if point and self._last.kind in {"small", "tens", "numeral"}:
+            digits = "".join(str(int(VALUES[word.lower()][1])) for word in point[1].split())
+            self._current += float(f"0.{digits}")
+            self.used += len(digits)
+            self.end = point.end()
+        if self._at + self.used >= len(self._tokens):
+            return False
+        token = self._tokens[self._at + self.used]
+        gap = self._text[self.end : token.start]
+        if len(gap) > 8:
+            return False
+        if _NEAR.fullmatch(gap):
+            taken = self._join(token)
+        elif _AND.fullmatch(gap):
+            taken = self._join_after_and(token)
+        else:
+            taken = bool(_COMMA.fullmatch(gap)) and self._join_after_comma(token)
+        if taken:
+            self.used += 1
+            self.end = token.end
+            self._last = token
+            self.ordinal = token.kind == "ordinal"
+        return taken
+
+    def _join(self, token: Token) -> bool:
+        """After a blank or a hyphen: "twenty | five", "five | hundred", "hundred | five"."""
+        last = self._last.kind
+        match token.kind:
+            case "hundred":
+                fits = last in {"one", "small", "tens", "half"} and self._current < 100
+                self._current *= 100 if fits else 1
+                self._lowest = 100 if fits else self._lowest
+                return fits
+            case "scale":
+                fits = last != "scale" and self._current > 0 and token.value < self._scale
+                if fits:
+                    self._total += self._current * token.value
+                    self._current, self._lowest, self._scale = 0.0, token.value, token.value
+                return fits
+            case "small" | "tens" | "ordinal":
+                return self._join_small(token)
+        return False
+
+    def _join_small(self, token: Token) -> bool:
+        last = self._last
+        after_tens = last.kind == "tens" and token.kind != "tens" and 0 < token.value < 10
+        if after_tens or (last.kind in {"hundred", "scale"} and token.value < self._lowest):
+            self._current += token.value
+        elif self.used == 1 and last.value in _CENTURIES and 10 <= token.value < 100:
+            self._current = last.value * 100 + token.value
+        elif token.kind == "ordinal":
+            return False
+        else:
+            self.broken = last.kind in {"small", "tens"}
+            self.used += self.broken
+            return False
+        return True
+
+    def _join_after_and(self, token: Token) -> bool:
+        """ "a hundred and | five", "two and | a half"; not "one hundred and | two hundred"."""
+        if token.kind == "part":
+            fits = self._last.kind in {"small", "tens", "numeral", "one"} and self._current >= 1
+            self._current += token.value if fits else 0.0
+            return fits
+        if self._last.kind not in {"hundred", "scale"} or token.kind not in {
+            "small",
+            "tens",
+            "ordinal",
+        }:
+            return False
+        hundreds = self._followed_by("hundred")
+        if token.value >= self._lowest or (hundreds and self._lowest < 1000):
+            return False
+        start = self._tokens[self._at].start
+        if _BETWEEN.search(self._text, max(0, start - 10), start) and not self._and_again():
+            return False
+        self._current += token.value
+        return True
+
+    def _join_after_comma(self, token: Token) -> bool:
+        """ "one million, | two hundred thousand"."""
+        fits = self._last.kind == "scale" and self._lowest >= 1000 and self._followed_by("hundred")
+        self._current += token.value if fits else 0.0
+        return fits
+
+    def _followed_by(self, kind: Kind) -> bool:
+        """Whether the number below a hundred that begins with the next token meets ``kind``."""
+        at = self._at + self.used
+        following = self._tokens[at + 1 : at + 3]
+        previous = self._tokens[at]
+        for token in following:
+            if not _NEAR.fullmatch(self._text[previous.end : token.start]):
+                return False
+            if token.kind == kind:
+                return True
+            previous = token
+        return False
+
+    def _and_again(self) -> bool:
+        """Whether another "and" follows soon: "between one hundred and five and two hundred"."""
+        at = self._at + self.used
+        return any(
+            _AND.fullmatch(self._text[one.end : other.start])
+            for one, other in zip(self._tokens[at:], self._tokens[at + 1 : at + 4], strict=False)
+        )

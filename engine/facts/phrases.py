@@ -1,0 +1,473 @@
+"""Words, and the phrases among them that name things.
+
+There is no parser behind this: a phrase is what stands between a verb of having a price or a
+size and the next word that cannot be inside a name. Where that leaves two readings there is no
+phrase, because a wrong binding is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from engine.facts.units import word_set
+from engine.types.documents import Span
+
+TOKEN = re.compile(r"[^\W_](?:[\w'’&./+-]*[^\W_]\+?)?|[^\w\s]")
+_SENTENCE = re.compile(r"[.!?]+(?=\s|$)|\n+|;\s")
+_LOG_HEAD = re.compile(
+    r"^\[?(?=[\dA-Z])(?:\d{4}-\d\d-\d\d[T ])?(?:\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?"
+    r"(?:Z|[+-]\d\d:?\d\d)?\b\]?(?:[ ][-|])?[ ]*)?\[?(?:(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR"
+    r"|FATAL|CRITICAL|TRACE)\b\]?:?)?[ ]",
+    re.MULTILINE,
+)
+"""What a line of a log begins with: its message is a sentence of its own."""
+_ABBREVIATED = re.compile(r"\b(?:[A-Z]|Mr|Mrs|Ms|Dr|No|St|vs|approx)$")
+
+GENERIC = word_set(
+    "model version one ones edition variant option item unit price cost amount sum figure fee set "
+    "both of"
+)
+DETERMINERS = word_set("the a an this these those my our your his her its their another")
+_LINKS = word_set(
+    "is are was were be been being costs cost costing priced at for goes go going sells "
+    "sell sold selling runs ran listed comes come came to in weighs weigh weighed earns earn "
+    "earned gets get got pays pay paid spends spend spent spending charges charge charged asks "
+    "ask asked asking worth takes took take taking needs need needed uses use used has had have "
+    "will would should which totals totalled valued marked offered reaches reached "
+    "received receives retails fetched adds brought brings makes made lasts lasted measures "
+    "measured quoted contributed nearly almost about around roughly approximately exactly only "
+    "just now currently even over under still another actually already usually normally again "
+    "also each : = ( → ~ ≈ - – — up 's down out far of rise "
+    "rises rose increased increase fell dropped grew climbed available by went ended"
+)
+STOPS = word_set(
+    "i you he she it we they me him us them who whom whose what which that where when why how and "
+    "or but nor so yet while whereas although though because since if unless than as whether in "
+    "on at for from with without by to into onto over under about after before during between "
+    "through against of off per via up down out is are was were be been being am do does did done "
+    "has had have having will would can could should may might must shall not no n't very quite "
+    "rather too also just only even still already now then there here costs cost costing priced "
+    "bought buy chose choose found find saw see think know mentioned said says got get paid pay "
+    "compared comparing looking looks seems recently ultimately finally actually however "
+    "therefore hopefully perhaps maybe today yesterday tomorrow tonight another both either "
+    "neither more most less least much many few several some any every all please hi hello dear "
+    "ok okay purchased opted decided settled ended making which's you're i'm it's that's let's "
+    "ago honestly apparently interestingly instead sells sold goes went runs ran weighs listed"
+)
+_CROSSING = word_set("which priced listed costing selling at valued retailing marked")
+_RECENT = word_set("it this that they he she these those it's that's he's she's they're")
+_PERSONS = frozenset(["i", "we", "you"])
+_OWN = frozenset(["mine", "ours", "yours", "hers", "theirs"])
+_BREAKS = frozenset(".!?:;\n-–—|()")
+_BEING = word_set("is are was were be been being got has have had")
+_PLACING = word_set("in from at with by on")
+_MEASURE = word_set("more most less least very much")
+_LEADING = word_set("at for in to")
+_DEGREES = word_set("quite rather very a bit much slightly somewhat also still just more most less")
+_SEEMING = word_set("seems seemed looks looked sounds appears appeared")
+_PREDICATE = _DEGREES | _BEING | _SEEMING | word_set("like as to")
+_NOT_ADVERBS = word_set("family supply assembly italy anomaly monopoly butterfly")
+
+
+_REACH = 80
+"""How many words before an amount its owner may stand."""
+
+
+class Words:
+    """The words and signs of a text with their offsets, and where its sentences begin.
+
+    Attributes:
+        lower: every word or sign in small letters, but the letter of "Model A", which is no
+            article, as it stands.
+        starts, ends: its offsets.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        spans = [found.span() for found in TOKEN.finditer(text)]
+        self.starts = [start for start, _ in spans]
+        self.ends = [end for _, end in spans]
+        self.lower = [text[start:end].lower() for start, end in spans]
+        for at, word in enumerate(self.lower):
+            if word == "a" and at and text[spans[at][0]] == "A":
+                self.lower[at] = word if self.lower[at - 1] in _BREAKS else "A"
+            elif "’" in word:
+                self.lower[at] = word.replace("’", "'")
+        ends = [
+            found
+            for found in _SENTENCE.finditer(text)
+            if not _ABBREVIATED.search(text, max(0, found.start() - 4), found.start())
+            or text[found.start()] != "."
+        ]
+        heads = [found.end() for found in _LOG_HEAD.finditer(text)]
+        self._sentences = sorted({0, *heads, *(found.end() for found in ends)})
+
+    def at(self, offset: int) -> int:
+        """Index of the first word that begins at ``offset`` or later."""
+        return bisect_left(self.starts, offset)
+
+    def sentence(self, offset: int) -> int:
+        """Where the sentence of ``offset`` begins."""
+        return self._sentences[bisect_left(self._sentences, offset + 1) - 1]
+
+    def span(self, first: int, last: int) -> Span:
+        """Characters from word ``first`` to word ``last``, both included."""
+        return self.starts[first], self.ends[last]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a part of a sentence is about.
+
+    Attributes:
+        span: the phrase; None when it is left out or a pronoun stands for it.
+        recent: "it", "that", or nothing at all: what was spoken of last.
+        amount: end of an amount that the words follow (", which is ..."), else None.
+        participle: a participle leads over ("..., costing"), so that it may also be the subject
+            of the clause before.
+        verbs: the words skipped between the phrase and what it was looked up for.
+    """
+
+    span: Span | None = None
+    recent: bool = False
+    amount: int | None = None
+    participle: bool = False
+    verbs: frozenset[str] = frozenset()
+
+
+def phrase_before(
+    words: Words, offset: int, taken: set[int], *, floor: int | None = None
+) -> Reference:
+    """The phrase that is the subject of what begins at ``offset``.
+
+    Args:
+        words: of the whole text.
+        offset: where the amount or the relation begins.
+        taken: ends of the amounts of the text; a phrase does not reach over one.
+        floor: index of the first word to look at; by default where the sentence begins, and
+            no more than ``_REACH`` words back.
+    """
+    before = words.at(offset) - 1
+    if floor is None:
+        floor = max(words.at(words.sentence(offset)), before - _REACH)
+    at, skipped = _skip_links(words, before, floor)
+    verbs = frozenset(skipped)
+    participle = any(word.endswith("ing") for word in skipped)
+    if at < floor:
+        return Reference(recent=True, verbs=verbs)
+    if words.ends[at] in taken:
+        return Reference(amount=words.ends[at], recent=True, participle=participle, verbs=verbs)
+    if words.lower[at] in _PERSONS:
+        return Reference(words.span(at, at), verbs=verbs)
+    first = at + 1 if words.lower[at] in _RECENT else _back(words, at, floor, taken)
+    if first > at:
+        being = _being_before(words, at, floor) if participle and "," in skipped else None
+        if being is not None:
+            return phrase_before(words, words.starts[being], taken, floor=floor)
+        return Reference(recent=True, participle=participle, verbs=verbs)
+    if first < at and words.lower[first + 1] == "same" and words.lower[first - 1] in _PLACING:
+        return phrase_before(
+            words, words.starts[first - 1], taken, floor=floor
+        )  # "... from the same maker"
+    if "," in skipped:
+        being = _predicate_of(words, first, floor)
+        if being is not None:
+            return phrase_before(words, words.starts[being], taken, floor=floor)
+    return Reference(words.span(first, at), participle=participle, verbs=verbs)
+
+
+def _skip_links(words: Words, at: int, floor: int) -> tuple[int, set[str]]:
+    """Step back over verbs, hedges and ", which ..."; where that ends, and what was skipped."""
+    skipped: set[str] = set()
+    while at >= floor:
+        word = words.lower[at]
+        led = bool(skipped & _LEADING)
+        if word in _LINKS or (word == "price" and "of" in skipped):
+            pass
+        elif word == "," and "," not in skipped and skipped:
+            if not skipped & _CROSSING and not any(one.endswith("ing") for one in skipped):
+                before = _before_clause(words, at, floor)
+                if before is None:
+                    break
+                at = before + 1
+        elif "to" in skipped and word.isdecimal() and words.lower[at - 1] == "from":
+            at -= 1
+        elif not (_is_participle(words, at, led) or _is_adverb(word)):
+            break
+        skipped.add(word)
+        at -= 1
+    return at, skipped
+
+
+def _is_participle(words: Words, at: int, led: bool) -> bool:
+    """Whether a word is one as in "was heated for", ", ringing in at", "retailed for"."""
+    before = words.lower[at - 1]
+    if words.lower[at].endswith("ed"):
+        return led or before in _BEING
+    return words.lower[at].endswith("ing") and led and (before in _BEING or before == ",")
+
+
+def _is_adverb(word: str) -> bool:
+    return word.endswith("ly") and len(word) > 5 and word not in _NOT_ADVERBS
+
+
+def _before_clause(words: Words, comma: int, floor: int) -> int | None:
+    """Index of the word before ", which ... ," when ``comma`` ends such a clause."""
+    for at in range(comma - 1, max(floor, comma - 12), -1):
+        if words.lower[at] == ",":
+            return at - 1 if words.lower[at + 1] in {"which", "who", "that"} else None
+    return None
+
+
+def _predicate_of(words: Words, first: int, floor: int) -> int | None:
+    """Index of the "is" of "is a fine choice, ...", whose subject is meant; else None."""
+    at = first - 1
+    verb = None
+    while at >= floor and (words.lower[at] in _PREDICATE or _is_adverb(words.lower[at])):
+        verb = at if words.lower[at] in _BEING or words.lower[at] in _SEEMING else verb
+        at -= 1
+    return verb if verb is not None and verb > floor else None
+
+
+def _being_before(words: Words, at: int, floor: int) -> int | None:
+    """Index of the "is" of "is quite a bit more, ...", near before word ``at``; else None."""
+    for index in range(at, max(floor, at - 6), -1):
+        if words.lower[index] in _BEING:
+            return index
+        if not words.lower[index][0].isalnum():
+            return None
+    return None
+
+
+def _opened(words: Words, close: int) -> int | None:
+    """Index of the bracket that the one at ``close`` shuts, when it is near."""
+    for at in range(close - 1, max(-1, close - 7), -1):
+        if words.lower[at] == "(":
+            return at
+    return None
+
+
+def _closed(words: Words, opening: int) -> int | None:
+    """Index of the bracket that shuts the one at ``opening``, when it is near."""
+    for at in range(opening + 1, min(len(words.lower), opening + 7)):
+        if words.lower[at] == ")":
+            return at
+    return None
+
+
+def phrase_after(words: Words, offset: int) -> Reference:
+    """The phrase that begins at ``offset``, a pronoun, or nothing (then ``recent`` is False)."""
+    at = words.at(offset)
+    while at < len(words.lower) and words.lower[at] in {"for", "in", "of", "on", "at", "with"}:
+        at += 1
+    if at >= len(words.lower) or words.starts[at] - offset > 12:
+        return Reference()
+    word = words.lower[at]
+    following = words.lower[at + 1] if at + 1 < len(words.lower) else "."
+    if word in {"that", "this", "it", "those", "these"}:
+        named = following[0].isalnum() and following not in STOPS and following not in GENERIC
+        if word in {"that", "it"} or not named:
+            return Reference(recent=True)
+    if word in _OWN or word in {"i", "me", "we"}:
+        return Reference(words.span(at, at))
+    last = at - 1
+    skipped = -1
+    for index in range(at, min(at + 14, len(words.lower))):
+        word = words.lower[index]
+        if index <= skipped:
+            continue
+        shut = _closed(words, index) if word == "(" and index > at else None
+        if shut is not None:
+            skipped = shut
+            continue
+        inside = word in DETERMINERS if index == at else word in {"&", "-"}
+        inside |= word in _MEASURE and words.lower[index - 1] in DETERMINERS
+        if not inside and (word in STOPS or word in DETERMINERS or not word[0].isalnum()):
+            break
+        last = index
+    if last < at or (last == at and words.lower[at] in DETERMINERS):
+        return Reference()
+    return Reference(words.span(at, last))
+
+
+def _back(words: Words, last: int, floor: int, taken: set[int]) -> int:
+    """Index of the first word of the phrase that ends with word ``last``."""
+    at = last
+    while at >= floor and last - at < 14:
+        word = words.lower[at]
+        opening = _opened(words, at) if word == ")" and at < last else None
+        if opening is not None and opening > floor:
+            at = opening - 1
+            continue
+        if words.ends[at] in taken:
+            break
+        if word in DETERMINERS:
+            return at
+        joins = word in {"&", "-"} or (word == "of" and floor < at < last)
+        if word in _PLACING and at < last:
+            head = _determined(words, at - 1, floor)
+            return at + 1 if head is None else head
+        if not joins and (word in STOPS or not word[0].isalnum()):
+            break
+        participle = word.endswith("ed") and words.text[words.starts[at]].islower()
+        if at < last and participle and words.lower[at - 1] not in DETERMINERS:
+            break
+        at -= 1
+    return at + 1
+
+
+def _determined(words: Words, last: int, floor: int) -> int | None:
+    """Index of the article of a short phrase that ends with word ``last``, if it has one."""
+    for at in range(last, max(floor, last - 3) - 1, -1):
+        if words.lower[at] in DETERMINERS:
+            return at if at < last else None
+        if words.lower[at] in STOPS or not words.lower[at][0].isalnum():
+            return None
+    return None
+
+
+_NEWER = frozenset(["newer", "newest", "new", "latest", "later"])
+_OLDER = frozenset(["older", "oldest", "old", "earlier", "previous", "prior"])
+_COUNTED = frozenset(["two", "three", "four", "five", "second", "third", "ii", "iii"])
+_REMEMBERED = 40
+"""How many things back a phrase may refer; keeps a book of 200 pages linear."""
+
+
+def keys_of(phrase: str) -> frozenset[str]:
+    """The words of a phrase that tell its thing from others.
+
+    >>> sorted(keys_of("the Fairphone model 2019"))
+    ['2019', 'fairphone']
+    """
+    found = [found[0] for found in TOKEN.finditer(phrase) if found[0][0].isalnum()]
+    words = [word if word == "A" and at else word.lower() for at, word in enumerate(found)]
+    parts = [part for word in words for part in word.split("-") if part]
+    plain = [part.removesuffix("'s").removesuffix("’s") for part in parts]
+    plain = [word for word in plain if word not in DETERMINERS]
+    return frozenset(word for word in plain if word not in GENERIC) or frozenset(plain)
+
+
+def _numbered(keys: frozenset[str]) -> frozenset[str]:
+    return frozenset(
+        key for key in keys if key in _COUNTED or any(letter.isdigit() for letter in key)
+    )
+
+
+@dataclass(eq=False, slots=True)
+class Thing:
+    """Something that amounts belong to.
+
+    Attributes:
+        names: the phrases that name it, in order.
+        keys: what tells it from others, one set per name.
+    """
+
+    names: list[Span] = field(default_factory=list)
+    keys: list[frozenset[str]] = field(default_factory=list)
+
+    def fits(self, keys: frozenset[str]) -> int:
+        """How well a phrase with ``keys`` names it: 0 not at all."""
+        best = 0
+        numbers = _numbered(keys)
+        for known in self.keys:
+            others = _numbered(known)
+            if numbers and others:
+                if numbers <= others or others <= numbers:
+                    best = max(best, 4 + len(keys & known))
+                else:
+                    return 0
+            elif keys == known:
+                best = max(best, 4 + len(keys))
+            elif not numbers and (keys <= known or (known <= keys and not others)):
+                best = max(best, 1 + len(keys & known))
+        return best
+
+
+class Things:
+    """The things of a text, in the order in which they are named."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._all: list[Thing] = []
+        self.recent: list[Thing] = []
+
+    def named(self, span: Span, *, create: bool = True, than: Thing | None = None) -> Thing | None:
+        """The thing that a phrase names.
+
+        Args:
+            span: of the phrase.
+            create: make a thing for a phrase that fits none.
+            than: the thing that it is compared with, which it therefore is not.
+
+        Returns:
+            None when it fits several equally, or none and ``create`` is False.
+        """
+        keys = keys_of(self._text[slice(*span)])
+        known = [thing for thing in self._all[-_REMEMBERED:] if thing is not than]
+        thing = self._pointed_at(keys, known, than)
+        if thing is None:
+            fits = sorted(((thing.fits(keys), at) for at, thing in enumerate(known)), reverse=True)
+            if fits and fits[0][0] > 0:
+                if len(fits) > 1 and fits[1][0] == fits[0][0]:
+                    return None
+                thing = known[fits[0][1]]
+        if thing is None and create:
+            thing = Thing()
+            self._all.append(thing)
+        if thing is not None and keys not in thing.keys:
+            thing.names.append(span)
+            thing.keys.append(keys)
+        return thing
+
+    def distinct(self, span: Span, known: Thing) -> Thing:
+        """A thing of its own for a phrase that was taken as one more name of ``known``."""
+        keys = keys_of(self._text[slice(*span)])
+        if span in known.names:
+            at = known.names.index(span)
+            del known.names[at], known.keys[at]
+        thing = Thing([span], [keys])
+        self._all.append(thing)
+        return thing
+
+    def is_narrower(self, span: Span, thing: Thing) -> bool:
+        """Whether a phrase says more than the earlier names of its thing: "the family ticket"."""
+        keys = keys_of(self._text[slice(*span)])
+        earlier = [known for known, at in zip(thing.keys, thing.names, strict=True) if at != span]
+        return span in thing.names and any(known < keys for known in earlier)
+
+    def new(self) -> Thing:
+        """A thing without a name."""
+        thing = Thing()
+        self._all.append(thing)
+        return thing
+
+    def last(self, than: Thing | None = None) -> Thing | None:
+        """The thing spoken of last that is not ``than``."""
+        latest = self.recent[-_REMEMBERED:]
+        return next((thing for thing in reversed(latest) if thing is not than), None)
+
+    def _pointed_at(
+        self, keys: frozenset[str], known: list[Thing], than: Thing | None
+    ) -> Thing | None:
+        """ "the latter", "the other", "the newer one" of two that carry years."""
+        priced = set(self.recent[-_REMEMBERED:])
+        if keys == {"latter"} and known:
+            return known[-1]
+        if keys == {"former"} and len(known) > 1:
+            return known[-2]
+        if keys == {"other"}:
+            others = [thing for thing in known if thing is not (than or self.last())]
+            return others[0] if len(others) == 1 and len(priced) <= 2 else None
+        newer, older = keys <= _NEWER, keys <= _OLDER
+        if (newer or older) and not any(keys in thing.keys for thing in known):
+            years = [(year, at) for at, thing in enumerate(known) if (year := _year(thing))]
+            if len(years) == 2 and years[0][0] != years[1][0]:
+                return known[(max(years) if newer else min(years))[1]]
+        return None
+
+
+def _year(thing: Thing) -> int | None:
+    found = [int(key) for keys in thing.keys for key in keys if re.fullmatch(r"(?:19|20)\d\d", key)]
+    return found[0] if found else None

@@ -1,0 +1,390 @@
+"""Places that a text names, with their country and, where it is known, their region.
+
+A name alone is weak evidence: Reading, Nice and Mobile are words, Victoria and Florence people,
+and there are twenty Parises. A place is therefore believed by what stands around it (a country
+behind it, "in" before it, a church or a university beside it), and among places of one name the
+one that the text points to, or that most people of that name live in. Adjectives ("Turkish
+coffee") say where something comes from, not where it is, and are no places here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from engine.facts.gazetteer import Gazetteer, Place, gazetteer
+from engine.facts.units import word_set
+from engine.types.documents import Span
+from engine.types.facts import Fact
+
+PERSONAL = word_set(
+    "Adelaide Alexandria Andrea Aurora Austin Brooklyn Bradford Camila Carolina Carson Chad "
+    "Charlotte Chelsea Chester Clinton Dallas Dakota Diego Eugene Everett Florence Francisco "
+    "Georgia Hamilton Houston Irving Israel Jackson Jersey Jordan Kent Kitty Lawrence Leon "
+    "Lincoln Logan Lourdes Lucia Madison Marion Milan Nancy Nelson Norman Odessa Orlando "
+    "Paris Phoenix Preston Regina Roma Salvador Santiago Savannah Siena Sofia Stafford Sydney "
+    "Troy Tyler Valencia Vienna Victoria Virginia Warren Washington Wellington Winston "
+    "Montgomery Columbus Lima India China Kenya Ireland Holland Love Cory Benin Malia Kobe "
+    "Davis Mercedes Guadalupe Dolores Concepcion Trinidad Kingston Ashford Ashton Clifton "
+    "Crosby Sterling Stanley Spencer Marco"
+)
+"""Names of places that people bear too: more is asked of them."""
+
+COMMON = word_set(
+    "Reading Nice Mobile Of Bath Split Hull Cork Deal Sale March Rugby Man Bury Wells Orange "
+    "Most Same Best Ham Rye Lens Tours Angers Bar Ho As Can Poole Ware Born Union Central "
+    "Enterprise Independence Liberty Opportunity Normal Superior Surprise Progress Police Bay "
+    "Mission Hope Along Data Date Male Goes Vista Coral Crystal Eagle Fleet Imperial Moss "
+    "Pearl Pala Sandy Spring Standard Battle Bend Page Gap Cary Buy Much Wink Street Hyde "
+    "Temple Home Colon Ames Sari Many Asha Waterproof Bran Pau Gent Metro Ripon Sit Una Vera "
+    "Para Ibe Bor Och Un Ye Wa Po Ban Bo Sur"
+)
+"""Names of cities that are words as well: believed only with their country behind them, or where
+people live in them."""
+
+LIVING = word_set("live lives lived living")
+"""Before "in", only a place makes sense, whatever its name."""
+
+COUNTRIES_OF_PEOPLE = word_set("Jordan Chad Georgia Israel Jersey")
+"""Countries among the personal names that are more often a person."""
+
+IN = word_set("in near around outside across throughout within inside visit visited visiting")
+"""After these only a place makes sense."""
+
+TOWARDS = word_set(
+    "at from to of via through between leaving left reached reach arrived departed toward "
+    "towards into and"
+)
+"""After these a place is likely."""
+
+TITLES = word_set(
+    "mr mrs ms miss dr prof professor aunt uncle queen king prince princess lady lord sir "
+    "dear hi hello hey"
+)
+"""Before the name of a person."""
+
+SITES = word_set(
+    "university airport bridge museum station church cathedral stadium library park garden "
+    "gardens hospital college school institute theatre theater opera zoo castle palace tower "
+    "market square hall arena festival marathon chapel temple mosque abbey harbour harbor "
+    "port planetarium observatory racecourse plaza convention city county district province "
+    "region island valley public national international metropolitan state central beach lake "
+    "river mount airport's"
+)
+"""Buildings, institutions and areas that carry the name of their place."""
+
+PARTS = word_set(
+    "north south east west northern southern eastern western central greater upper lower "
+    "downtown northeast northwest southeast southwest inner old"
+)
+"""Parts of a city or a country."""
+
+NAMING = word_set("new little fort san santa saint st el la los las lake mount cape")
+"""Words that begin a longer name."""
+
+PARTICLES = word_set("du de di del della des der von van dos das")
+"""Words that go on a longer name."""
+
+TRAVEL = word_set("went go going travel travelled traveled flew fly flying moved move trip back")
+"""Before "to", a place follows."""
+
+FUNCTION = word_set(
+    "and or but with for in on at to from by as is was are were has had where which who that "
+    "when while because after before during since until so if then again i we you he she they "
+    "it the a an this last next every today tomorrow yesterday tonight would will can could "
+    "should may might also often always never just back soon about one two three four five six "
+    "seven eight nine ten eleven twelve"
+)
+"""What may follow a place that is not before a noun."""
+
+RULING = word_set("capital governor president government people south north parliament border")
+"""Before "of", a country or a city follows."""
+
+THINGS = word_set("China Turkey Guinea Chile Mali Cuba Surat Faro Bursa Java Lagos Leon Lome Male")
+"""In small letters these are things."""
+
+COUNTRY = 0.95
+"""Confidence of a country or a region that is named."""
+
+QUALIFIED = 0.97
+"""Confidence of a city whose country or region stands behind it."""
+
+LOCATED = 0.9
+"""Confidence of a city after "in", "near" and the like, before its share."""
+
+LANDMARK = 0.8
+"""Confidence of a city in or behind the name of a church, a museum ..., before its share."""
+
+BARE = 0.75
+"""Confidence of a city that is only named, before its share."""
+
+SHARE = 0.6
+"""Least share that the likeliest place has of the weight of all of its name."""
+
+POINTED_SHARE = 0.2
+"""Least share of a place whose country the text names elsewhere."""
+
+KNOWN, WELL_KNOWN, MODIFYING = 100_000, 200_000, 500_000
+"""People from which on a city is believed after "of", alone, and before another noun."""
+
+_WORD = re.compile(r"[^\W\d_](?:[\w'’.-]*\w\.?)?|[^\w\s]")
+_SMALL = re.compile(r"\b(?:in|near|around|visit(?:ed|ing)?|to|from|at)\s+([a-z]{4,})\b(?!['’-])")
+_LINE_START = re.compile(r"(?:^|\n)[^\n]{0,32}$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A name in the text and the places that have it."""
+
+    name: str
+    span: Span
+    first: int
+    last: int
+    places: tuple[Place, ...]
+
+
+def find_places(text: str) -> tuple[Fact, ...]:
+    """The places that ``text`` names, in order: the country of each, then its region if known.
+
+    >>> [(fact.unit, fact.text) for fact in find_places("A talk in Cambridge, Massachusetts.")]
+    [('US', 'Cambridge, United States'), ('US-MA', 'Cambridge, Massachusetts, United States')]
+    """
+    book = gazetteer()
+    spans = [found.span() for found in _WORD.finditer(text)]
+    reading = _Reading(text, spans, book)
+    facts: list[Fact] = []
+    for mention, place, confidence in reading.places():
+        facts += _facts(mention, place, confidence, book)
+    return tuple(sorted(facts, key=lambda fact: (fact.span, len(fact.unit))))
+
+
+def _facts(mention: Span, place: Place, confidence: float, book: Gazetteer) -> list[Fact]:
+    """The country of a place as a fact, and its region as another."""
+    country = book.countries[place.country]
+    name = "" if place.kind == "country" else f"{place.name}, "
+    stated = place.kind == "country"
+
+    def fact(unit: str, text: str) -> Fact:
+        how = "" if stated or unit == place.region == "" else f"{place.name} is in {text_of}"
+        return Fact(
+            kind="place", low=0.0, high=0.0, unit=unit, text=text, span=mention,
+            derivation=how, implied=bool(how), confidence=round(confidence, 3),
+        )  # fmt: skip
+
+    text_of = country
+    facts = [fact(place.country, f"{name}{country}")]
+    if place.region:
+        region = book.regions.get(place.region, "")
+        within = f"{region}, {country}" if region else country
+        text_of = within
+        own = place.kind == "region"
+        facts.append(fact(place.region, within if own else f"{place.name}, {within}"))
+    return facts
+
+
+class _Reading:
+    """One text and the places named in it."""
+
+    def __init__(self, text: str, spans: list[Span], book: Gazetteer) -> None:
+        self._text = text
+        self._spans = spans
+        self._book = book
+        self._mentions = list(self._find())
+        self._others = {m.places for m in self._mentions if m.name != "Georgia"}
+        self._firsts = {mention.first for mention in self._mentions}
+        certain = [m for m in self._mentions if m.places[0].kind != "city"]
+        self._countries = {m.places[0].country for m in certain if m.name not in PERSONAL}
+
+    def places(self) -> list[tuple[Span, Place, float]]:
+        """Every believed mention with its place and how sure it is."""
+        found: list[tuple[Span, Place, float]] = []
+        qualifiers: set[Span] = set()
+        for at, mention in enumerate(self._mentions):
+            if mention.span in qualifiers or self._is_person(mention):
+                continue
+            after = self._mentions[at + 1] if at + 1 < len(self._mentions) else None
+            qualified = self._qualified(mention, after)
+            if qualified and after:
+                qualifiers.add(after.span)
+                found.append(((mention.span[0], after.span[1]), qualified, QUALIFIED))
+                continue
+            confidence = self._evidence(mention)
+            place = self._likeliest(mention) if confidence else None
+            if place is not None:
+                sure = place.kind != "city" or self._pointed_at(mention, place)
+                share = 1.0 if sure else _share(mention, place)
+                if share >= SHARE:
+                    found.append((mention.span, place, confidence * share))
+        return [*found, *self._small(found)]
+
+    def _find(self) -> list[_Mention]:
+        """The longest names, from left to right."""
+        text, spans, book = self._text, self._spans, self._book
+        mentions: list[_Mention] = []
+        reached = 0
+        for at, (start, end) in enumerate(spans):
+            if at < reached or not text[start].isupper():
+                continue
+            word = text[start:end]
+            if text[end : end + 1] in {"$", "€", "£"}:
+                continue  # "US$20"
+            longest = book.longest.get(word) or book.longest.get(word.rstrip("."), 0)
+            for size in range(min(longest + 2, len(spans) - at), 0, -1) if longest else ():
+                last = at + size - 1
+                name = text[start : spans[last][1]].replace("\n", " ")
+                name = name.removesuffix("'s").removesuffix("’s") if size == 1 else name
+                places = book.names.get(name) or book.names.get(name.rstrip("."))
+                if places:
+                    name = name if name in book.names else name.rstrip(".")
+                    span = (start, start + len(name))
+                    mentions.append(_Mention(name, span, at, last, places))
+                    reached = last + 1
+                    break
+        return mentions
+
+    def _word(self, at: int) -> str:
+        if not 0 <= at < len(self._spans):
+            return ""
+        return self._text[slice(*self._spans[at])]
+
+    def _is_person(self, mention: _Mention) -> bool:
+        """Whether it is a part of a longer name, of a currency, or who wrote or is spoken to."""
+        before, after = self._word(mention.first - 1), self._word(mention.last + 1)
+        start, end = mention.span
+        if before.lower().rstrip(".") in TITLES:
+            return True
+        if after.lower().rstrip(".") in {"dollar", "dollars"}:
+            return True
+        if after == ":" and _LINE_START.search(self._text, max(0, start - 33), start):
+            return True
+        joined = self._text[end : end + 1] == " "
+        if joined and after.lower() in PARTICLES and mention.places[0].kind == "city":
+            return True
+        if (
+            joined and after[:1].isupper() and after.lower() not in SITES and len(after) > 1
+        ) and mention.last + 1 not in self._firsts:
+            return mention.places[0].kind == "city" or mention.name in PERSONAL
+        led = bool(before[:1].isupper()) and self._text[start - 1 : start] == " "
+        if led and (before.lower() in NAMING or mention.name == "America"):
+            return True
+        if not led or before.lower() in SITES | PARTS | IN | TOWARDS | TRAVEL | {"the", "i"}:
+            return False
+        return mention.places[0].kind == "city" or mention.name in PERSONAL
+
+    def _qualified(self, mention: _Mention, after: _Mention | None) -> Place | None:
+        """The place whose country or region stands behind it: "Cambridge, Massachusetts"."""
+        if after is None or after.places[0].kind == "city":
+            return None
+        between = self._text[mention.span[1] : after.span[0]]
+        if between not in {", ", " (", ", in ", " in "} and between.strip(" ,") != "":
+            return None
+        wider = after.places[0]
+        for place in mention.places:
+            if place.kind == "country" or place.country != wider.country:
+                continue
+            if wider.kind == "region" and place.region and place.region != wider.region:
+                continue
+            if wider.kind == "region" and not place.region:
+                return replace(place, region=wider.region)
+            return place
+        return None
+
+    def _evidence(self, mention: _Mention) -> float:
+        """How sure the words around make it that a place is meant at all; 0 for not."""
+        before = self._word(mention.first - 1)
+        personal, common = mention.name in PERSONAL, mention.name in COMMON
+        kind = mention.places[0].kind
+        located = before.lower() in IN or before.lower() in PARTS
+        if personal and not located:
+            lead = self._word(mention.first - 2).lower()
+            capital = before.lower() in {"of", "from", "to"} and lead in RULING
+            capital |= before.lower() == "to" and lead in TRAVEL
+            sure = kind == "country" and mention.name not in COUNTRIES_OF_PEOPLE
+            big = kind == "city" and mention.places[0].population > 1_000_000
+            towards = before.lower() in {"to", "at"} and big
+            if not (capital or sure or towards):
+                return 0.0
+        if kind != "city":
+            return COUNTRY
+        people = max(place.population for place in mention.places)
+        if common:
+            lives = self._word(mention.first - 2).lower() in LIVING
+            return LOCATED if lives and before.lower() == "in" else 0.0
+        if not located and self._modifies(mention, people):
+            return 0.0
+        if located or (before.lower() in TOWARDS - {"and"} and people >= KNOWN):
+            return LOCATED
+        if self._at_site(mention, people):
+            return LANDMARK
+        return BARE if people >= WELL_KNOWN else 0.0
+
+    def _modifies(self, mention: _Mention, people: int) -> bool:
+        """Whether it may be a brand: "a Fuji bicycle", "the Merida 2024", "Hoover irons".
+
+        Cities of half a million and more are believed there ("my Cairo workshop"), those behind
+        an article from a million on.
+        """
+        after, before = self._word(mention.last + 1), self._word(mention.first - 1).lower()
+        if before in {"a", "an", "the", "those", "these", "two"} or before.isdecimal():
+            return people < MODIFYING * 2 and self._word(mention.last + 1).lower() not in SITES
+        noun = after[:1].isalpha() and after.islower() and after not in FUNCTION
+        numbered = self._text[mention.span[1] : mention.span[1] + 2].strip().isdecimal()
+        return (noun or numbered) and people < MODIFYING
+
+    def _at_site(self, mention: _Mention, people: int) -> bool:
+        """Whether the name of a building or an institution is beside it, or before its comma."""
+        before = mention.first - 1
+        beside = {self._word(mention.last + 1).lower(), self._word(before).lower()}
+        if beside & SITES:
+            return people >= KNOWN and any(mention.name == one.name for one in mention.places)
+        if self._word(before) != ",":
+            return False
+        lead = [self._word(at) for at in range(max(0, before - 8), before)]
+        named = bool(lead) and lead[-1][:1].isupper()
+        return named and any(word[:1].isupper() and word.lower() in SITES for word in lead)
+
+    def _likeliest(self, mention: _Mention) -> Place | None:
+        """Of the places of one name the one that the rest of the text points to."""
+        first = mention.places[0]
+        if mention.name == "Georgia":
+            return self._georgia(mention.places)
+        if first.kind != "city":
+            return first
+        pointed = [place for place in mention.places if self._pointed_at(mention, place)]
+        return max(pointed or mention.places, key=lambda place: place.weight)
+
+    def _pointed_at(self, mention: _Mention, place: Place) -> bool:
+        """Whether the text names its country, and it is not too unlikely all the same."""
+        return place.country in self._countries and _share(mention, place) >= POINTED_SHARE
+
+    def _georgia(self, places: tuple[Place, ...]) -> Place | None:
+        """The country or the state: what else of either the text names decides."""
+        others = {max(ps, key=lambda p: p.weight).country for ps in self._others}
+        codes = {place.country for place in places if place.kind != "city"} & others
+        if len(codes) != 1:
+            return None
+        return next(p for p in places if p.country in codes and p.kind != "city")
+
+    def _small(self, found: list[tuple[Span, Place, float]]) -> list[tuple[Span, Place, float]]:
+        """Big cities and countries in small letters after "in", as people chat."""
+        more = []
+        starts = {span[0] for span, _, _ in found}
+        for match in _SMALL.finditer(self._text):
+            name = match[1].capitalize()
+            places = self._book.names.get(name)
+            if not places or name in COMMON or name in PERSONAL or name in THINGS:
+                continue
+            place = max(places, key=lambda one: (one.kind != "city", one.population))
+            if place.kind == "city" and place.population < 1_000_000:
+                continue
+            if match[1] != match[1].lower() or match.start(1) in starts:
+                continue
+            more.append((match.span(1), place, BARE))
+        return more
+
+
+def _share(mention: _Mention, place: Place) -> float:
+    """The share, by weight, of the places of the name that are in the country of ``place``."""
+    total = sum(one.weight for one in mention.places)
+    same = sum(one.weight for one in mention.places if one.country == place.country)
+    return same / total if total else 0.0

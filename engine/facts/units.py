@@ -1,0 +1,406 @@
+"""Numbers with a currency or a unit beside them, in base units.
+
+Symbols that several countries share are read as people in English mean them ("$" is USD unless
+the text says whose), those that no reader could tell apart ("kr", bare "pesos") are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.facts.numbers import Number, find_numbers
+from engine.types.documents import Span
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a line of words."""
+    return frozenset(words.split())
+
+
+CURRENCIES = word_set(
+    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES "
+    "KRW MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND "
+    "ZAR"
+)
+SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB"}
+SYMBOLS |= {"₺": "TRY", "₪": "ILS", "₫": "VND", "฿": "THB", "₴": "UAH", "₦": "NGN", "＄": "USD"}
+SYMBOLS |= {"US$": "USD", "C$": "CAD", "CA$": "CAD", "A$": "AUD", "AU$": "AUD", "NZ$": "NZD"}
+SYMBOLS |= {"HK$": "HKD", "S$": "SGD", "R$": "BRL", "MX$": "MXN", "Rs": "INR", "Rs.": "INR"}
+SYMBOLS |= {"zł": "PLN", "Kč": "CZK", "Fr.": "CHF"}
+DOLLARS = {"us": "USD", "u.s.": "USD", "american": "USD", "canadian": "CAD", "australian": "AUD"}
+DOLLARS |= {"singapore": "SGD", "hong kong": "HKD", "new zealand": "NZD"}
+MONEY = {
+    "dollar": ("USD", 1.0), "buck": ("USD", 1.0), "euro": ("EUR", 1.0), "quid": ("GBP", 1.0),
+    "yen": ("JPY", 1.0), "yuan": ("CNY", 1.0), "renminbi": ("CNY", 1.0), "rmb": ("CNY", 1.0),
+    "rupee": ("INR", 1.0), "ruble": ("RUB", 1.0), "rouble": ("RUB", 1.0), "zloty": ("PLN", 1.0),
+    "forint": ("HUF", 1.0), "lira": ("TRY", 1.0), "baht": ("THB", 1.0), "dong": ("VND", 1.0),
+    "rand": ("ZAR", 1.0), "shekel": ("ILS", 1.0), "hryvnia": ("UAH", 1.0), "naira": ("NGN", 1.0),
+    "franc": ("CHF", 1.0), "pence": ("GBP", 0.01), "eurocent": ("EUR", 0.01),
+}  # fmt: skip
+PHRASES = {
+    "per cent": ("percent", 1.0), "pounds sterling": ("GBP", 1.0), "swiss francs": ("CHF", 1.0),
+    "mexican pesos": ("MXN", 1.0), "argentine pesos": ("ARS", 1.0), "swedish kronor": ("SEK", 1.0),
+    "norwegian kroner": ("NOK", 1.0), "danish kroner": ("DKK", 1.0), "indian rupees": ("INR", 1.0),
+}  # fmt: skip
+EXACT: dict[str, tuple[str, float]] = {
+    "%": ("percent", 1.0), "％": ("percent", 1.0), "pct": ("percent", 1.0),
+    "kg": ("kg", 1.0), "g": ("kg", 1e-3), "mg": ("kg", 1e-6), "t": ("kg", 1e3),
+    "lb": ("kg", 0.45359237), "lbs": ("kg", 0.45359237), "oz": ("kg", 0.028349523125),
+    "m": ("m", 1.0), "km": ("m", 1e3), "cm": ("m", 0.01), "mm": ("m", 1e-3), "ft": ("m", 0.3048),
+    "s": ("s", 1.0), "ms": ("s", 1e-3), "min": ("s", 60.0), "h": ("s", 3600.0),
+    "hrs": ("s", 3600.0), "mins": ("s", 60.0), "secs": ("s", 1.0),
+    "l": ("l", 1.0), "L": ("l", 1.0), "ml": ("l", 1e-3), "mL": ("l", 1e-3), "cl": ("l", 0.01),
+    "KB": ("byte", 1e3), "kB": ("byte", 1e3), "MB": ("byte", 1e6), "GB": ("byte", 1e9),
+    "TB": ("byte", 1e12), "W": ("W", 1.0), "kW": ("W", 1e3), "MW": ("W", 1e6),
+    "°C": ("degC", 1.0), "km/h": ("m/s", 1 / 3.6), "mph": ("m/s", 0.44704), "m/s": ("m/s", 1.0),
+}  # fmt: skip
+WORDS: dict[str, tuple[str, float]] = {
+    "percent": ("percent", 1.0), "kilogram": ("kg", 1.0), "kilo": ("kg", 1.0),
+    "gram": ("kg", 1e-3), "milligram": ("kg", 1e-6), "tonne": ("kg", 1e3),
+    "ounce": ("kg", 0.028349523125), "metre": ("m", 1.0), "meter": ("m", 1.0),
+    "kilometre": ("m", 1e3), "kilometer": ("m", 1e3), "centimetre": ("m", 0.01),
+    "centimeter": ("m", 0.01), "millimetre": ("m", 1e-3), "millimeter": ("m", 1e-3),
+    "mile": ("m", 1609.344), "inch": ("m", 0.0254), "inche": ("m", 0.0254), "feet": ("m", 0.3048),
+    "foot": ("m", 0.3048), "yard": ("m", 0.9144), "second": ("s", 1.0), "minute": ("s", 60.0),
+    "hour": ("s", 3600.0), "day": ("s", 86400.0), "week": ("s", 604800.0), "litre": ("l", 1.0),
+    "liter": ("l", 1.0), "millilitre": ("l", 1e-3), "milliliter": ("l", 1e-3),
+    "megabyte": ("byte", 1e6), "gigabyte": ("byte", 1e9), "terabyte": ("byte", 1e12),
+    "watt": ("W", 1.0), "kilowatt": ("W", 1e3),
+}  # fmt: skip
+
+Dimension = Literal["money", "kg", "m", "s", "l", "byte", "W", "degC", "m/s", "percent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A stated amount.
+
+    Attributes:
+        low, high: in ``unit``; equal unless a range is stated.
+        unit: an ISO 4217 currency or a base unit.
+        dimension: what it measures; "money" for every currency.
+        span: number and unit.
+    """
+
+    low: float
+    high: float
+    unit: str
+    dimension: Dimension
+    span: Span
+
+
+_POUND_KG = 0.45359237
+
+_BEFORE = re.compile(
+    r"(?:(?<![A-Za-z$])(?P<code>[A-Z]{3})|(?P<symbol>(?:US|CA?|AU?|NZ|HK|S|R|MX)\$|Rs\.?|Fr\."
+    r"|[$€£¥₹₩₽₺₪₫฿₴₦＄]))[ \u00a0]?(?P<sign>[-−])?$"
+)
+_AFTER = re.compile(
+    r"[ \u00a0\u202f-]?(?:(?P<symbol>[$€£¥₹₩₽₺₪₫฿₴₦]|zł|Kč|%|％)|(?P<per>per cent)\b"
+    r"|(?P<first>°C|km/h|m/s|[^\W\d_]+)(?:[ ](?P<second>[a-z]+))?)"
+)
+_TWO_WAYS = re.compile(r"\d{1,3}\.\d{3}")  # 1.234 euros: a thousand, or one and a bit
+_SHORT_SCALE = re.compile(r"([mMbB])(?![\w²³])")
+_SCALES = {"m": 1e6, "b": 1e9}
+_SUFFIXES = {"k": 1e3, "mn": 1e6, "mio": 1e6, "bn": 1e9}
+_DATED = re.compile(r"[ ,]*(?:ago|later|earlier|before|after|from|hence|old|prior|into)\b|['’]")
+_DATING = re.compile(
+    r"\b(?:in|within|next|last|past|previous|every|first|final|coming|other|of)\s+$", re.IGNORECASE
+)
+_DECADE = re.compile(
+    r"(?:['’]|\b(?:the|my|our|your|his|her|their|early|mid|late|low|high|lower|upper|and|or)[ -]"
+    r"|s, )$",
+    re.IGNORECASE,
+)
+_OF_MANY = re.compile(r"\sof\b")
+_LASTING = re.compile(
+    r"(?:\b(?:took|takes|lasted|lasts|after|within|timeout|waited|elapsed|duration|time|every)\s"
+    r"|[=:~(]\s?)$",
+    re.IGNORECASE,
+)
+_MORE_DIGITS = re.compile(r"[-–]\d")
+_NUMBER_AFTER = re.compile(r"[ ]?\d")
+_DENSITY = re.compile(
+    r"\s?/\s?[^\W\d]|\sper\s(?:kg|kilo|kilogram|g|l|litre|liter|m|metre|meter|km|s|second|hectare"
+    r"|acre|square|cubic)\b"
+)
+_SUFFIX = re.compile(r"(?<=\d)(?:k|mn|mio|bn)$", re.IGNORECASE)
+_NO_END = re.compile(r"[\w%–-]|[.,]\d|[ ]?(?:%|°|[kcm]?[mg]\b|(?:percent|points)\b)")
+_ALSO = re.compile(r"(?:,? and|,)? ")
+_LAST_WORD = re.compile(r"[^\W\d_]+$")
+_INCHES = re.compile(
+    r"[ ](?P<inches>\d{1,2}(?:\.\d+)?)(?![\d.,:%/-])"
+    r"(?P<tell>[ ]in(?=[.,;:!?)]|$|\s(?:of|tall|wide|long|high|deep|and)\b))?"
+)
+_RANGE = re.compile(r"\s?(?:[-–—]|to)\s?")
+_BETWEEN = re.compile(r"\bbetween\s+\S{0,3}$", re.IGNORECASE)
+_FROM = re.compile(r"\bfrom\s+\S{0,3}$", re.IGNORECASE)
+_WEIGHING = re.compile(
+    r"\b(?:weigh\w*|lift\w*|heavy|heavier|lighter|lbs?|weight|flour|meat|luggage|body|load)\b", re.I
+)
+_PAYING = re.compile(
+    r"[£]|\b(?:cost\w*|pric\w*|pa(?:y|id|ys)|spen[dt]\w*|bought|buy|sold|sells?|rent|quid|salary|"
+    r"earns?|fee|fare|cheap\w*|expensive|dearer|budget|pence|worth|house|flat|ticket\w*|"
+    r"asks?|asked|asking|tag)\b",
+    re.IGNORECASE,
+)
+
+
+def find_quantities(text: str, numbers: tuple[Number, ...] | None = None) -> tuple[Quantity, ...]:
+    """All stated amounts with a currency or a unit, in order.
+
+    >>> [(q.low, q.unit) for q in find_quantities("It weighs 2 lb and costs 1,200 euros.")]
+    [(0.90718474, 'kg'), (1200.0, 'EUR')]
+    """
+    found: list[Quantity] = []
+    bare: Number | None = None
+    for number in find_numbers(text) if numbers is None else numbers:
+        quantity = None if number.ordinal else _quantity(text, number)
+        between = _symbol_range(text, bare, number) if bare and not number.ordinal else None
+        if between:
+            found.append(between)
+            bare = None
+            continue
+        if quantity is None:
+            bare = None if number.ordinal else number
+            continue
+        found.append(_with_range(text, quantity, number, bare, found))
+        bare = None
+    return tuple(_joined(text, found))
+
+
+def round_in(value: float, unit: str) -> float:
+    """``value`` as precise as its unit is counted: cents of a currency, else 6 digits.
+
+    >>> round_in(100 / 3, "EUR")
+    33.33
+    """
+    return round(value, 2) if unit in CURRENCIES else float(f"{value:.6g}")
+
+
+def format_amount(low: float, high: float, unit: str) -> str:
+    """The amount for people.
+
+    >>> format_amount(1950, 1950, "USD"), format_amount(3, 5.5, "kg")
+    ('1,950 USD', '3 to 5.5 kg')
+    """
+    numbers = [f"{value:,.10g}" for value in ((low,) if low == high else (low, high))]
+    return f"{' to '.join(numbers)} {unit}".strip()
+
+
+def _quantity(text: str, number: Number) -> Quantity | None:
+    start, end = number.span
+    value = number.value
+    before = _BEFORE.search(text, max(0, start - 6), start)
+    unit = _symbol(before) if before else None
+    if before and unit:
+        return _after_symbol(text, number, before, unit)
+    after = _AFTER.match(text, end)
+    if after is None:
+        return None
+    if _SHORT_SCALE.match(text, end):
+        return None  # "5m" is metres, minutes or millions
+    read = _unit_after(text, after, value)
+    if read is None:
+        return None
+    unit, factor, end = read
+    if unit == "s" and text[number.span[1] : end] == "s" and _is_plural(text, number):
+        return None
+    dimension = "money" if unit in CURRENCIES else unit
+    if _goes_on(text, end, dimension):
+        return None
+    if dimension == "money" and _TWO_WAYS.fullmatch(text[slice(*number.span)]) and value < 1000:
+        return None
+    if dimension == "s" and (
+        _DATED.match(text, end) or _DATING.search(text, max(0, start - 12), start)
+    ):
+        return None
+    return Quantity(value * factor, value * factor, unit, dimension, (start, end))  # type: ignore[arg-type]
+
+
+def _symbol(before: re.Match[str]) -> str | None:
+    """The currency of a symbol or a code before a number, None when it is not known."""
+    if before["symbol"]:
+        return SYMBOLS[before["symbol"]]
+    return before["code"] if before["code"] in CURRENCIES else None
+
+
+def _after_symbol(text: str, number: Number, before: re.Match[str], unit: str) -> Quantity | None:
+    """The amount in "€1,200", "$3m"; None for "$5-10", which is read as a range elsewhere."""
+    (start, end), value = number.span, number.value
+    if _TWO_WAYS.fullmatch(text[start:end]) and value < 1000:
+        return None
+    scale = _SHORT_SCALE.match(text, end)
+    if scale:
+        value, end = value * _SCALES[scale[1].lower()], scale.end()
+    if _MORE_DIGITS.match(text, end):
+        return None
+    lead = text[max(0, before.start() - 2) : before.start()]
+    if before["sign"] or lead.lstrip(" (\n") in {"-", "−"}:
+        value = -value
+    return Quantity(value, value, unit, "money", (before.start(), end))
+
+
+def _is_plural(text: str, number: Number) -> bool:
+    """Whether the "s" behind a number makes a plural: "the 1990s", "in her 30s", "100s of", "737s".
+
+    From a hundred on it means seconds only where a duration is spoken of: "took 380s".
+    """
+    (start, end), value = number.span, number.value
+    if _OF_MANY.match(text, end + 1):
+        return True
+    if value % 1 == 0 and value >= 100:
+        return not _LASTING.search(text, max(0, start - 16), start)
+    return value % 10 == 0 and _DECADE.search(text, max(0, start - 12), start) is not None
+
+
+def _goes_on(text: str, end: int, dimension: str) -> bool:
+    """Whether what stands behind a unit makes another of it: "30 m2", "12 mg/kg", "5 EUR 19.99"."""
+    if text[end : end + 1].isdigit() or text[end : end + 1] == "^":
+        return True
+    if dimension == "money":
+        return _NUMBER_AFTER.match(text, end) is not None
+    return dimension != "percent" and _DENSITY.match(text, end) is not None
+
+
+def _unit_after(text: str, after: re.Match[str], value: float) -> tuple[str, float, int] | None:
+    """Unit, factor to the base unit and end of the words behind a number."""
+    if after["per"]:
+        return "percent", 1.0, after.end()
+    if after["symbol"]:
+        symbol = after["symbol"]
+        return (*EXACT.get(symbol, (SYMBOLS.get(symbol, ""), 1.0)), after.end())
+    first, second = after["first"], after["second"]
+    if second:
+        phrase = f"{first} {second}".lower()
+        if phrase in PHRASES:
+            return (*PHRASES[phrase], after.end())
+        if second.startswith("dollar") and first.lower() in DOLLARS:
+            return DOLLARS[first.lower()], 1.0, after.end()
+    end = after.end("first")
+    if first in CURRENCIES:
+        return first, 1.0, end
+    if first in EXACT:
+        return (*EXACT[first], end) if first != "percent" else None
+    word = first.lower()
+    single = word if word in MONEY or word in WORDS else word.removesuffix("s")
+    if single == "percent" and second == "points":
+        return None
+    if single in MONEY:
+        return (*MONEY[single], end)
+    if single in WORDS:
+        return (*WORDS[single], end)
+    if single in {"pound", "cent"}:
+        read = _ambiguous(text, after.start(), end, single)
+        return (*read, end) if read else None
+    if single == "won" and value >= 100:
+        return "KRW", 1.0, end
+    return None
+
+
+def _ambiguous(text: str, start: int, end: int, word: str) -> tuple[str, float] | None:
+    """Pounds of money or of mass, cents of which money: as the words around say."""
+    around = text[max(0, start - 80) : end + 60]
+    if word == "cent":
+        return ("EUR", 0.01) if re.search(r"€|\beuros?\b", text, re.I) else ("USD", 0.01)
+    weighing, paying = bool(_WEIGHING.search(around)), bool(_PAYING.search(around))
+    if weighing == paying:
+        weighing, paying = False, bool(re.search(r"£|\bquid\b|\bpence\b", text))
+    if paying:
+        return "GBP", 1.0
+    return ("kg", _POUND_KG) if weighing else None
+
+
+def _with_range(
+    text: str, quantity: Quantity, number: Number, bare: Number | None, found: list[Quantity]
+) -> Quantity:
+    """ "3 to 5 days", "3 or 4 days", "between 40 and 50 euros", "$10-$15": from low to high."""
+    start = quantity.span[0]
+    if bare is not None:
+        gap, first, low = text[bare.span[1] : start], bare.span[0], bare.value
+        low *= quantity.low / number.value if number.value else 1.0
+    elif found and found[-1].unit == quantity.unit and found[-1].low == found[-1].high:
+        gap, first, low = text[found[-1].span[1] : start], found[-1].span[0], found[-1].low
+    else:
+        return quantity
+    link = _RANGE.fullmatch(gap) or (bare is not None and gap == " or ")
+    joined = link and not _FROM.search(text, max(0, first - 9), first)
+    between = gap.strip() == "and" and _BETWEEN.search(text, max(0, first - 13), first)
+    if not (joined or between) or low >= quantity.high:
+        return quantity
+    if bare is None:
+        found.pop()
+    span = (first, quantity.span[1])
+    return Quantity(low, quantity.high, quantity.unit, quantity.dimension, span)
+
+
+def _symbol_range(text: str, low: Number, high: Number) -> Quantity | None:
+    """ "$5-10", "€5-10m": the symbol and the scale are those of both; None for anything else."""
+    start, end = low.span[0], high.span[1]
+    before = _BEFORE.search(text, max(0, start - 6), start)
+    unit = _symbol(before) if before else None
+    if before is None or unit is None or text[low.span[1] : high.span[0]] not in {"-", "–"}:
+        return None
+    scale = _SHORT_SCALE.match(text, end)
+    factor = _SCALES[scale[1].lower()] if scale else 1.0
+    end = scale.end() if scale else end
+    suffix = _SUFFIX.search(text, high.span[0], end)
+    first = low.value * (_SUFFIXES[suffix[0].lower()] if suffix and not scale else factor)
+    last = high.value * factor
+    odd = before["sign"] or _NO_END.match(text, end) or not 0 < first < last
+    return None if odd else Quantity(first, last, unit, "money", (before.start(), end))
+
+
+def _joined(text: str, found: list[Quantity]) -> list[Quantity]:
+    """Join "5 dollars and 20 cents", "3 pounds 20 pence", "3 lb 4 oz" and "2 hours 15 minutes".
+
+    Feet that a bare number follows ("6 ft 2 in") may be more than they say, and are left out
+    where the words do not tell.
+    """
+    joined: list[Quantity] = []
+    for quantity in found:
+        last = joined[-1] if joined else None
+        if last and _is_rest(text, last, quantity):
+            low, high = last.low + quantity.low, last.high + quantity.high
+            span = (last.span[0], quantity.span[1])
+            joined[-1] = Quantity(low, high, quantity.unit, quantity.dimension, span)
+        else:
+            joined.append(quantity)
+    return [whole for one in joined if (whole := _with_inches(text, one))]
+
+
+def _is_rest(text: str, whole: Quantity, part: Quantity) -> bool:
+    """Whether ``part`` counts on in a smaller unit where ``whole`` ends."""
+    if whole.unit != part.unit or whole.low != whole.high or part.low != part.high:
+        return False
+    gap = text[whole.span[1] : part.span[0]]
+    if not 0 < len(gap) < 7 or not _ALSO.fullmatch(gap):
+        return False
+    if whole.dimension == "money":
+        return part.low < 1 <= whole.low
+    size, smaller = _size(text, whole), _size(text, part)
+    return smaller < size and part.low < size and whole.dimension in {"kg", "m", "s"}
+
+
+def _size(text: str, quantity: Quantity) -> float:
+    """The factor of the unit that a quantity is written in; 0 when it is none of the tables."""
+    word = _LAST_WORD.search(text, *quantity.span)
+    name = word[0] if word else ""
+    lower = name.lower()
+    known = EXACT.get(name) or WORDS.get(lower) or WORDS.get(lower.removesuffix("s"))
+    return known[1] if known else _POUND_KG if lower.startswith("pound") else 0.0
+
+
+def _with_inches(text: str, quantity: Quantity) -> Quantity | None:
+    """ "6 ft 2 in tall" as one amount; None where a number follows and no unit that is clear."""
+    if quantity.dimension != "m" or _size(text, quantity) != EXACT["ft"][1]:
+        return quantity
+    more = _INCHES.match(text, quantity.span[1])
+    if more is None:
+        return quantity
+    if not more["tell"] or quantity.low != quantity.high:
+        return None
+    value = quantity.low + float(more["inches"]) * WORDS["inch"][1]
+    return Quantity(value, value, "m", "m", (quantity.span[0], more.end("inches") + 3))

@@ -1,0 +1,238 @@
+"""What the paper asks of tuple sets, one predicate each (ImpliRet, section 2 and appendix A)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from engine.generate.days import (
+    APART,
+    BLOCK,
+    BLOCK_DAYS,
+    MOST_DAYS_AWAY,
+    MOST_MESSAGES_A_DAY,
+    ONCE,
+    RUNNING,
+)
+from engine.generate.implicit_records import (
+    Category,
+    DateTuple,
+    PlaceTuple,
+    PriceTuple,
+    Style,
+    TupleSet,
+)
+from engine.generate.prices import HIGHEST_BASE, LOWEST_BASE, STEP
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One condition: where the paper states it, and whether a tuple set meets it."""
+
+    name: str
+    source: str
+    holds: Callable[[TupleSet], bool]
+
+
+def one_per_band(values: Sequence[int], low: int, high: int) -> bool:
+    """Whether each of ``len(values)`` equal bands of ``[low, high)`` holds exactly one value.
+
+    >>> one_per_band([1, 4, 9], 0, 9), one_per_band([1, 4, 8], 0, 9)
+    (False, True)
+    """
+    if not all(low <= value < high for value in values):
+        return False
+    bands = {(value - low) * len(values) // (high - low) for value in values}
+    return len(bands) == len(values)
+
+
+# -- arithmetic --------------------------------------------------------------------------
+
+
+def prices_follow(found: TupleSet) -> bool:
+    """Every queried price is what base, multiplier and direction say (section 2.1)."""
+    return all(
+        t.base == t.queried * t.multiplier if t.inverse else t.queried == t.base * t.multiplier
+        for t in _prices(found)
+    )
+
+
+def prices_distinct(found: TupleSet) -> bool:
+    """No two prices of the set are equal, stated or queried (A.1, i)."""
+    values = [price for t in _prices(found) for price in (t.base, t.queried)]
+    return len(set(values)) == len(values)
+
+
+def prices_round(found: TupleSet) -> bool:
+    """Every price is a multiple of 10 (A.1, ii)."""
+    return all(t.base % STEP == 0 == t.queried % STEP for t in _prices(found))
+
+
+def prices_spread(found: TupleSet) -> bool:
+    """Queried prices lie evenly in the range, stated ones are plausible (A.1, iii)."""
+    plausible = all(LOWEST_BASE <= t.base <= HIGHEST_BASE for t in _prices(found))
+    return plausible and one_per_band([t.queried for t in _prices(found)], found.low, found.high)
+
+
+def multipliers_simple(found: TupleSet) -> bool:
+    """Multipliers have at most two decimals, and change something (A.1, iv)."""
+    return all(
+        t.multiplier > 0 and t.multiplier != 1 and (t.multiplier * 100).denominator == 1
+        for t in _prices(found)
+    )
+
+
+# -- world knowledge ---------------------------------------------------------------------
+
+
+def places_unique(found: TupleSet) -> bool:
+    """No place stands in the set twice (A.2, i; that it is unique on earth is a matter of
+    :mod:`engine.generate.countries`)."""
+    return len({t.place for t in _places(found)}) == len(found.tuples)
+
+
+def places_say_nothing(found: TupleSet) -> bool:
+    """No place shares four letters on end with its country's name (A.2, ii)."""
+    return all(not _shared_letters(t.place, t.country) for t in _places(found))
+
+
+def places_specific(found: TupleSet) -> bool:
+    """Every place is a proper name of one word, not a description (A.2, iii)."""
+    return all(re.fullmatch(r"[A-Z][a-z]{3,}", t.place) for t in _places(found))
+
+
+def countries_distinct(found: TupleSet) -> bool:
+    """Every place lies in another country (A.2, end)."""
+    return len({t.code for t in _places(found)}) == len(found.tuples)
+
+
+# -- temporal ----------------------------------------------------------------------------
+
+
+def dates_unique(found: TupleSet) -> bool:
+    """No two tuples share a day that a query asks for or, in threads, a message (A.3, i)."""
+    if found.style == "uni":
+        return lots_apart(found)
+    days = [day for t in _dates(found) for day in (t.base, *t.targets)]
+    return len(set(days)) == len(days)
+
+
+def dates_spread(found: TupleSet) -> bool:
+    """Days lie evenly in the window (A.3, ii).
+
+    In threads, targets and messages alike: one in each of as many equal bands. In schedules,
+    every day has one or two activities and at most three messages.
+    """
+    dates = _dates(found)
+    bases = [t.base.toordinal() for t in dates]
+    targets = [day.toordinal() for t in dates for day in t.targets]
+    if found.style == "multi":
+        return all(one_per_band(days, found.low, found.high) for days in (bases, targets))
+    busy, messages = Counter(targets), Counter(bases)
+    window = range(found.low, found.high)
+    return (
+        all(1 <= busy[day] <= 2 for day in window)
+        and all(day in window for day in (*bases, *targets))
+        and max(messages.values()) <= MOST_MESSAGES_A_DAY
+    )
+
+
+def offsets_limited(found: TupleSet) -> bool:
+    """No message is more than a fortnight from a day that it speaks of (A.3, iii)."""
+    return all(abs(n) <= MOST_DAYS_AWAY for t in _dates(found) for n in t.offsets)
+
+
+def kinds_complete(found: TupleSet) -> bool:
+    """Every block of 14 days has its 15 activities of three kinds (A.3.2)."""
+    blocks: dict[int, list[tuple[str, int]]] = {}
+    for t in _dates(found):
+        block = {(day.toordinal() - found.low) // BLOCK_DAYS for day in t.targets}
+        if len(block) > 1:
+            return False
+        blocks.setdefault(block.pop(), []).append((t.repetition, len(t.targets)))
+    wanted = [("running", n) for n in RUNNING] + [("apart", n) for n in APART]
+    wanted += [("once", 1)] * ONCE
+    complete = len(blocks) * BLOCK == len(found.tuples)
+    return complete and all(sorted(kinds) == sorted(wanted) for kinds in blocks.values())
+
+
+def repetitions_true(found: TupleSet) -> bool:
+    """Consecutive activities have no gap, the others never two days on end (A.3.2)."""
+    for t in _dates(found):
+        gaps = [(b - a).days for a, b in pairwise(t.targets)]
+        if not all(gap == 1 if t.repetition == "running" else gap > 1 for gap in gaps):
+            return False
+    return True
+
+
+def lots_apart(found: TupleSet) -> bool:
+    """No two activities share a day and its part (A.3.2, phase i)."""
+    lots = [(day, t.part) for t in _dates(found) for day in t.targets]
+    return len(set(lots)) == len(lots)
+
+
+def messages_apart(found: TupleSet) -> bool:
+    """No message is written on a day that it speaks of (A.3.2, phase ii)."""
+    return all(0 not in t.offsets for t in _dates(found))
+
+
+# -- which hold where --------------------------------------------------------------------
+
+_PRICES = (
+    Constraint("prices follow", "2.1", prices_follow),
+    Constraint("prices distinct", "A.1 (i)", prices_distinct),
+    Constraint("prices round", "A.1 (ii)", prices_round),
+    Constraint("prices spread", "A.1 (iii)", prices_spread),
+    Constraint("multipliers simple", "A.1 (iv)", multipliers_simple),
+)
+_PLACES = (
+    Constraint("places unique", "A.2 (i)", places_unique),
+    Constraint("places say nothing", "A.2 (ii)", places_say_nothing),
+    Constraint("places specific", "A.2 (iii)", places_specific),
+    Constraint("countries distinct", "A.2", countries_distinct),
+)
+_THREADS = (
+    Constraint("dates unique", "A.3 (i)", dates_unique),
+    Constraint("dates spread", "A.3 (ii)", dates_spread),
+    Constraint("offsets limited", "A.3 (iii)", offsets_limited),
+    Constraint("messages apart", "A.3.2 (ii)", messages_apart),
+)
+_SCHEDULES = (
+    *_THREADS,
+    Constraint("kinds complete", "A.3.2", kinds_complete),
+    Constraint("repetitions true", "A.3.2", repetitions_true),
+    Constraint("lots apart", "A.3.2 (i)", lots_apart),
+)
+
+
+def constraints_for(category: Category, style: Style) -> tuple[Constraint, ...]:
+    """Those that sets of the category and style have to meet."""
+    if category == "temporal":
+        return _SCHEDULES if style == "uni" else _THREADS
+    return _PRICES if category == "arithmetic" else _PLACES
+
+
+def broken(found: TupleSet) -> list[str]:
+    """Names of the constraints that a set breaks."""
+    checks = constraints_for(found.category, found.style)
+    return [check.name for check in checks if not check.holds(found)]
+
+
+def _prices(found: TupleSet) -> list[PriceTuple]:
+    return [t for t in found.tuples if isinstance(t, PriceTuple)]
+
+
+def _places(found: TupleSet) -> list[PlaceTuple]:
+    return [t for t in found.tuples if isinstance(t, PlaceTuple)]
+
+
+def _dates(found: TupleSet) -> list[DateTuple]:
+    return [t for t in found.tuples if isinstance(t, DateTuple)]
+
+
+def _shared_letters(place: str, country: str) -> bool:
+    one, other = place.lower(), country.lower().replace(" ", "")
+    return any(one[i : i + 4] in other for i in range(len(one) - 3))

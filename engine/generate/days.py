@@ -1,0 +1,181 @@
+"""Tuple sets of days (ImpliRet, appendix A.3): threads (A.3.1) and schedules (A.3.2)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import pairwise
+
+from engine.generate.implicit_records import DateTuple, ImplicitRequest, Repetition, TupleSet
+from engine.generate.prices import band_of
+from engine.generate.solving import UnsatisfiableError, randomness, solve
+
+WINDOW_START = date(2025, 1, 1)
+WINDOW_DAYS = 365
+MOST_DAYS_AWAY = 14
+"""From a message to the day that it speaks of."""
+PAST = 0.75
+"""Share of messages of a thread that look back; the others look ahead."""
+
+BLOCK_DAYS = 14
+PARTS = ("morning", "evening")
+RUNNING, APART, ONCE = (4, 3, 3), (3, 2, 2), 9
+"""Of each block: activities on consecutive days, on days with gaps, and on one day."""
+BLOCK = len(RUNNING) + len(APART) + ONCE
+MOST_MESSAGES_A_DAY = 3
+_WIDEST_GAPS = 9
+"""Days that an activity with gaps stretches over at most, so that one message can see them all."""
+
+
+def date_set(request: ImplicitRequest, number: int) -> TupleSet:
+    """Set ``number``.
+
+    Raises:
+        UnsatisfiableError: a schedule does not have that many activities.
+    """
+    rng = randomness(request.seed, "dates", request.style, number)
+    if request.style == "uni":
+        return _schedule(request, number, rng)
+    return _thread(request, number, rng)
+
+
+def _thread(request: ImplicitRequest, number: int, rng: random.Random) -> TupleSet:
+    """One target and one message in each of as many equal bands as there are documents."""
+    count, low = request.documents, WINDOW_START.toordinal()
+    high = low + WINDOW_DAYS
+    bands = [range(*band_of(i, count, low, high)) for i in range(count)]
+
+    def band(day: date) -> int:
+        return next(i for i, days in enumerate(bands) if day.toordinal() in days)
+
+    def options(target_band: int) -> Iterator[DateTuple]:
+        near = bands[max(0, target_band - 1) : target_band + 2]
+        return _candidates(rng, bands[target_band], [day for days in near for day in days])
+
+    def fits(slot: int, one: DateTuple, others: Sequence[DateTuple]) -> bool:
+        dates = {d for other in others for d in (other.base, *other.targets)}
+        filled = {band(other.base) for other in others}
+        if not dates.isdisjoint((one.base, *one.targets)) or band(one.base) in filled:
+            return False
+        # Later slots do not reach back to the band before this one: it has to be filled by now.
+        filled.add(band(one.base))
+        last = slot == count - 1
+        return (slot == 0 or slot - 1 in filled) and (not last or slot in filled)
+
+    what = f"{count} days and messages in {WINDOW_DAYS} days"
+    tuples = solve(range(count), options, fits, what)
+    return TupleSet("temporal", "multi", number, tuple(tuples), low, high)
+
+
+def _candidates(
+    rng: random.Random, targets: Sequence[int], bases: Sequence[int]
+) -> Iterator[DateTuple]:
+    pairs = [(t, b) for t in targets for b in bases if 0 < abs(b - t) <= MOST_DAYS_AWAY]
+    rng.shuffle(pairs)
+    looks_back = rng.random() < PAST
+    for target, base in sorted(pairs, key=lambda pair: (pair[1] > pair[0]) != looks_back):
+        yield DateTuple(date.fromordinal(base), (date.fromordinal(target),))
+
+
+# -- schedules ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """An activity of a block: how often, and how its days lie."""
+
+    repetition: Repetition
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """An activity in its block: days are counted from the start of the block."""
+
+    kind: _Kind
+    days: tuple[int, ...]
+    part: str
+
+    @property
+    def lots(self) -> set[tuple[int, str]]:
+        return {(day, self.part) for day in self.days}
+
+
+def _schedule(request: ImplicitRequest, number: int, rng: random.Random) -> TupleSet:
+    """The main conversant's activities: blocks of 14 days with 15 activities each."""
+    if request.documents % BLOCK:
+        raise UnsatisfiableError(
+            f"A schedule cannot have {request.documents} activities: every block of "
+            f"{BLOCK_DAYS} days has exactly {BLOCK}.",
+            f"Ask for a multiple of {BLOCK} documents per set; the paper has {2 * BLOCK}.",
+        )
+    blocks = request.documents // BLOCK
+    days = blocks * BLOCK_DAYS
+    start = WINDOW_START + timedelta(days=rng.randrange(WINDOW_DAYS - days))
+    placed = [
+        (start + timedelta(days=block * BLOCK_DAYS), activity)
+        for block in range(blocks)
+        for activity in _block(rng)
+    ]
+    window = [start + timedelta(days=day) for day in range(days)]
+    tuples = _with_messages(rng, placed, window)
+    rng.shuffle(tuples)
+    low = start.toordinal()
+    return TupleSet("temporal", "uni", number, tuple(tuples), low, low + days)
+
+
+def _block(rng: random.Random) -> list[_Placed]:
+    """Phase (i) of A.3.2: activities without overlap, the largest first."""
+    kinds = [_Kind("running", n) for n in RUNNING] + [_Kind("apart", n) for n in APART]
+    kinds += [_Kind("once", 1)] * ONCE
+
+    def options(kind: _Kind) -> Iterable[_Placed]:
+        found = [_Placed(kind, days, part) for days in _days(rng, kind) for part in PARTS]
+        rng.shuffle(found)
+        return found
+
+    def fits(_: _Kind, one: _Placed, others: Sequence[_Placed]) -> bool:
+        busy = {day for other in (one, *others) for day in other.days}
+        left = BLOCK - len(others) - 1  # of the last ones, each fills one empty day at most
+        no_overlap = all(one.lots.isdisjoint(other.lots) for other in others)
+        return no_overlap and (left > ONCE or BLOCK_DAYS - len(busy) <= left)
+
+    return solve(kinds, options, fits, f"{BLOCK} activities in {BLOCK_DAYS} days")
+
+
+def _days(rng: random.Random, kind: _Kind) -> list[tuple[int, ...]]:
+    if kind.repetition != "apart":
+        starts = range(BLOCK_DAYS - kind.days + 1)
+        return [tuple(range(start, start + kind.days)) for start in starts]
+    found = set()
+    for _ in range(60):
+        days = tuple(sorted(rng.sample(range(BLOCK_DAYS), kind.days)))
+        gaps = [b - a for a, b in pairwise(days)]
+        if min(gaps) >= 2 and days[-1] - days[0] <= _WIDEST_GAPS:
+            found.add(days)
+    return sorted(found)
+
+
+def _with_messages(
+    rng: random.Random, placed: Sequence[tuple[date, _Placed]], window: Sequence[date]
+) -> list[DateTuple]:
+    """Phases (ii) and (iii) of A.3.2: a message per activity, before it or after it."""
+
+    def options(slot: tuple[date, _Placed]) -> Iterable[DateTuple]:
+        start, activity = slot
+        targets = tuple(start + timedelta(days=day) for day in activity.days)
+        found = [
+            DateTuple(base, targets, activity.part, activity.kind.repetition)
+            for base in window
+            if not targets[0] <= base <= targets[-1]
+            and max(abs((base - t).days) for t in targets) <= MOST_DAYS_AWAY
+        ]
+        rng.shuffle(found)
+        return found
+
+    def fits(_: object, one: DateTuple, others: Sequence[DateTuple]) -> bool:
+        return sum(other.base == one.base for other in others) < MOST_MESSAGES_A_DAY
+
+    return solve(placed, options, fits, f"{len(placed)} messages in {len(window)} days")

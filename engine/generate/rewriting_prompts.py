@@ -1,0 +1,127 @@
+"""What a model is asked: to write a document, and to recover the tuple from it (A.4).
+
+The first pass is given the fact in our own words and leaves the arithmetic alone. The second
+sees the document only.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from engine.generate.countries import COUNTRIES
+from engine.generate.facts_told import told
+from engine.generate.implicit_records import DateTuple, PlaceTuple, PriceTuple, Scene
+from engine.generate.solving import randomness
+from engine.generate.templates import UTTERANCES
+from engine.llm.messages import Prompt, json_prompt
+from engine.llm.texts import fenced
+
+SENTENCES = 5
+"""Of a post, as in the paper (A.4.2)."""
+WRITING, RECOVERING = "implicit-writing/1", "implicit-recovering/1"
+_WRITER = "You write short, natural texts as people exchange them in forums and chats."
+_READER = "You read a text closely and work out what follows from it."
+_Line = Annotated[str, Field(min_length=1, max_length=600)]
+
+
+class Written(BaseModel):
+    """A document as a model writes it, without names and times."""
+
+    lines: list[_Line] = Field(description="the sentences or messages, in order")
+
+
+class PriceFound(BaseModel):
+    """What a second pass makes of a document about prices."""
+
+    bought: str = Field(description="make, and line if there is one, of what was bought")
+    stated: float = Field(description="the one amount that the text states")
+    price: float = Field(description="what the thing that was bought costs")
+
+
+class PlaceFound(BaseModel):
+    """What a second pass makes of a document about a place."""
+
+    place: str = Field(description="the town or district")
+    country: str = Field(description="the country that it lies in, in English")
+
+
+class DaysFound(BaseModel):
+    """What a second pass makes of a document about days."""
+
+    written: date = Field(description="the day on which the text was written")
+    days: list[date] = Field(description="every day on which the activity takes place")
+
+
+Found = PriceFound | PlaceFound | DaysFound
+
+
+def writing(seed: int, scene: Scene, attempt: int) -> Prompt[Written]:
+    """Write the document; another attempt is another question."""
+    fact = told(randomness(seed, "told", scene.doc_id), scene)
+    if scene.style == "multi":
+        count, form = SENTENCES, f"a reply in a forum thread, of exactly {SENTENCES} sentences"
+    else:
+        count = UTTERANCES
+        form = (
+            f"a chat of exactly {UTTERANCES} messages in which two people take turns; "
+            f"{scene.other} writes first, then {scene.speaker}, a {scene.job}, and so on"
+        )
+    user = f"""\
+Write {form}. Author of what matters: {scene.speaker}, a {scene.job}.
+It goes on from this beginning, which you do not repeat: {" ".join(scene.opening)}
+Somewhere in it {scene.speaker} says the following in other words. Keep the names, the amounts \
+and the words for days exactly as they are, and work nothing out: no other amount, no date, no \
+country or nationality.
+{fenced("what is said", " ".join(fact))}
+No other day, amount or place occurs in it. Names and times before the messages are added later.
+This is version {attempt + 1}: word it unlike the versions before."""
+    return json_prompt(
+        WRITING,
+        _WRITER,
+        user,
+        Written,
+        most_tokens=900,
+        check=lambda written: written if len(written.lines) == count else None,
+    )
+
+
+def recovering(scene: Scene, document: str) -> Prompt[Any]:
+    """Recover the tuple from the document alone: a prompt for a :data:`Found`."""
+    what = fenced("text", document)
+    if isinstance(scene.implicit, PriceTuple):
+        asked = "What was bought, which amount does the text state, and what does it cost then?"
+        return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", PriceFound)
+    if isinstance(scene.implicit, PlaceTuple):
+        asked = "Where did the activity take place, and in which country is that?"
+        return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", PlaceFound)
+    asked = "When was it written, and on which days did or will the activity take place?"
+    return json_prompt(RECOVERING, _READER, f"{what}\n{asked}", DaysFound)
+
+
+def keeps_names(scene: Scene, document: str) -> bool:
+    """Whether the names are there that the query, or the tuple, cannot do without."""
+    needed = [scene.topic, scene.item, scene.reference, scene.bought]
+    if isinstance(scene.implicit, PlaceTuple):
+        needed.append(scene.implicit.place)
+    folded = " ".join(document.casefold().split())
+    return all(name.casefold() in folded for name in needed)
+
+
+def recovered(scene: Scene, found: Found) -> bool:
+    """Whether a second pass found the tuple that the document was made from."""
+    implicit = scene.implicit
+    if isinstance(found, PriceFound) and isinstance(implicit, PriceTuple):
+        same = scene.bought.casefold() in found.bought.casefold()
+        return same and found.stated == implicit.base and found.price == implicit.queried
+    if isinstance(found, PlaceFound) and isinstance(implicit, PlaceTuple):
+        country = next(c for c in COUNTRIES if c.code == implicit.code)
+        named = found.country.casefold().removeprefix("the ").strip()
+        known = {country.name.casefold(), country.code.casefold()}
+        known |= {word.casefold() for word in country.also}
+        return implicit.place.casefold() in found.place.casefold() and named in known
+    if isinstance(found, DaysFound) and isinstance(implicit, DateTuple):
+        return found.written == implicit.base and set(found.days) == set(implicit.targets)
+    return False

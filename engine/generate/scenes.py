@@ -1,0 +1,144 @@
+"""Tuples bound to people and things, so that every query has one relevant document (section 2.2).
+
+Within a set, tuples differ; between sets, topics and main conversants do (appendix A.4, Table 4).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import TypeVar
+
+from engine.generate.country_sets import place_set
+from engine.generate.days import WINDOW_DAYS, WINDOW_START, date_set
+from engine.generate.implicit_records import MOST_SETS, DateTuple, ImplicitRequest, Scene, TupleSet
+from engine.generate.phrase_bank import HELLO_LEADS, HELLO_TAILS, OPENING_LEADS, OPENING_TAILS
+from engine.generate.prices import price_set
+from engine.generate.solving import randomness
+from engine.generate.word_lists import (
+    ACTIVITIES,
+    BRANDS,
+    CURRENCIES,
+    FIRST_NAMES,
+    GROUPS,
+    ITEMS,
+    JOBS,
+    LAST_NAMES,
+    LINES,
+)
+
+MAKERS = {"arithmetic": price_set, "temporal": date_set, "world": place_set}
+_FIRST_HOUR, _LAST_HOUR = 8, 21
+Item = TypeVar("Item")
+
+
+def tuple_set(request: ImplicitRequest, number: int) -> TupleSet:
+    """The tuples of set ``number``, whatever ``request.sets`` is.
+
+    Raises:
+        UnsatisfiableError: no set of that size meets all constraints.
+    """
+    return MAKERS[request.category](request, number)
+
+
+def bind(request: ImplicitRequest, found: TupleSet) -> list[Scene]:
+    """One scene per tuple."""
+    rng = randomness(request.seed, "scenes", request.category, request.style, found.number)
+    shared = _shared(request, found)
+    count = len(found.tuples)
+    own = [name for name in FIRST_NAMES if not shared.main.startswith(name)]
+    people = rng.sample(own, count)
+    openings = _openings(rng, request, shared.main)
+    activities = _drawn(rng, range(len(ACTIVITIES)), count)
+    items, brands = _drawn(rng, ITEMS, count), rng.sample(BRANDS, 2 * count)
+    scenes = []
+    for i, implicit in enumerate(found.tuples):
+        base = implicit.base if isinstance(implicit, DateTuple) else _some_day(rng)
+        shops = request.category == "arithmetic"
+        lines = rng.sample(LINES, 2)
+        multi = request.style == "multi"
+        reference, bought = (
+            (f"{brands[i]} {lines[0]}", f"{brands[i]} {lines[1]}")
+            if multi
+            else (brands[i], brands[count + i])
+        )
+        scenes.append(
+            Scene(
+                doc_id=f"{request.category}-{request.style}-{found.number:04d}-{i:02d}",
+                set_number=found.number,
+                category=request.category,
+                style=request.style,
+                implicit=implicit,
+                speaker=people[i] if multi else shared.main,
+                other="" if multi else people[i],
+                job=rng.choice(JOBS) if multi else shared.job,
+                written=_some_time(rng, base),
+                opening=openings[i],
+                topic=shared.group,
+                activity=shared.activity if multi else activities[i],
+                item=(shared.item if multi else items[i]) if shops else "",
+                reference=reference if shops else "",
+                bought=bought if shops else "",
+                currency=shared.currency if shops else "",
+                taken=shared.taken,
+            )
+        )
+    return scenes
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What all documents of a set have in common; threads and chats use different parts."""
+
+    main: str
+    job: str
+    group: str
+    activity: int
+    item: str
+    currency: str
+    taken: frozenset[date]
+
+
+def _shared(request: ImplicitRequest, found: TupleSet) -> _Shared:
+    """Drawn without replacement over all sets that there can be."""
+    rng = randomness(request.seed, "sets", request.category, request.style)
+    people = rng.sample(range(len(FIRST_NAMES) * len(LAST_NAMES)), MOST_SETS)
+    things = ITEMS if request.category == "arithmetic" else ACTIVITIES
+    topics = rng.sample(range(len(things) * len(GROUPS)), MOST_SETS)
+    first, last = divmod(people[found.number], len(LAST_NAMES))
+    group, thing = divmod(topics[found.number], len(things))
+    own = randomness(request.seed, "set", request.category, request.style, found.number)
+    dates = [t for t in found.tuples if isinstance(t, DateTuple)]
+    return _Shared(
+        main=f"{FIRST_NAMES[first]} {LAST_NAMES[last]}" if request.style == "uni" else "",
+        job=own.choice(JOBS),
+        group=GROUPS[group] if request.style == "multi" else "",
+        activity=thing % len(ACTIVITIES),
+        item=ITEMS[thing % len(ITEMS)],
+        currency=own.choice(CURRENCIES),
+        taken=frozenset(day for t in dates for day in t.targets),
+    )
+
+
+def _openings(rng: random.Random, request: ImplicitRequest, main: str) -> list[tuple[str, str]]:
+    """Two sentences for each document of a set to begin with: no two begin alike (A.4)."""
+    if request.style == "multi":
+        pairs = [(lead, tail) for lead in OPENING_LEADS for tail in OPENING_TAILS]
+    else:
+        name = main.split()[0]
+        pairs = [(lead.format(name=name), tail) for lead in HELLO_LEADS for tail in HELLO_TAILS]
+    return rng.sample(pairs, request.documents)
+
+
+def _drawn(rng: random.Random, from_: Sequence[Item], count: int) -> list[Item]:
+    return rng.sample(list(from_), count)
+
+
+def _some_day(rng: random.Random) -> date:
+    return WINDOW_START + timedelta(days=rng.randrange(WINDOW_DAYS))
+
+
+def _some_time(rng: random.Random, day: date) -> datetime:
+    return datetime.combine(day, time(rng.randint(_FIRST_HOUR, _LAST_HOUR), rng.randrange(60)))

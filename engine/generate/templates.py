@@ -1,0 +1,139 @@
+"""Documents written without a model: a post of a thread, or a chat of ten utterances."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+
+from engine.generate import phrase_bank
+from engine.generate.facts_told import told, with_article, with_group
+from engine.generate.implicit_records import DateTuple, Scene
+from engine.generate.word_lists import ACTIVITIES
+from engine.generate.wording import long_date, weekday
+
+UTTERANCES = 10
+"""Of a chat, as in the paper (A.4.1)."""
+
+
+def write(scene: Scene, rng: random.Random) -> str:
+    """The document of a scene."""
+    if scene.style == "multi":
+        return in_post(rng, scene, _post(rng, scene))
+    return in_chat(rng, scene, _chat(rng, scene))
+
+
+def opening_post(scene: Scene, rng: random.Random) -> str:
+    """What the thread of the scene's set replies to: the same for all its scenes."""
+    if scene.item:
+        item, group = scene.item, scene.topic
+        return rng.choice(
+            [
+                f"{_cap(group)} needs {with_article(item)}. Which did you get, and what did it "
+                "cost?",
+                f"Before {group} spends any money: what do you know about buying "
+                f"{with_article(item)}?",
+                f"Who has bought {with_article(item)} for {group}? Makes and prices, please!",
+            ]
+        )
+    doing, group = ACTIVITIES[scene.activity].doing, with_group(scene)
+    return rng.choice(
+        [
+            f"We are making a list of everybody who is {doing}{group}. Where and when is it you?",
+            f"Has anybody been {doing}{group}? Tell the rest of us about it.",
+            f"I am new here and curious about {doing}{group}. What are your experiences?",
+        ]
+    )
+
+
+# -- posts -------------------------------------------------------------------------------
+
+
+def _post(rng: random.Random, scene: Scene) -> list[str]:
+    fact = " ".join(told(rng, scene))
+    details = rng.sample(details_for(scene), rng.choice([1, 2, 2]))
+    persona = rng.choice(phrase_bank.PERSONAS).format(job=scene.job)
+    before, after = [persona] if rng.random() < 0.6 else [], details
+    if not before and rng.random() < 0.5:
+        before = [after.pop()]
+    return [*scene.opening, *before, fact, *after, rng.choice(phrase_bank.CLOSINGS)]
+
+
+def in_post(rng: random.Random, scene: Scene, sentences: list[str]) -> str:
+    """Sentences as a forum post, an e-mail, a note or a quoted message, with date and author."""
+    body, name, written = " ".join(sentences), scene.speaker, scene.written
+    day, clock = _stamp(scene, written), f"{written:%H:%M}"
+    kind = rng.random()
+    if kind < 0.55:
+        return f"{written:%Y-%m-%d} {clock}, {name}: {body}"
+    if kind < 0.75:
+        subject = scene.item or ACTIVITIES[scene.activity].doing
+        head = f"From: {name}\nDate: {weekday(written.date())}, {day}, {clock}"
+        return f"{head}\nSubject: Re: {subject}\n\n{body}"
+    if kind < 0.9:
+        return f"Note by {name}, {day}, {clock}\n\n{body}"
+    return f"On {day} at {clock} {name} wrote:\n\n{body}"
+
+
+# -- chats -------------------------------------------------------------------------------
+
+
+def _chat(rng: random.Random, scene: Scene) -> list[str]:
+    """Ten utterances; the second conversant speaks first, then they take turns."""
+    hello = " ".join(scene.opening)
+    answer = rng.choice(phrase_bank.HELLO_ANSWERS).format(job=scene.job)
+    said = told(rng, scene)
+    if scene.item:
+        exchanges = [
+            (rng.choice(phrase_bank.BUYING_PROMPTS), said[0]),
+            (rng.choice(phrase_bank.PRICE_PROMPTS), said[1]),
+        ]
+    else:
+        detail = rng.choice(details_for(scene))
+        exchanges = [
+            (rng.choice(phrase_bank.DOING_PROMPTS), " ".join(said)),
+            (rng.choice(phrase_bank.DOING_REACTIONS), detail),
+        ]
+    talk = rng.choice(phrase_bank.SMALL_TALK)
+    exchanges.insert(rng.choice([0, len(exchanges)]), talk)
+    exchanges = [(hello, answer), *exchanges, rng.choice(phrase_bank.TALK_CLOSINGS)]
+    return [utterance for exchange in exchanges for utterance in exchange]
+
+
+def in_chat(rng: random.Random, scene: Scene, utterances: list[str]) -> str:
+    """Utterances with a date and a speaker each."""
+    form, at, lines = rng.randrange(3), scene.written, []
+    for number, text in enumerate(utterances):
+        name = scene.speaker if number % 2 else scene.other
+        stamp = _stamp(scene, at) if form == 2 else f"{at:%Y-%m-%d}"
+        lines.append(_line(form, stamp, f"{at:%H:%M}", name, text))
+        at += timedelta(minutes=rng.randint(1, 4))
+    return "\n".join(lines)
+
+
+def _stamp(scene: Scene, at: datetime) -> str:
+    """The day as the document gives it.
+
+    Where days are asked for it is all digits: queries spell the month, and a month in common
+    would find the document without any reasoning.
+    """
+    return f"{at:%Y-%m-%d}" if scene.category == "temporal" else long_date(at.date(), 1)
+
+
+def _line(form: int, day: str, clock: str, name: str, text: str) -> str:
+    if form == 0:
+        return f"{day} {clock}, {name}: {text}"
+    if form == 1:
+        return f"[{day} {clock}] {name}: {text}"
+    return f"{name} ({day}, {clock}): {text}"
+
+
+def details_for(scene: Scene) -> tuple[str, ...]:
+    """Sentences of colour that suit the scene."""
+    if scene.item:
+        return phrase_bank.BUYING_DETAILS
+    ahead = isinstance(scene.implicit, DateTuple) and scene.implicit.offsets[0] > 0
+    return phrase_bank.AHEAD_DETAILS if ahead else phrase_bank.DOING_DETAILS
+
+
+def _cap(text: str) -> str:
+    return text[:1].upper() + text[1:]

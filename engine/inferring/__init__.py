@@ -1,1 +1,0 @@
-"""Facts that a language model reads out of documents, beyond what the rules resolve."""

@@ -1,0 +1,193 @@
+"""From a row to a ``SourceDocument``: fields picked, cleaned and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from engine.errors import BadInputError
+from engine.ingest import values as v
+from engine.ingest.mapping import NAMES
+from engine.ingest.rows import Format, Row, listed
+from engine.ingest.spans import join, kind, locate, without_blanks
+from engine.types.documents import SourceDocument, Span
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Builds documents of one source.
+
+    Attributes:
+        mapping: field -> column.
+        chosen: the fields that a person mapped or the format fixes: a value of the wrong
+            kind there is an error; under a guessed column it is metadata.
+        labels: the sentence roles that the corpus's lens knows.
+    """
+
+    source_format: Format
+    mapping: Mapping[str, str]
+    chosen: frozenset[str]
+    labels: v.Labels
+
+    def build(self, row: Row, notes: v.Notes) -> SourceDocument:
+        """The document of a row; raises BadInputError that names the row."""
+        if row.problem is not None:
+            raise row.problem
+        found: set[str] = set()
+        used = set(self.mapping.values())
+        doc_id = self._doc_id(row, found)
+        title = self._title(row, found)
+        text, spans = self._text(row, title, used, found)
+        roles = self._roles(row, spans, used, found)
+        spans, roles = without_blanks(text, spans, roles)
+        document = SourceDocument(
+            doc_id=doc_id,
+            title=title,
+            text=text,
+            where=row.where,
+            sentences=spans,
+            roles=roles,
+            year=self._year(row, found),
+            authors=self._optional(row, "authors", v.authors, found) or (),
+            url=self._optional(row, "url", v.url, found),
+            metadata=self._metadata(row, used, found),
+        )
+        notes.add(found)
+        return document
+
+    def _value(self, row: Row, field: str) -> Any:
+        if field not in self.mapping:
+            return None
+        value = row.values.get(self.mapping[field])
+        return None if v.missing(value) else value
+
+    def _doc_id(self, row: Row, found: set[str]) -> str:
+        value = self._value(row, "doc_id")
+        doc_id = v.doc_id(value, found)
+        if doc_id:
+            return doc_id
+        if value is not None and not isinstance(value, str):
+            raise BadInputError(
+                f"{row.where}: the id is {kind(value)}.", "Ids are text or whole numbers."
+            )
+        raise self._lacking(row, "doc_id", "no id" if value is None else "the id is empty")
+
+    def _title(self, row: Row, found: set[str]) -> str:
+        title = v.scalar(self._value(row, "title"), found)
+        return "" if title is None else " ".join(v.one_line(str(title), found).split())
+
+    def _year(self, row: Row, found: set[str]) -> int | None:
+        value = self._value(row, "year")
+        year = None if value is None else v.year(value)
+        if year is None and value not in (None, ""):
+            found.add("years")
+        return year
+
+    def _optional(
+        self, row: Row, field: str, read: Callable[[Any, set[str]], _T], found: set[str]
+    ) -> _T | None:
+        value = self._value(row, field)
+        return None if value is None else read(value, found)
+
+    def _text(
+        self, row: Row, title: str, used: set[str], found: set[str]
+    ) -> tuple[str, tuple[Span, ...] | None]:
+        value = self._value(row, "text")
+        given = self._list(row, "sentences", used)
+        spans: tuple[Span, ...] | None = None
+        if isinstance(value, list | tuple):
+            text, spans = join(row.where, list(value), found)
+        elif value is None and given:
+            text, spans = join(row.where, given, found)
+        else:
+            text = v.clean(_as_text(row, value), found)
+            if given and text.strip():
+                spans = locate(row.where, text, given, found)
+        if text.strip():
+            return text, spans
+        return self._stand_in(row, title, value is None, found), None
+
+    def _stand_in(self, row: Row, title: str, absent: bool, found: set[str]) -> str:
+        if not self.source_format.title_stands_in:
+            raise self._lacking(row, "text", "no text" if absent else "the text is empty")
+        if not title:
+            raise self._lacking(row, "text", "neither a title nor a text")
+        found.add("stand_in")
+        return title
+
+    def _list(self, row: Row, field: str, used: set[str]) -> list[Any] | None:
+        """The list under ``field``; a guessed column of another kind is left to metadata."""
+        value = self._value(row, field)
+        found = v.as_list(value)
+        if value is None or value == "" or found is not None:
+            return found or None
+        if field in self.chosen:
+            raise BadInputError(
+                f"{row.where}: {self.mapping[field]!r} is {kind(value)}.",
+                f"A list is needed to read {field} from it.",
+            )
+        used.discard(self.mapping[field])
+        return None
+
+    def _roles(
+        self, row: Row, spans: tuple[Span, ...] | None, used: set[str], found: set[str]
+    ) -> tuple[str | None, ...] | None:
+        given = self._list(row, "roles", used)
+        if given is None:
+            return None
+        column = self.mapping["roles"]
+        if spans is None and "roles" not in self.chosen and column != "roles":
+            return None  # "labels" of a whole document are no sentence roles
+        if "stand_in" in found:
+            return None  # roles of an abstract that is not there
+        sentences = len(spans or ())
+        if len(given) != sentences:
+            raise BadInputError(
+                f"{row.where}: {len(given)} roles in {column!r} for {sentences} sentences.",
+                "Give one role per sentence, and the text as a list of sentences.",
+            )
+        unknown: set[str] = set()
+        roles = tuple(v.role(label, unknown, self.labels) for label in given)
+        found |= unknown
+        # Labels of another lens say nothing in this one: then the roles are estimated.
+        return None if unknown and not any(roles) else roles
+
+    def _metadata(self, row: Row, used: set[str], found: set[str]) -> dict[str, v.Scalar]:
+        only = self.source_format.metadata
+        metadata: dict[str, v.Scalar] = {}
+        for column, raw in row.values.items():
+            if column in used or (only is not None and column not in only):
+                continue
+            value = v.scalar(raw, found)
+            if value is not None:
+                name = v.one_line(str(column).removeprefix("metadata."), found)
+                # A column of the row's own goes before one of the same name in "metadata".
+                if not str(column).startswith("metadata.") or name not in row.values:
+                    metadata[name] = value
+        return metadata
+
+    def _lacking(self, row: Row, field: str, what: str) -> BadInputError:
+        column = self.mapping.get(field)
+        if column is not None:
+            return BadInputError(
+                f"{row.where}: {what} (column {column!r}).", "Fill it in, or remove the row."
+            )
+        return BadInputError(
+            f"{row.where}: {what} (columns: {listed(row.values)}).",
+            f"Call a column {field!r} ({', '.join(NAMES[field][1:4])} are known too),"
+            " or choose the column that holds it.",
+        )
+
+
+def _as_text(row: Row, value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise BadInputError(
+        f"{row.where}: the text is {kind(value)}.",
+        "Give the text as a string or a list of strings.",
+    )

@@ -1,0 +1,206 @@
+"""Imports in processes of their own: they go on when a page is left or the app is restarted.
+
+One JSON file per job in ``home.jobs`` is all that the app and a job's process share; next to it
+lie the process's log and, when somebody asked it to stop, a flag. The process itself is
+:mod:`engine.job_process`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from engine.config import ROOT
+from engine.errors import (
+    BadInputError,
+    CorpusBusyError,
+    StorageError,
+    UnknownNameError,
+)
+from engine.jobs.job_files import process_runs, read_job, stop_flag, write_job
+from engine.types.corpora import ImportRequest, Job, Progress
+from storage.home import Home, check_corpus_name
+
+log = logging.getLogger("seedlens.jobs")
+
+STARTING_SECONDS = 30.0
+"""A process that has not put its name into the file by then never came up."""
+_ID = re.compile(r"[0-9]{8}T[0-9]{6}[0-9]{6}-[0-9a-f]{6}\Z")
+
+
+class Jobs:
+    """The imports of one home, running and past. Safe to share between threads."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._lock = threading.Lock()
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start_import(self, request: ImportRequest) -> Job:
+        """Begin an import in a process of its own.
+
+        Raises:
+            CorpusNameError: the name is not allowed.
+            CorpusBusyError: a job of this home is importing into that corpus.
+            StorageError: the process could not be started.
+        """
+        check_corpus_name(request.name)
+        now = _now()
+        job = Job(
+            id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
+            corpus=request.name,
+            path=str(Path(os.path.expanduser(request.path)).resolve()),  # noqa: PTH111
+            source_format=request.source_format,
+            mapping=dict(request.mapping or {}),
+            encoder=request.encoder,
+            lens=request.lens,
+            state="running",
+            progress=_NOTHING_YET,
+            started_at=now,
+            updated_at=now,
+        )
+        return self._start(job)
+
+    def resume(self, id_: str) -> Job:
+        """Run the same import again: what is stored is kept, the rest is indexed.
+
+        Raises:
+            UnknownNameError: there is no such job.
+            CorpusBusyError: it (or another job on its corpus) is still running.
+        """
+        now = _now()
+        job = replace(
+            self.job(id_),
+            state="running",
+            progress=_NOTHING_YET,
+            report=None,
+            error="",
+            remedy="",
+            started_at=now,
+            updated_at=now,
+            pid=0,
+            pid_started=None,
+            stopping=False,
+        )
+        return self._start(job)
+
+    def cancel(self, id_: str) -> None:
+        """Ask a job to stop after the batch at hand; nothing happens when it runs no more."""
+        if self.job(id_).state == "running":
+            self._flag(id_).touch()
+
+    def forget(self, id_: str) -> None:
+        """Take a job that has ended off the list. What it indexed stays."""
+        if self.job(id_).state == "running":
+            raise BadInputError("The import is still running.", "Cancel it first.")
+        for path in (self._file(id_), self._flag(id_), self._log(id_)):
+            path.unlink(missing_ok=True)
+        self._children.pop(id_, None)
+
+    def list(self) -> list[Job]:
+        """All jobs, newest first; a file that holds none is left out, with a line in the log."""
+        found = []
+        for path in self._home.jobs.glob("*.json"):
+            try:
+                found.append(self.job(path.stem))
+            except (ValueError, OSError) as error:
+                log.warning("Left out of the list of imports: %s", error)
+            except UnknownNameError:
+                continue  # forgotten while we looked
+        return sorted(found, key=lambda job: (job.started_at, job.id), reverse=True)
+
+    def job(self, id_: str) -> Job:
+        """One job as it is now, or UnknownNameError."""
+        if not _ID.match(id_):
+            raise UnknownNameError(f"There is no import '{id_}'.")
+        try:
+            job = read_job(self._file(id_))
+        except FileNotFoundError as error:
+            raise UnknownNameError(f"There is no import '{id_}'.") from error
+        if job.state != "running":
+            return job
+        if not self._runs(job):
+            # It may have ended between the two looks: then the file has its last word by now.
+            job = read_job(self._file(id_))
+            return job if job.state != "running" else _interrupted(job)
+        return replace(job, stopping=self._flag(id_).exists())
+
+    def running(self, corpus: str) -> Job | None:
+        """The job that is importing into a corpus, None when there is none."""
+        return next((j for j in self.list() if j.corpus == corpus and j.state == "running"), None)
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _start(self, job: Job) -> Job:
+        # The corpus's own lock keeps other processes out, but only once they have read the
+        # whole source: two clicks on "Index" should hear of it at once.
+        with self._lock:
+            if self.running(job.corpus) is not None:
+                raise CorpusBusyError(
+                    f"The corpus '{job.corpus}' is being indexed.",
+                    "Wait until it is done, or cancel it.",
+                )
+            try:
+                self._flag(job.id).unlink(missing_ok=True)
+                write_job(self._file(job.id), job)
+                self._children[job.id] = self._spawn(job.id)
+            except OSError as error:
+                raise StorageError(
+                    f"The import could not be started: {error.strerror or error}.",
+                    f"Check that {self._home.jobs} can be written to.",
+                ) from error
+        return job
+
+    def _spawn(self, id_: str) -> subprocess.Popen[bytes]:
+        with self._log(id_).open("ab") as out:
+            return subprocess.Popen(
+                [sys.executable, "-m", "engine.job_process", str(self._file(id_))],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                cwd=ROOT,
+                env={**os.environ, "SEEDLENS_HOME": str(self._home.root.resolve())},
+                start_new_session=True,  # Ctrl-C in the app's terminal is not meant for it
+            )
+
+    def _runs(self, job: Job) -> bool:
+        child = self._children.get(job.id)
+        if child is not None:
+            return child.poll() is None  # asking also buries a child that has ended
+        if job.pid:
+            return process_runs(job.pid, job.pid_started)
+        waited = datetime.now(UTC) - datetime.fromisoformat(job.updated_at)
+        return waited.total_seconds() < STARTING_SECONDS
+
+    def _file(self, id_: str) -> Path:
+        return self._home.jobs.resolve() / f"{id_}.json"
+
+    def _flag(self, id_: str) -> Path:
+        return stop_flag(self._file(id_))
+
+    def _log(self, id_: str) -> Path:
+        return self._file(id_).with_suffix(".log")
+
+
+_NOTHING_YET = Progress("checking", 0, 0, 0.0)
+
+
+def _interrupted(job: Job) -> Job:
+    return replace(
+        job,
+        state="interrupted",
+        error="The import was interrupted: its process ended before it was done.",
+        remedy="Resume goes on where it stopped.",
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

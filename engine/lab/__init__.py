@@ -1,1 +1,0 @@
-"""Experiments that are kept: evaluations, uploaded runs and judgments."""

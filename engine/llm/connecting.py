@@ -1,0 +1,85 @@
+"""Which endpoint would be asked, whether it can be, and how to connect one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.config import Settings
+from engine.llm.cache import AnswerStore
+from engine.llm.capabilities import Capabilities
+from engine.llm.client import Client
+from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import ADDRESS, KEY, MODEL, Connection, find_endpoint, make_connection
+from engine.llm.run import complete
+from engine.types.reranking import EndpointInfo
+
+HOW = (
+    f"Hosted: set {ADDRESS} to the provider's address (https://api.openai.com/v1, say), {KEY} "
+    f"and {MODEL}.",
+    f"vLLM: run `vllm serve MODEL`, then set {ADDRESS}=http://localhost:8000/v1 and {MODEL}=MODEL.",
+    f"Ollama: run `ollama pull MODEL`, then set {ADDRESS}=http://localhost:11434/v1 and "
+    f"{MODEL}=MODEL.",
+)
+Values = Mapping[str, str] | None
+"""Settings by the names of :data:`engine.llm.endpoints.NAMES`."""
+
+
+def connect(
+    settings: Settings, session: Values, secrets: Values, most_calls: int | None = None
+) -> Connection:
+    """The connection that was set up.
+
+    Args:
+        most_calls: requests at most; where the settings allow fewer, theirs is the limit.
+
+    Raises:
+        NoEndpointError: none is, or its settings cannot be used.
+        BadInputError: a limit of cost without a price.
+    """
+    if most_calls is not None:
+        allowed = settings.llm_max_calls
+        most_calls = most_calls if allowed is None else min(allowed, most_calls)
+        settings = settings.model_copy(update={"llm_max_calls": most_calls})
+    return make_connection(settings, find_endpoint(settings, secrets, session))
+
+
+def describe(
+    settings: Settings, store: AnswerStore, session: Values, secrets: Values
+) -> EndpointInfo:
+    """What is known of the endpoint without asking it."""
+    try:
+        endpoint = find_endpoint(settings, secrets, session)
+    except EndpointError as error:
+        return EndpointInfo("", "", set_up=False, problem=str(error), how=HOW)
+    if endpoint is None:
+        return EndpointInfo(
+            "", "", set_up=False, problem="No language model is connected.", how=HOW
+        )
+    text = store.capabilities(endpoint.address, endpoint.model)
+    known = None if text is None else Capabilities.from_json(text)
+    if known is None:
+        return EndpointInfo(endpoint.address, endpoint.model, set_up=True, how=HOW)
+    return EndpointInfo(
+        endpoint.address,
+        endpoint.model,
+        set_up=True,
+        tried=True,
+        logprobs=known.logprobs > 0,
+        reasons=known.reasons,
+        context=known.context,
+        how=HOW,
+    )
+
+
+def try_endpoint(connection: Connection, store: AnswerStore) -> None:
+    """Find out anew what the endpoint can do, and remember it.
+
+    Raises:
+        EndpointError: it does not answer; what was remembered stays.
+    """
+
+    async def work(client: Client) -> None:
+        await client.try_out()
+        client.raise_problem()
+
+    complete(connection, store, work)

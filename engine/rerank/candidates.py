@@ -1,0 +1,26 @@
+"""engine.rerank.candidates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from itertools import zip_longest
+
+
+def merged(rankings: Sequence[Sequence[str]], size: int) -> list[str]:
+    """The first ``size`` different documents, drawn from all rankings in turn.
+
+    >>> merged([["a", "b", "c"], ["b", "d"]], 3)
+    ['a', 'b', 'd']
+    """
+    in_turn = (doc_id for row in zip_longest(*rankings) for doc_id in row if doc_id is not None)
+    return list(dict.fromkeys(in_turn))[:size]
+
+
+def shuffled(doc_ids: Sequence[str], query_id: str) -> tuple[str, ...]:
+    """In an order that only the ids decide: nothing tells what was put in, or found first."""
+
+    def key(doc_id: str) -> bytes:
+        return hashlib.sha256(f"{query_id}\0{doc_id}".encode()).digest()
+
+    return tuple(sorted(doc_ids, key=key))

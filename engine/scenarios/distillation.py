@@ -1,0 +1,273 @@
+"""What a small model is trained with, and what comes of it; loads nothing heavy."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import BadInputError, ModelMissingError, StorageError
+from engine.scenarios.distilled import ADAPTER, CARD, chat, load_tokenizer
+from engine.scenarios.teaching import INSTRUCTION, Lesson, split
+from engine.types.callbacks import Ask, never, tell_nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Hyper-parameters; the defaults are the paper's.
+
+    Attributes:
+        accumulation: batches per step of the optimiser.
+        patience: epochs without a lower evaluation loss until training ends early.
+        rank, alpha, dropout: of LoRA.
+
+    Raises:
+        BadInputError: a value that nothing can be trained with.
+    """
+
+    learning_rate: float = 2e-5
+    weight_decay: float = 0.1
+    batch: int = 4
+    accumulation: int = 2
+    epochs: int = 10
+    patience: int = 4
+    rank: int = 32
+    alpha: int = 64
+    dropout: float = 0.1
+    seed: int = 7
+
+    def __post_init__(self) -> None:
+        counts = (self.batch, self.accumulation, self.epochs, self.patience, self.rank, self.alpha)
+        if min(counts) < 1 or self.learning_rate <= 0 or not 0 <= self.dropout < 1:
+            raise BadInputError(
+                f"Nothing can be trained with {self}.", "Give counts of 1 or more, rates above 0."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """A model that was trained.
+
+    Attributes:
+        folder: give it to ``seedlens scenarios NAME --distilled``.
+        lessons, held_out: documents learned from, and documents measured by.
+        epochs: until it ended, the best one's weights are kept.
+        loss: per token on the held-out documents, of the best epoch.
+    """
+
+    folder: Path
+    base: str
+    lessons: int
+    held_out: int
+    epochs: float
+    loss: float
+    seconds: float
+    cancelled: bool = False
+
+
+NEEDED = ("peft", "trl", "datasets")
+CHECKPOINTS = "checkpoints"
+WARMUP = 0.03
+"""Share of the steps over which the learning rate grows; the paper does not tell its own."""
+LONGEST = 4096
+"""Tokens of an example at most; less where the model sees less."""
+TellLoss = Callable[[int, int, float | None], None]
+"""Told (steps done, steps in all, loss) after every few steps."""
+
+
+def need_extra() -> None:
+    """Raise ModelMissingError when the extra is not installed; says how to."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ModelMissingError(
+            f"Distillation needs {', '.join(missing)}, which is not installed.",
+            "Run: pip install 'seedlens[distill]'",
+        )
+
+
+def check_folder(out: Path) -> None:
+    """Raise BadInputError for a folder that holds something else than a distilled model."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / CARD).is_file():
+        raise BadInputError(
+            f"{out} is there already and holds no distilled model.", "Name a new folder."
+        )
+
+
+def distill(
+    lessons: Sequence[Lesson],
+    base: str,
+    out: Path,
+    training: Training | None = None,
+    tell: TellLoss = tell_nobody,
+    cancelled: Ask = never,
+) -> Distilled:
+    """Train on the lessons, and keep what was learned in a folder.
+
+    Args:
+        base: a causal language model: folder, or the name of one that is on this machine.
+
+    Raises:
+        BadInputError: fewer than two lessons, or ``out`` holds something else.
+        ModelMissingError: the extra is not installed, or the model cannot be loaded.
+    """
+    need_extra()
+    check_folder(out)
+    if len(lessons) < 2:
+        raise BadInputError("Nothing can be learned from fewer than two documents.")
+    training = training or Training()
+    started = time.perf_counter()
+    train, held_out = split(lessons)
+    trainer = _trainer(train, held_out, base, out, training, tell, cancelled)
+    trainer.train()
+    losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
+    done = Distilled(
+        folder=out,
+        base=base,
+        lessons=len(train),
+        held_out=len(held_out),
+        epochs=float(trainer.state.epoch or 0),
+        loss=float(min(losses, default=float("nan"))),
+        seconds=time.perf_counter() - started,
+        cancelled=cancelled(),
+    )
+    _save(trainer, done, training)
+    return done
+
+
+def _trainer(
+    train: Sequence[Lesson],
+    held_out: Sequence[Lesson],
+    base: str,
+    out: Path,
+    training: Training,
+    tell: TellLoss,
+    cancelled: Ask,
+) -> Any:
+    from peft import LoraConfig
+    from transformers import EarlyStoppingCallback
+    from transformers.trainer_callback import PrinterCallback
+    from trl import SFTTrainer
+
+    model, tokenizer = load_base(base)
+    window = getattr(model.config, "max_position_embeddings", None) or LONGEST
+    lora = LoraConfig(
+        r=training.rank,
+        lora_alpha=training.alpha,
+        lora_dropout=training.dropout,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )
+    trainer = SFTTrainer(
+        model=model,
+        args=_settings(training, out, min(LONGEST, window)),
+        processing_class=tokenizer,
+        train_dataset=_dataset(train, tokenizer),
+        eval_dataset=_dataset(held_out, tokenizer),
+        peft_config=lora,
+        callbacks=[EarlyStoppingCallback(training.patience), _watcher(tell, cancelled)],
+    )
+    trainer.remove_callback(PrinterCallback)  # standard output is for results
+    return trainer
+
+
+def _settings(training: Training, out: Path, longest: int) -> Any:
+    import torch
+    from trl import SFTConfig
+
+    on_gpu = torch.cuda.is_available()
+    return SFTConfig(
+        output_dir=str(out / CHECKPOINTS),
+        learning_rate=training.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=WARMUP,
+        weight_decay=training.weight_decay,
+        optim="adamw_torch",
+        per_device_train_batch_size=training.batch,
+        per_device_eval_batch_size=training.batch,
+        gradient_accumulation_steps=training.accumulation,
+        num_train_epochs=training.epochs,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=1,
+        load_best_model_at_end=True,
+        metric_for_best_model="eval_loss",
+        greater_is_better=False,
+        max_length=longest,
+        completion_only_loss=True,
+        bf16=on_gpu,
+        seed=training.seed,
+        report_to="none",
+        disable_tqdm=True,
+        logging_steps=1,
+        gradient_checkpointing=on_gpu,
+        dataloader_pin_memory=on_gpu,
+    )
+
+
+def load_base(base: str) -> tuple[Any, Any]:
+    """A causal language model and its tokenizer; ModelMissingError when it cannot be loaded."""
+    from transformers import AutoModelForCausalLM
+
+    try:
+        model = AutoModelForCausalLM.from_pretrained(base)
+        return model, load_tokenizer(base)
+    except (OSError, ValueError) as error:
+        raise ModelMissingError(
+            f"The model '{base}' cannot be loaded: {str(error).splitlines()[0]}",
+            "Name a folder with a causal language model, or one that is on this machine.",
+        ) from error
+
+
+def _dataset(lessons: Sequence[Lesson], tokenizer: Any) -> Any:
+    from datasets import Dataset
+
+    def turns(lesson: Lesson) -> dict[str, Any]:
+        if tokenizer.chat_template is None:
+            return {"prompt": lesson.prompt, "completion": lesson.completion}
+        return {
+            "prompt": chat(lesson.prompt),
+            "completion": [{"role": "assistant", "content": lesson.completion}],
+        }
+
+    return Dataset.from_list([turns(lesson) for lesson in lessons])
+
+
+def _watcher(tell: TellLoss, cancelled: Ask) -> Any:
+    from transformers import TrainerCallback
+
+    class Watcher(TrainerCallback):  # type: ignore[misc]
+        def on_log(self, _args: Any, state: Any, _control: Any, logs: Any = None, **_: Any) -> None:
+            tell(state.global_step, state.max_steps, (logs or {}).get("loss"))
+
+        def on_step_end(self, _args: Any, _state: Any, control: Any, **_: Any) -> None:
+            if cancelled():
+                control.should_training_stop = True
+
+    return Watcher()
+
+
+def _save(trainer: Any, done: Distilled, training: Training) -> None:
+    """The adapter, the tokenizer and a card; the card last: it says that all is there."""
+    out = done.folder
+    try:
+        trainer.model.save_pretrained(out)
+        trainer.processing_class.save_pretrained(out)
+        card = {
+            "instruction": INSTRUCTION,
+            **{k: v for k, v in asdict(done).items() if k not in ("folder", "cancelled")},
+            "training": asdict(training),
+        }
+        (out / CARD).write_text(json.dumps(card, indent=1), encoding="utf-8")
+    except OSError as error:
+        raise StorageError(
+            f"The trained model cannot be written to {out}: {error.strerror or error}.",
+            "Name another folder with --out.",
+        ) from error
+    shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
+    if not (out / ADAPTER).is_file():
+        raise StorageError(f"The adapter is missing from {out} after training.")

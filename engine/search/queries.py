@@ -1,0 +1,113 @@
+"""Checking a query at the door, naming it, and writing it down."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, fields
+from typing import Any
+
+from engine.errors import BadInputError
+from engine.lenses.definitions import SHIPPED, find_aspect
+from engine.search.systems import find_system
+from engine.types.lenses import Lens
+from engine.types.searches import Filter, Query
+
+LONGEST_INSTRUCTION = 2000
+"""Characters; far beyond any wording of an aspect."""
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("k", "offset"), (int, type(None))),
+    "steer": (int, float, type(None)),
+    **dict.fromkeys(
+        ("corpus", "system", "seed", "text", "aspect", "instruction"), (str, type(None))
+    ),
+}
+"""What the values of a stored query may be; None when they are left out."""
+_FILTER = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|=)\s*(.*?)\s*", re.DOTALL)
+
+
+def check_query(query: Query, lens: Lens) -> None:
+    """Raise BadInputError (or UnknownNameError) for anything a query cannot be."""
+    if (query.seed is None) == (query.text is None):
+        raise BadInputError("A search starts from one seed.", "Give either a doc_id or a text.")
+    if query.text is not None and not query.text.strip():
+        raise BadInputError("The pasted text is empty.", "Paste a paragraph to start from.")
+    if query.k < 1:
+        raise BadInputError(f"k is {query.k}.", "Ask for at least 1 result.")
+    if query.offset < 0:
+        raise BadInputError(f"The offset is {query.offset}.", "Count from 0.")
+    if not 0.0 <= query.steer <= 1.0:
+        raise BadInputError(f"steer is {query.steer}.", "Give a number from 0 to 1.")
+    if query.instruction is not None and len(query.instruction) > LONGEST_INSTRUCTION:
+        raise BadInputError(
+            f"The instruction has {len(query.instruction)} characters; "
+            f"at most {LONGEST_INSTRUCTION} are read.",
+            "Say it shorter.",
+        )
+    find_system(query.system)
+    if query.aspect is not None:
+        find_aspect(lens, query.aspect)
+
+
+def parse_filter(text: str) -> Filter:
+    """Read ``year>=2010`` or ``venue=ACL``; everything after the sign is the value.
+
+    >>> str(parse_filter("year >= 2010"))
+    'year>=2010'
+    """
+    match = _FILTER.fullmatch(text)
+    if match is None or not match[3]:
+        raise BadInputError(
+            f"The filter '{text}' cannot be read.", "Write field=value, year>=2010 or year<=2020."
+        )
+    return Filter(match[1], match[2], match[3])  # type: ignore[arg-type]
+
+
+def query_id(query: Query) -> str:
+    """``<seed>_<aspect>``; a pasted text is named by its hash, no aspect is ``any``.
+
+    Picked sentences or a wording of one's own are another information need: they add
+    ``~`` and a hash, so that their grades are never mixed with the aspect's own.
+    """
+    seed = query.seed
+    if seed is None:
+        seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
+    own = "" if _is_built_in(query.instruction) else (query.instruction or "")
+    suffix = ""
+    if query.focus or own:
+        suffix = "~" + hashlib.sha256(f"{query.focus}|{own}".encode()).hexdigest()[:8]
+    return f"{seed}_{(query.aspect or 'any').lower()}{suffix}"
+
+
+def _is_built_in(instruction: str | None) -> bool:
+    return instruction in {a.instruction for lens in SHIPPED for a in lens.aspects}
+
+
+def query_to_dict(query: Query) -> dict[str, Any]:
+    """A query as JSON-ready values, what is unset left out."""
+    data = {k: v for k, v in asdict(query).items() if v not in (None, (), [])}
+    if query.filters:
+        data["filters"] = [str(f) for f in query.filters]
+    return data
+
+
+def query_to_json(query: Query) -> str:
+    return json.dumps(query_to_dict(query), ensure_ascii=False, sort_keys=True)
+
+
+def query_from_json(text: str) -> Query:
+    """Read what :func:`query_to_json` wrote; unknown keys are an error, never guessed at."""
+    try:
+        data = json.loads(text)
+        unknown = set(data) - {f.name for f in fields(Query)}
+        if unknown:
+            raise ValueError(f"unknown keys {sorted(unknown)}")
+        wrong = [k for k, kinds in _KINDS.items() if not isinstance(data.get(k), kinds)]
+        if wrong:
+            raise ValueError(f"{wrong[0]} is {data[wrong[0]]!r}")
+        data["filters"] = tuple(parse_filter(f) for f in data.get("filters", ()))
+        data["focus"] = tuple(int(i) for i in data.get("focus", ()))
+        return Query(**data)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BadInputError(f"A stored query cannot be read: {error}.") from error

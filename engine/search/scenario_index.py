@@ -1,0 +1,222 @@
+"""The scenarios of an opened corpus as searches see them: vectors grouped by document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.scenario_store import (
+    TEXT_COLUMNS,
+    ScenarioSettings,
+    ScenarioStore,
+    read_settings,
+    to_scenario,
+)
+from engine.corpora.schema import matrix
+from engine.errors import BadInputError
+from engine.numeric import FloatArray
+from engine.types.scenarios import ScenarioMatch
+from storage.scenarios import ScenarioTable
+
+RESIDENT_BYTES = 2**30
+"""Vectors up to this size are searched exactly in memory, when the corpus's own are."""
+Rows = NDArray[np.int64]
+
+
+class ScenarioIndex:
+    """One version of the scenarios of one version of a corpus.
+
+    Scenarios of documents that have changed since are left out.
+
+    Attributes:
+        settings: what the corpus is set to.
+        doc_ids: documents that have scenarios, in the order of the corpus.
+        rows: (g,) their places in the corpus.
+        row_of: doc_id -> place in ``doc_ids``.
+        resident: the vectors are in memory, and scores exact.
+
+    Args:
+        resident_bytes: memory that vectors may take.
+    """
+
+    def __init__(
+        self, corpus: OpenCorpus, table: ScenarioTable, resident_bytes: int = RESIDENT_BYTES
+    ) -> None:
+        self._table = table
+        self._width = corpus.spec.dimension
+        self.settings: ScenarioSettings = read_settings(table.path)
+        needed = table.count() * self._width * 4
+        self.resident = corpus.resident and needed <= resident_bytes
+        columns = ["doc_id", "content_hash", "position"]
+        if self.resident:
+            columns += [*TEXT_COLUMNS, "component", "vector"]
+        held, groups = _grouped(corpus, pa.Table.from_batches(table.columns(columns)))
+        self.rows, self._starts = groups
+        self.doc_ids = [corpus.doc_ids[row] for row in self.rows]
+        self.row_of = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
+        # Documents without scenarios look one place behind those that have some.
+        self._places = {doc_id: self.row_of.get(doc_id, len(self)) for doc_id in corpus.doc_ids}
+        self._hashes = dict(
+            zip(held["doc_id"].to_pylist(), held["content_hash"].to_pylist(), strict=True)
+        )
+        self._texts, self._matrix = None, np.zeros((0, self._width), dtype=np.float32)
+        if self.resident:
+            self._texts = held.select([*TEXT_COLUMNS, "component"])
+            self._matrix = matrix(held["vector"].combine_chunks(), self._width)
+
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    @property
+    def weight(self) -> float:
+        """What a document counts for against its best scenario, 0 to 1."""
+        return self.settings.weight
+
+    @property
+    def identity(self) -> str:
+        """Which scenarios exactly, and how they count: equal ones rank alike."""
+        table, settings = self._table, self.settings
+        return f"{table.version}-{table.made} {settings.component} {settings.weight:g}"
+
+    def is_current(self) -> bool:
+        """False when somebody wrote or removed scenarios, or changed the settings."""
+        return self._table.is_newest() and read_settings(self._table.path) == self.settings
+
+    def everywhere(self, vector: FloatArray) -> FloatArray | None:
+        """:meth:`best` (n,) over the corpus; None when the vectors are not in memory."""
+        if self._texts is None:
+            return None
+        found = np.full(len(self._places), np.nan, dtype=np.float32)
+        if len(self):
+            found[self.rows] = np.maximum.reduceat(self._matrix @ vector, self._starts)
+        return found
+
+    def best(self, doc_ids: Sequence[str], vector: FloatArray) -> FloatArray:
+        """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
+        if self._texts is None:
+            found = {d: max(c) for d, c in self._read_cosines(doc_ids, vector).items()}
+            return np.array([found.get(d, np.nan) for d in doc_ids], dtype=np.float32)
+        if not len(self):
+            return np.full(len(doc_ids), np.nan, dtype=np.float32)
+        best = np.append(np.maximum.reduceat(self._matrix @ vector, self._starts), np.nan)
+        at = np.fromiter(map(self._places.__getitem__, doc_ids), np.int64, len(doc_ids))
+        return np.asarray(best[at], dtype=np.float32)
+
+    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> list[str]:
+        """Documents by their best scenario, at most ``limit``, best first.
+
+        Args:
+            allowed: (n,) bool over the corpus.
+        """
+        if self._texts is None:
+            found = dict.fromkeys(self._table.nearest("vector", vector, 4 * limit))
+            near = [d for d in found if d in self.row_of and allowed[self.rows[self.row_of[d]]]]
+            return near[:limit]
+        if not len(self):
+            return []
+        best = np.maximum.reduceat(self._matrix @ vector, self._starts)
+        best[~allowed[self.rows]] = -np.inf
+        order = np.argsort(-best, kind="stable")[:limit]
+        return [self.doc_ids[row] for row in order if np.isfinite(best[row])]
+
+    def matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
+        """The best scenario of each document that has any."""
+        known = [d for d in dict.fromkeys(doc_ids) if d in self.row_of]
+        if self._texts is None:
+            return self._read_matches(known, vector)
+        found = {}
+        for doc_id in known:
+            row = self.row_of[doc_id]
+            start = int(self._starts[row])
+            end = int(self._starts[row + 1]) if row + 1 < len(self) else len(self._matrix)
+            cosines = self._matrix[start:end] @ vector
+            at = int(cosines.argmax())
+            texts = self._texts.slice(start + at, 1).to_pylist()[0]
+            found[doc_id] = _match(texts, float(cosines[at]), self.weight)
+        return found
+
+    # -- of scenarios that are not in memory -------------------------------------------------
+
+    def _read(self, doc_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        wanted = [doc_id for doc_id in doc_ids if doc_id in self.row_of]
+        found = self._table.of(wanted, ["doc_id", "content_hash", "position", "vector", *columns])
+        return found.sort_by([("doc_id", "ascending"), ("position", "ascending")])
+
+    def _read_cosines(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, list[float]]:
+        rows = self._read(doc_ids, [])
+        cosines = matrix(rows["vector"].combine_chunks(), self._width) @ vector
+        found: dict[str, list[float]] = {}
+        hashes = rows["content_hash"].to_pylist()
+        for doc_id, hashed, cosine in zip(
+            rows["doc_id"].to_pylist(), hashes, cosines.tolist(), strict=True
+        ):
+            if self._hashes[doc_id] == hashed:
+                found.setdefault(doc_id, []).append(cosine)
+        return found
+
+    def _read_matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
+        rows = self._read(doc_ids, [*TEXT_COLUMNS, "component"])
+        cosines = matrix(rows["vector"].combine_chunks(), self._width) @ vector
+        found: dict[str, ScenarioMatch] = {}
+        for row, cosine in zip(rows.drop(["vector"]).to_pylist(), cosines.tolist(), strict=True):
+            before = found.get(row["doc_id"])
+            if self._hashes[row["doc_id"]] == row["content_hash"] and (
+                before is None or cosine > before.score
+            ):
+                found[row["doc_id"]] = _match(row, cosine, self.weight)
+        return found
+
+
+def _match(row: dict[str, str], score: float, weight: float) -> ScenarioMatch:
+    settings = ScenarioSettings(row["component"])  # type: ignore[arg-type]  # checked there
+    return ScenarioMatch(to_scenario(row), score, settings.component, weight)
+
+
+def _grouped(corpus: OpenCorpus, table: pa.Table) -> tuple[pa.Table, tuple[Rows, Rows]]:
+    """The rows of documents as they are now, sorted by document; rows and starts of the groups."""
+    hashes = ScenarioStore(corpus).hashes
+    ids, given = table["doc_id"].to_pylist(), table["content_hash"].to_pylist()
+    fresh = np.array([hashes.get(d) == h for d, h in zip(ids, given, strict=True)], dtype=np.bool_)
+    places = np.array([corpus.row_of.get(d, -1) for d in ids], dtype=np.int64)
+    positions = table["position"].to_numpy()
+    chosen = np.flatnonzero(fresh)
+    chosen = chosen[np.lexsort((positions[chosen], places[chosen]))]
+    rows, starts = np.unique(places[chosen], return_index=True)
+    return table.take(pa.array(chosen)), (rows, starts.astype(np.int64))
+
+
+def no_scenarios(corpus: str) -> BadInputError:
+    """What to say of a corpus that has none."""
+    return BadInputError(
+        f"The corpus '{corpus}' has no scenarios.",
+        f"Write them on the Library page, or with: seedlens scenarios {corpus} (without a "
+        f"language model: seedlens scenarios {corpus} --extractive).",
+    )
+
+
+_OPEN: WeakKeyDictionary[OpenCorpus, ScenarioIndex] = WeakKeyDictionary()
+_LOCK = Lock()
+
+
+def scenario_index(corpus: OpenCorpus) -> ScenarioIndex:
+    """The scenarios of a corpus as they are now; kept while nobody writes any.
+
+    Raises:
+        BadInputError: the corpus has none; says how to write them.
+    """
+    path = corpus.table.path
+    if not ScenarioTable.is_stored(path):
+        raise no_scenarios(corpus.name)
+    with _LOCK:
+        index = _OPEN.get(corpus)
+        if index is None or not index.is_current():
+            index = _OPEN[corpus] = ScenarioIndex(corpus, ScenarioTable.open(path))
+    if not len(index):
+        raise no_scenarios(corpus.name)
+    return index

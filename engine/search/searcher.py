@@ -1,0 +1,297 @@
+"""One search, from a checked query to explained results."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.corpora.contracts import DEPTH, Focus, Request, ScoredDocument, Seed
+from engine.corpora.indexing import role_probabilities
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.stored_facts import facts_of_query, stated_in
+from engine.facts.fact_index import matches
+from engine.lenses.definitions import find_aspect
+from engine.lenses.instructions import LensWords
+from engine.numeric import FloatArray
+from engine.search.evidence import Words, explain, find_evidence
+from engine.search.interpretation import Interpreter, avoided, understood
+from engine.search.queries import check_query
+from engine.search.scenario_index import scenario_index
+from engine.search.systems import GO_BY_FACTS, find_system
+from engine.search.systems.facts_system import in_focus
+from engine.search.systems.instructed import InstructedSystem
+from engine.search.systems.scenario_system import ScenarioSystem
+from engine.sentences import split_sentences
+from engine.types.documents import Document, Sentence, SourceDocument
+from engine.types.encoders import Encoder, Passage
+from engine.types.facts import Fact
+from engine.types.lenses import Lens
+from engine.types.searches import PAGE_SIZE, Query, Result, SearchResults
+
+FULL_DEPTH_BELOW = 20_000
+"""Corpora up to this size are ranked whole; larger ones to :data:`DEPTH`."""
+PASTED = "pasted text"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStage:
+    """A ranking, and what it was made from.
+
+    Attributes:
+        before: the ranking without the aspect; None where there is no aspect to leave out.
+    """
+
+    query: Query
+    seed: Seed
+    focus: Focus | None
+    notes: tuple[str, ...]
+    request: Request
+    ranking: list[ScoredDocument]
+    before: list[ScoredDocument] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """Answers queries on one opened corpus.
+
+    Attributes:
+        encoder: loads the corpus's model; called only for pasted text and free wordings.
+        lens_words: embeds the words of a lens; called only for free wordings.
+    """
+
+    corpus: OpenCorpus
+    encoder: Callable[[], Encoder]
+    lens_words: Callable[[Lens], LensWords]
+
+    def search(self, query: Query) -> SearchResults:
+        """The page of results that ``query`` asks for, with evidence."""
+        started = time.perf_counter()
+        return self.page(self.first_stage(query), started=started)
+
+    def first_stage(self, query: Query) -> FirstStage:
+        """The whole ranking that ``query`` asks for, and what it was made from."""
+        check_query(query, self.corpus.lens)
+        seed = self.seed(query)
+        focus, notes = self.focus(query, seed)
+        request = self.request(query, seed, focus)
+        ranking = find_system(query.system).rank(self.corpus, request)
+        before = self._without_aspect(query, request)
+        notes = (*notes, *self._fact_notes(query, request))
+        return FirstStage(query, seed, focus, notes, request, ranking, before)
+
+    def page(
+        self,
+        stage: FirstStage,
+        ranking: list[ScoredDocument] | None = None,
+        started: float | None = None,
+    ) -> SearchResults:
+        """The page of results that the query of ``stage`` asks for, with evidence.
+
+        Args:
+            ranking: another order of the same documents; None for the system's own.
+            started: when the search began, by ``time.perf_counter``; None for now.
+        """
+        started = time.perf_counter() if started is None else started
+        query, focus, before = stage.query, stage.focus, stage.before
+        ranking = stage.ranking if ranking is None else ranking
+        return SearchResults(
+            query=query,
+            seed=stage.seed.document,
+            results=self._explained(stage, ranking),
+            total=len(ranking),
+            corpus_size=len(self.corpus),
+            truncated=len(ranking) < stage.request.scope.size,
+            seconds=time.perf_counter() - started,
+            obedience=None if before is None else _changed(ranking, before),
+            weights=() if focus is None else tuple(map(float, focus.sentence_weights)),
+            notes=stage.notes,
+            understood=understood(focus, self.corpus.lens),
+            avoided=avoided(focus, self.corpus.lens),
+        )
+
+    def rank(
+        self, query: Query, seed: Seed, pool: Sequence[str] | None = None
+    ) -> list[ScoredDocument]:
+        """The whole ranking without evidence, of the corpus or of a judged pool only."""
+        system = find_system(query.system)
+        focus = self.focus(query, seed)[0] if system.reads_aspect else None
+        request = self.request(query, seed, focus)
+        if pool is not None:
+            scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
+            request = replace(request, scope=scope)
+        return system.rank(self.corpus, request)
+
+    def _facts(self, query: Query, seed: Seed, focus: Focus | None) -> tuple[Fact, ...]:
+        """The facts that a query goes by: those of the seed's sentences in focus, and of the
+        wording."""
+        if query.system not in GO_BY_FACTS:
+            return ()
+        stored = seed.document.doc_id
+        found = (
+            self.corpus.facts([stored]).get(stored, ())
+            if stored
+            else facts_of_query(seed.document.text)
+        )
+        if focus is not None:
+            found = in_focus(found, seed, focus)
+        return (*found, *facts_of_query((query.instruction or "").strip()))
+
+    def _fact_notes(self, query: Query, request: Request) -> tuple[str, ...]:
+        if query.system not in GO_BY_FACTS or request.facts:
+            return ()
+        where = "these sentences" if request.focus is not None else "this seed"
+        return (f"Nothing in {where} states a date, an amount or a place; the topic decides.",)
+
+    def seed(self, query: Query) -> Seed:
+        """The stored seed with its vectors, or the pasted text encoded now."""
+        if query.text is not None:
+            return self.encode_text(query.text)
+        return self.corpus.seed(query.seed or "")
+
+    def subset(self, seed: Seed, aspect: str) -> Seed | None:
+        """The seed cut to its sentences of one aspect and encoded anew; None without any."""
+        index = self.corpus.lens.index(aspect)
+        chosen = [s for s in seed.document.sentences if s.role == index]
+        if not chosen:
+            return None
+        starts = np.cumsum([0, *(len(s.text) + 1 for s in chosen)])
+        spans = [(int(a), int(a) + len(s.text)) for a, s in zip(starts, chosen, strict=False)]
+        text = " ".join(s.text for s in chosen)
+        encoded = self.encoder().encode([Passage("", text, tuple(spans))])[0]
+        document = replace(
+            seed.document,
+            title="",
+            text=text,
+            sentences=tuple(replace(s, span=span) for s, span in zip(chosen, spans, strict=True)),
+        )
+        return Seed(
+            document, encoded.vector, encoded.sentences, encoded.tokens, encoded.token_spans
+        )
+
+    def encode_text(self, text: str) -> Seed:
+        """A seed that is not in the corpus."""
+        lens = self.corpus.lens
+        spans = split_sentences(text)
+        encoded = self.encoder().encode([Passage("", text, spans)])[0]
+        source = SourceDocument(doc_id="", title="", text=text, where=PASTED)
+        roles = role_probabilities(source, spans, lens, encoded.sentences, self.encoder())
+        sentences = tuple(
+            Sentence(span, text[span[0] : span[1]], tuple(map(float, row)))
+            for span, row in zip(spans, roles, strict=True)
+        )
+        document = Document(doc_id="", title="", text=text, sentences=sentences)
+        return Seed(
+            document, encoded.vector, encoded.sentences, encoded.tokens, encoded.token_spans
+        )
+
+    def focus(self, query: Query, seed: Seed) -> tuple[Focus | None, tuple[str, ...]]:
+        """How the aspect is read, and what a reader should know about that."""
+        focus, notes = self.interpreter().focus(query, seed)
+        # The notes say when a ranking follows the whole text or not the wording: never so there.
+        return focus, () if query.system == InstructedSystem.name else notes
+
+    def interpreter(self) -> Interpreter:
+        """What reads aspects and wordings for this corpus."""
+        lens = self.corpus.lens
+        return Interpreter(lens, lambda: self.lens_words(lens), self._wording)
+
+    def _wording(self, words: str) -> FloatArray:
+        return wording_vector(self.encoder(), words)
+
+    def _instructed(self, query: Query, seed: Seed) -> Callable[[], FloatArray] | None:
+        """The seed read with the wording in force; None without one, or where nobody asks."""
+        words = self._words_in_force(query)
+        if not words or query.system != InstructedSystem.name:
+            return None
+        document = seed.document
+        passage = Passage(document.title, document.text, tuple(s.span for s in document.sentences))
+        return lambda: self.encoder().encode_query(passage, words)
+
+    def _words_in_force(self, query: Query) -> str:
+        words = (query.instruction or "").strip()
+        if words or query.aspect is None:
+            return words
+        return find_aspect(self.corpus.lens, query.aspect).instruction
+
+    def request(self, query: Query, seed: Seed, focus: Focus | None) -> Request:
+        """The resolved query that systems take."""
+        size = len(self.corpus)
+        return Request(
+            seed=seed,
+            focus=focus,
+            scope=self.corpus.scope(query.filters, without=query.seed),
+            steer=query.steer,
+            symmetric=query.symmetric,
+            depth=size if size <= FULL_DEPTH_BELOW else max(DEPTH, query.offset + query.k),
+            instructed=self._instructed(query, seed),
+            facts=self._facts(query, seed, focus),
+            stated=() if query.text is None else stated_in(query.text),
+            scenarios=functools.cache(lambda: scenario_index(self.corpus)),
+        )
+
+    def _without_aspect(self, query: Query, request: Request) -> list[ScoredDocument] | None:
+        """The same search without an aspect; None when there is no aspect to leave out."""
+        if request.focus is None and request.instructed is None:
+            return None
+        system = find_system(query.system)
+        if not system.reads_aspect:
+            return []
+        plain = replace(query, instruction=None)
+        facts = self._facts(plain, request.seed, None)
+        request = replace(request, focus=None, steer=0.0, instructed=None, facts=facts)
+        return system.rank(self.corpus, request)
+
+    def _explained(self, stage: FirstStage, ranking: list[ScoredDocument]) -> tuple[Result, ...]:
+        query, seed, focus, before = stage.query, stage.seed, stage.focus, stage.before
+        asked = stage.request.facts
+        page = ranking[query.offset : query.offset + query.k]
+        reads_aspect = find_system(query.system).reads_aspect
+        old_ranks = {s.doc_id: rank for rank, s in enumerate(before or (), start=1)}
+        documents = {s.document.doc_id: s for s in self.corpus.seeds([s.doc_id for s in page])}
+        facts = self.corpus.facts([s.doc_id for s in page]) if asked else {}
+        scenarios = (
+            stage.request.scenarios().matches(list(documents), seed.vector)
+            if query.system == ScenarioSystem.name and stage.request.scenarios is not None
+            else {}
+        )
+        results = []
+        known: Words = {}
+        for rank, scored in enumerate(page, start=query.offset + 1):
+            found = documents[scored.doc_id]
+            change = None
+            if before is not None:
+                old = old_ranks.get(scored.doc_id) if reads_aspect else rank
+                change = None if old is None else old - rank
+            evidence = find_evidence(seed, found, focus, self.corpus.rarity, known=known)
+            answers = matches(asked, facts.get(scored.doc_id, ()))
+            results.append(
+                Result(
+                    rank=rank,
+                    document=found.document,
+                    score=scored.score,
+                    rank_change=change,
+                    evidence=evidence,
+                    explanation=explain(evidence, seed, focus, self.corpus.lens, change, answers),
+                    facts=answers,
+                    scenario=scenarios.get(scored.doc_id),
+                )
+            )
+        return tuple(results)
+
+
+@functools.lru_cache(maxsize=256)
+def wording_vector(encoder: Encoder, words: str) -> FloatArray:
+    """The vector (d,) of a wording; comparisons ask for the same ones often."""
+    return encoder.encode([Passage("", words, ())])[0].vector
+
+
+def _changed(ranking: list[ScoredDocument], before: list[ScoredDocument]) -> float:
+    """Share of the top 20 that the aspect brought in, 0 to 1; 0 for a system that ignores it."""
+    top = {s.doc_id for s in ranking[:PAGE_SIZE]}
+    if not before or not top:
+        return 0.0
+    return len(top - {s.doc_id for s in before[:PAGE_SIZE]}) / len(top)

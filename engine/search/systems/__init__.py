@@ -1,0 +1,48 @@
+"""The retrieval systems, by name."""
+
+from __future__ import annotations
+
+from engine.corpora.contracts import System
+from engine.errors import UnknownNameError
+from engine.search.systems.aspect_system import AspectSystem
+from engine.search.systems.bm25 import Bm25System
+from engine.search.systems.dense import DenseSystem
+from engine.search.systems.facts_system import FactsSystem, WithFacts
+from engine.search.systems.hybrid import HybridSystem
+from engine.search.systems.instructed import InstructedSystem
+from engine.search.systems.late_interaction import LateInteractionSystem
+from engine.search.systems.optimal_transport import TransportSystem
+from engine.search.systems.scenario_system import ScenarioSystem
+
+SYSTEMS: dict[str, System] = {
+    system.name: system
+    for system in (
+        Bm25System(),
+        DenseSystem(),
+        LateInteractionSystem(),
+        HybridSystem(Bm25System(), DenseSystem()),
+        AspectSystem(),
+        TransportSystem(),
+        InstructedSystem(),
+        FactsSystem(),
+        WithFacts(HybridSystem(Bm25System(), DenseSystem())),
+        WithFacts(AspectSystem()),
+    )
+}
+PREPARED: dict[str, System] = {ScenarioSystem.name: ScenarioSystem()}
+"""Systems that a corpus has only when something was made for it beforehand."""
+READ_STEER = frozenset((AspectSystem.name, TransportSystem.name, f"{AspectSystem.name}+facts"))
+"""Names of the systems whose ranking steer changes."""
+GO_BY_FACTS = frozenset(
+    name for name, system in SYSTEMS.items() if isinstance(system, FactsSystem | WithFacts)
+)
+"""Names of the systems in whose ranking dates, amounts and places have a say."""
+
+
+def find_system(name: str) -> System:
+    """The system called ``name``, or UnknownNameError that lists them."""
+    found = SYSTEMS.get(name) or PREPARED.get(name)
+    if found is None:
+        known = ", ".join([*SYSTEMS, *PREPARED])
+        raise UnknownNameError(f"There is no system '{name}'.", f"Use one of {known}.")
+    return found

@@ -1,0 +1,218 @@
+"""Aspect-conditioned retrieval: the whole document against one of its aspects, set by steer."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.config import ASSETS
+from engine.corpora.aspect_space import token_roles, without_context
+from engine.corpora.contracts import (
+    Corpus,
+    Focus,
+    Request,
+    ScoredDocument,
+    Seed,
+    TokenArray,
+    VectorPart,
+    ordered,
+    scored_documents,
+)
+from engine.corpora.schema import aspect_column
+from engine.numeric import FloatArray, standardised, unit
+from engine.search.systems.bm25 import query_words
+from engine.search.systems.late_interaction import aspect_similarities, max_similarities
+
+WEIGHTS = ASSETS / "aspect" / "weights.json"
+CANDIDATES = 60
+"""Documents that each vector (the document's, the aspect's) brings up to be scored by all
+signals; the rest follow in the order of their vectors. With 100, nDCG@20 on 120 queries of the
+demo is 0.517 instead of 0.513, and a page takes 129 ms instead of 95."""
+GAP = 1e-6
+"""Score that sets the rest apart: an equal one would be a tie, and ties go by doc_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What is known of n candidates, each signal (n,), higher is more alike.
+
+    Attributes:
+        whole: signals of the whole document, the same for every aspect.
+        aspect: signals of the aspect; empty without a focus.
+    """
+
+    whole: Mapping[str, FloatArray]
+    aspect: Mapping[str, FloatArray]
+
+
+@functools.lru_cache(maxsize=1)
+def fitted_weights() -> dict[str, dict[str, float]]:
+    """``{"whole": {signal: weight}, "aspect": {...}}`` as ``benchmarks/fit_aspect.py`` wrote it."""
+    data = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    return {part: data[part] for part in ("whole", "aspect")}
+
+
+def combined(signals: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
+    """The standardised weighted sum of standardised signals."""
+    parts = [weights[name] * standardised(values) for name, values in signals.items()]
+    return standardised(np.sum(parts, axis=0))
+
+
+class AspectSystem:
+    """``(1 - steer) whole + steer aspect``, both standardised among the candidates.
+
+    *whole* joins the cosine of the documents, token MaxSim in both directions and BM25 of the
+    whole seed. *aspect* joins the cosine of the seed's sentences in focus with the document's
+    sentences of the aspect, token MaxSim between the two, BM25 of the sentences in focus, and
+    a penalty for being like them through other aspects. All of it comes from the one encoder
+    pass of the index. Steer 0 is the whole document, 1 the aspect alone; in between, relevance
+    is traded for obedience. Without an aspect steer is 0.
+
+    The weights were fitted on few queries: ``assets/aspect/weights.json`` says how, and how
+    well they did on queries held out.
+    """
+
+    name = "aspect"
+    reads_aspect = True
+
+    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+        steer = 0.0 if request.focus is None else request.steer * request.focus.strength
+        if steer == 0.0:  # then the aspect brings up nothing either
+            request = replace(request, focus=None)
+        focus = request.focus
+        parts = _vector_parts(corpus, request)
+        ranking = corpus.by_vectors(_weighed(parts, steer), request)
+        if not ranking:
+            return []
+        doc_ids = _candidates(corpus, request, parts, ranking)
+        signals = find_signals(corpus, request, doc_ids)
+        weights = fitted_weights()
+        scores = (1.0 - steer) * combined(signals.whole, weights["whole"])
+        if focus is not None:
+            scores = scores + steer * combined(signals.aspect, _emphasised(weights, focus))
+        # The rest keep their order, below what was scored by all signals. Scores compare
+        # within a ranking only, so it is the few best that are moved.
+        scored = set(doc_ids)
+        rest = [s for s in ranking if s.doc_id not in scored]
+        if rest:
+            scores = scores + (rest[0].score + GAP - float(scores.min()))
+        best = ordered(scored_documents(doc_ids, scores.tolist()))
+        return [*best, *rest][: request.depth]
+
+
+def _vector_parts(corpus: Corpus, request: Request) -> list[VectorPart]:
+    """The document's vector, then the aspects' with the weights of the focus."""
+    seed, focus = request.seed, request.focus
+    parts = [VectorPart("vector", seed.vector, 1.0)]
+    if focus is not None:
+        vector = focus_vector(seed, focus)
+        parts += [
+            VectorPart(aspect_column(key), vector, float(weight))
+            for key, weight in zip(corpus.aspects, focus.aspect_weights, strict=True)
+            if weight > 0
+        ]
+    return parts
+
+
+def _weighed(parts: Sequence[VectorPart], steer: float) -> list[VectorPart]:
+    """What orders the rest: document and aspect vectors, weighed by steer."""
+    document, *aspects = parts
+    weighed = [document._replace(weight=1.0 - steer)]
+    weighed += [part._replace(weight=steer * part.weight) for part in aspects]
+    return [part for part in weighed if part.weight > 0]
+
+
+def _candidates(
+    corpus: Corpus,
+    request: Request,
+    parts: Sequence[VectorPart],
+    ranking: Sequence[ScoredDocument],
+) -> list[str]:
+    """What is scored by all signals: the same whatever the steer."""
+    if request.scope.pool is not None:  # a judged pool is scored whole, whatever its size
+        return [s.doc_id for s in ranking]
+    return corpus.brought_up(parts, request, CANDIDATES)
+
+
+def focus_vector(seed: Seed, focus: Focus) -> FloatArray:
+    """(d,): the seed's sentences in focus, beside the seed as a whole."""
+    mean = unit(focus.sentence_weights @ seed.sentences)
+    rows: FloatArray = without_context(mean[None], seed.vector[None])
+    return rows.reshape(-1)
+
+
+def find_signals(corpus: Corpus, request: Request, doc_ids: Sequence[str]) -> Signals:
+    """Every signal of the candidates ``doc_ids``."""
+    seed, focus = request.seed, request.focus
+    document = seed.document
+    tokens = corpus.tokens(doc_ids)
+    vectors = [row.vectors for row in tokens]
+    words = query_words(document.title, document.text)
+    whole = {
+        "document": corpus.cosines(doc_ids, [("vector", seed.vector)])[:, 0],
+        "tokens": _token_similarities(corpus, seed, doc_ids, vectors),
+        "words": np.log1p(corpus.word_scores(words, doc_ids, request)),
+    }
+    if focus is None:
+        return Signals(whole, {})
+    vector = focus_vector(seed, focus)
+    cosines = corpus.cosines(doc_ids, [(aspect_column(key), vector) for key in corpus.aspects])
+    mine = _seed_token_weights(request, focus)
+    aspect = {
+        "aspect": cosines @ focus.aspect_weights,
+        "tokens": aspect_similarities(
+            seed.tokens, mine, vectors, [row.roles @ focus.aspect_weights for row in tokens]
+        ),
+        "words": np.log1p(corpus.word_scores(_words_in_focus(request, focus), doc_ids, request)),
+        "others": cosines @ _others(focus),
+    }
+    return Signals(whole, aspect)
+
+
+def _token_similarities(
+    corpus: Corpus, seed: Seed, doc_ids: Sequence[str], vectors: Sequence[TokenArray]
+) -> FloatArray:
+    """MaxSim in both directions; what was computed for the seed before is not computed again."""
+    document = seed.document
+    known = corpus.remembered(f"tokens {document.doc_id} {hash((document.title, document.text))}")
+    new = [i for i, doc_id in enumerate(doc_ids) if doc_id not in known]
+    values = max_similarities(seed.tokens, [vectors[i] for i in new], symmetric=True)
+    known.update((doc_ids[i], float(v)) for i, v in zip(new, values, strict=True))
+    return np.array([known[doc_id] for doc_id in doc_ids], dtype=np.float32)
+
+
+def _emphasised(weights: Mapping[str, Mapping[str, float]], focus: Focus) -> dict[str, float]:
+    """The aspect's weights, the penalty up to doubled by what a person rules out.
+
+    Signals are standardised: what :func:`_others` adds up to would count no more otherwise.
+    """
+    of_aspect = weights["aspect"]
+    return {**of_aspect, "others": of_aspect["others"] * (1.0 + float(focus.avoided.max()))}
+
+
+def _others(focus: Focus) -> FloatArray:
+    """(a,) What likeness through each aspect counts against: all but the ones asked for."""
+    rest = 1.0 - focus.aspect_weights / max(float(focus.aspect_weights.max()), 1e-6)
+    # What a person rules out weighs as much as all that nobody mentioned.
+    rest = rest + focus.avoided * max(1.0, float(rest.sum()))
+    total = float(rest.sum())
+    return np.asarray(rest / total if total > 0 else rest, dtype=np.float32)
+
+
+def _seed_token_weights(request: Request, focus: Focus) -> FloatArray:
+    """(t,) 0 to 1: how far each token of the seed stands in focus."""
+    seed = request.seed
+    starts = np.array([s.span[0] for s in seed.document.sentences], dtype=np.int32)
+    weights = (focus.sentence_weights / focus.sentence_weights.max())[:, None]
+    return token_roles(seed.token_spans[:, 0], starts, weights)[:, 0]
+
+
+def _words_in_focus(request: Request, focus: Focus) -> str:
+    """The words of the sentences that carry at least half the weight of the strongest."""
+    enough = 0.5 * float(focus.sentence_weights.max())
+    pairs = zip(request.seed.document.sentences, focus.sentence_weights, strict=True)
+    return query_words("", " ".join(s.text for s, weight in pairs if weight >= enough))

@@ -1,0 +1,31 @@
+"""Lexical retrieval: the seed's words against the full-text index."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from engine.corpora.contracts import Corpus, Request, ScoredDocument
+
+MOST_WORDS = 512
+"""Distinct words of the seed that make the query; the most frequent ones of a longer seed."""
+
+
+def query_words(title: str, text: str) -> str:
+    """The seed as a bag of words. Repeats are dropped only when the seed is very long."""
+    words = re.findall(r"\w+", f"{title} {text}".lower())
+    counts = Counter(words)
+    if len(counts) <= MOST_WORDS:
+        return " ".join(words)
+    return " ".join(word for word, _ in counts.most_common(MOST_WORDS))
+
+
+class Bm25System:
+    """BM25 as LanceDB computes it (k1 1.2, b 0.75, English stems, stop words removed)."""
+
+    name = "bm25"
+    reads_aspect = False
+
+    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+        document = request.seed.document
+        return corpus.by_words(query_words(document.title, document.text), request)

@@ -1,0 +1,187 @@
+"""Optimal transport between sentences: otAspire's way of comparing two documents.
+
+Mysore, Cohan and Hope, "Multi-Vector Models with Textual Guidance for Fine-Grained
+Scientific Document Similarity", NAACL 2022, section 3.2; constants as in their code
+(github.com/allenai/aspire, AllPairMaskedWasserstein).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.corpora.contracts import Corpus, Request, ScoredDocument, VectorPart, ordered
+from engine.numeric import FloatArray
+
+CANDIDATES = 1000
+"""Documents whose sentences are compared; larger scopes are first cut to these by vector."""
+CHUNK = 128
+"""Documents whose sentences are fetched together."""
+REGULARISATION = 0.05
+"""Weight of the plan's entropy: their ``geoml_blur``."""
+TEMPERATURE = 1.0
+"""Of the softmax that makes the marginals: their default. Their best model for CSFCube has
+5000, which makes all sentences equal; distances of unit vectors (0 to 2) nearly do."""
+FARTHEST = 2.0
+"""Cost of a document without sentences: the distance of opposite unit vectors."""
+ITERATIONS, TOLERANCE = 1000, 1e-6
+"""Sinkhorn ends when no plan's marginal is off by more than this, or after so many steps."""
+PAIRS = 2_000_000
+"""Sentence pairs solved together, padding included: some 100 MB."""
+
+Float64Array = NDArray[np.float64]
+
+
+def transport_costs(
+    query: FloatArray, documents: Sequence[FloatArray], weights: FloatArray | None = None
+) -> FloatArray:
+    """Cost of moving the query's sentences onto each document's.
+
+    The sum over sentence pairs of plan times Euclidean distance, where the plan is the
+    cheapest up to :data:`REGULARISATION`. A sentence's share goes with the softmax of minus
+    its distance to the nearest sentence of the other side, and, for the query, with its
+    weight; a query sentence without weight takes no part.
+
+    Args:
+        query: (q, d) unit rows.  documents: (s_i, d) unit rows each; may be empty. Rows of
+            zeros are sentences without tokens and take no part.
+        weights: (q,), not negative; None for all alike.
+
+    Returns:
+        (len(documents),), 0 (the same sentences) to 2.
+    """
+    costs = np.full(len(documents), FARTHEST, dtype=np.float32)
+    rows, shares = _participants(query, weights)
+    if not len(rows):
+        return costs
+    distances = {}
+    for i, sentences in enumerate(documents):
+        present = sentences[sentences.any(axis=1)]
+        if len(present):
+            distances[i] = _distances(query[rows], present)
+    for group in _alike(distances):
+        plans, padded = _solve([distances[i] for i in group], shares)
+        costs[group] = (plans * padded).sum(axis=(1, 2))
+    return costs
+
+
+def transport_plan(
+    query: FloatArray, document: FloatArray, weights: FloatArray | None = None
+) -> tuple[FloatArray, float]:
+    """What :func:`transport_costs` moves where, and its cost.
+
+    Returns:
+        (q, s) plan that sums to 1, zero for sentences that take no part; and the cost. All
+        zeros and the cost 2 when either side has no sentence that takes part.
+    """
+    plan = np.zeros((len(query), len(document)), dtype=np.float32)
+    rows, shares = _participants(query, weights)
+    columns = np.flatnonzero(document.any(axis=1))
+    if not len(rows) or not len(columns):
+        return plan, FARTHEST
+    distances = _distances(query[rows], document[columns])
+    solved, _ = _solve([distances], shares)
+    plan[np.ix_(rows, columns)] = solved[0]
+    return plan, float((solved[0] * distances).sum())
+
+
+def _participants(
+    query: FloatArray, weights: FloatArray | None
+) -> tuple[NDArray[np.intp], Float64Array]:
+    """Rows of the query that take part, and their weights."""
+    given = np.ones(len(query)) if weights is None else np.asarray(weights, dtype=np.float64)
+    rows = np.flatnonzero(query.any(axis=1) & (given > 0))
+    return rows, given[rows]
+
+
+def _distances(query: FloatArray, document: FloatArray) -> Float64Array:
+    """Euclidean distances (q, s) of unit rows."""
+    similarities = (query @ document.T).astype(np.float64)
+    return np.sqrt(np.maximum(2.0 - 2.0 * similarities, 0.0))
+
+
+def _alike(distances: dict[int, Float64Array]) -> Iterator[list[int]]:
+    """Documents in groups to be padded to one length: at most twice as many sentences."""
+    by_length: defaultdict[int, list[int]] = defaultdict(list)
+    for i, matrix in distances.items():
+        by_length[(matrix.shape[1] - 1).bit_length()].append(i)
+    for bits, members in by_length.items():
+        height = distances[members[0]].shape[0]
+        most = max(1, PAIRS // (height * 2**bits))
+        for start in range(0, len(members), most):
+            yield members[start : start + most]
+
+
+def _solve(
+    distances: Sequence[Float64Array], weights: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Plans (b, q, s) of documents padded to the same length, and the padded distances."""
+    longest = max(matrix.shape[1] for matrix in distances)
+    padded = np.zeros((len(distances), len(weights), longest))
+    present = np.zeros((len(distances), longest), dtype=np.bool_)
+    for i, matrix in enumerate(distances):
+        padded[i, :, : matrix.shape[1]] = matrix
+        present[i, : matrix.shape[1]] = True
+    hidden = np.where(present[:, None, :], padded, np.inf)
+    theirs = _normalised(np.exp(-padded.min(axis=1) / TEMPERATURE) * present)
+    ours = _normalised(np.exp(-hidden.min(axis=2) / TEMPERATURE) * weights)
+    solved = _batch_solver()(
+        padded,
+        reg=REGULARISATION,
+        a=ours,
+        b=theirs,
+        max_iter=ITERATIONS,
+        tol=TOLERANCE,
+        method="sinkhorn",
+    )
+    return np.asarray(solved.plan), padded
+
+
+def _normalised(shares: Float64Array) -> Float64Array:
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _batch_solver() -> Any:
+    """POT's solver for many small problems, imported when first needed (about a second)."""
+    for library in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):
+        # It would import each of them that is installed, to accept their arrays too.
+        os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
+    from ot.batch import solve_batch
+
+    return solve_batch
+
+
+class TransportSystem:
+    """Minus the transport cost from the seed's sentences to a document's.
+
+    With an aspect, the seed's s sentences weigh ``(1 - steer) / s + steer * weight``: at
+    steer 1 only those of the aspect take part, as in the paper's faceted search.
+    """
+
+    name = "transport"
+    reads_aspect = True
+
+    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+        seed, focus = request.seed, request.focus
+        weights = np.full(len(seed.sentences), 1.0 / max(1, len(seed.sentences)))
+        if focus is not None:
+            steer = request.steer * focus.strength
+            weights = (1.0 - steer) * weights + steer * focus.sentence_weights
+        candidates = corpus.by_vectors([VectorPart("vector", seed.vector, 1.0)], request)
+        doc_ids = [c.doc_id for c in candidates[:CANDIDATES]]
+        scored: list[ScoredDocument] = []
+        for start in range(0, len(doc_ids), CHUNK):
+            found = corpus.sentences(doc_ids[start : start + CHUNK])
+            costs = transport_costs(
+                seed.sentences, [rows for _, rows in found], weights.astype(np.float32)
+            )
+            scored += [
+                ScoredDocument(doc_id, -float(cost))
+                for (doc_id, _), cost in zip(found, costs, strict=True)
+            ]
+        return ordered(scored)

@@ -1,0 +1,163 @@
+"""engine.search.topics."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from engine.corpora.contracts import ScoredDocument, Seed
+from engine.errors import BadInputError
+from engine.search.searcher import Searcher
+from engine.search.systems import find_system
+from engine.types.callbacks import tell_nobody
+from engine.types.collections import Collection, Topic
+from engine.types.evaluations import SystemKind
+from engine.types.searches import Query, Ranking
+
+SEEDS_HELD = 1_000
+"""Seeds kept in memory from one system to the next: a seed has some 100 kB of vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRun:
+    """The rankings of one system, ours or brought by somebody, over the topics of a collection.
+
+    Attributes:
+        seconds: that ranking took; 0 where SeedLens did not do it.
+        notes: plain sentences about what is odd in it.
+    """
+
+    system: str
+    rankings: tuple[Ranking, ...]
+    seconds: float = 0.0
+    kind: SystemKind = "system"
+    notes: tuple[str, ...] = ()
+
+
+def sampled(topics: Sequence[Topic], seeds: int | None) -> tuple[Topic, ...]:
+    """The topics of ``seeds`` seeds; all topics of a seed stay together.
+
+    Which ones is decided by the hash of their ids: the same every time, whatever the order of
+    the topics, and a larger sample holds the smaller one.
+
+    Raises:
+        BadInputError: ``seeds`` is below 1.
+    """
+    if seeds is None:
+        return tuple(topics)
+    if seeds < 1:
+        raise BadInputError(f"The sample is {seeds}.", "Ask for at least 1 seed.")
+    names = {seed_of(topic) for topic in topics}
+    chosen = set(sorted(names, key=lambda n: hashlib.sha256(n.encode()).digest())[:seeds])
+    return tuple(topic for topic in topics if seed_of(topic) in chosen)
+
+
+def seed_of(topic: Topic) -> str:
+    return topic.query_id if topic.seed is None else topic.seed
+
+
+def usable_topics(topics: Iterable[Topic], searcher: Searcher) -> list[Topic]:
+    """The topics, once it is sure that the corpus has their seeds and aspects.
+
+    Raises:
+        BadInputError: there is no topic, or a seed or an aspect is not in the corpus.
+    """
+    topics = list(topics)
+    corpus = searcher.corpus
+    for topic in topics:
+        if topic.seed is not None and topic.seed not in corpus.row_of:
+            raise BadInputError(
+                f"The seed '{topic.seed}' of query '{topic.query_id}' is not in corpus "
+                f"'{corpus.name}'.",
+                "Name the corpus that holds the collection's documents with --corpus.",
+            )
+        if topic.aspect is not None and topic.aspect not in corpus.aspects:
+            raise BadInputError(
+                f"The aspect '{topic.aspect}' of query '{topic.query_id}' is not in the lens of "
+                f"corpus '{corpus.name}' (it has {', '.join(corpus.aspects)}).",
+                "Give the corpus a lens that has it (seedlens lens set), or name another corpus.",
+            )
+    if not topics:
+        raise BadInputError("The collection has no queries.")
+    return topics
+
+
+def check_documents(collection: Collection, searcher: Searcher) -> int:
+    """How many judged documents the corpus lacks.
+
+    Raises:
+        BadInputError: it has none of them: this is another corpus.
+    """
+    judged = {doc_id for grades in collection.qrels.values() for doc_id in grades}
+    missing = sum(doc_id not in searcher.corpus.row_of for doc_id in judged)
+    if judged and missing == len(judged):
+        raise BadInputError(
+            f"The corpus '{searcher.corpus.name}' holds none of the {len(judged)} documents "
+            "that were judged.",
+            "Name the corpus that holds the collection's documents with --corpus.",
+        )
+    return missing
+
+
+class Ranker:
+    """Ranks the topics of a collection, system by system.
+
+    A system that does not read the aspect ranks once for all aspects of a seed.
+    """
+
+    def __init__(self, searcher: Searcher, topics: Sequence[Topic], steer: float | None) -> None:
+        self._searcher, self._steer = searcher, steer
+        self.topics = topics
+        self._seed = functools.lru_cache(maxsize=SEEDS_HELD)(self._load)
+
+    def _load(self, seed: str | None, text: str | None) -> Seed:
+        return self._searcher.seed(Query(self._searcher.corpus.name, seed=seed, text=text))
+
+    def run(self, system: str, on_query: Callable[[], None] = tell_nobody) -> SystemRun:
+        """Rank every topic on one system."""
+        reads_aspect = find_system(system).reads_aspect
+        by_query: dict[str, Ranking] = {}
+        seconds = 0.0
+        for group in self._same_seed():
+            done: dict[tuple[object, ...], Ranking] = {}
+            for topic in group:
+                wanted = (topic.aspect, topic.instruction) if reads_aspect else None
+                key = (wanted, topic.pool)
+                if key not in done:
+                    seed = self._seed(topic.seed, topic.text)
+                    query = topic_query(topic, self._searcher, system, self._steer)
+                    started = time.perf_counter()
+                    done[key] = pool_ranking(self._searcher, query, topic, seed)
+                    seconds += time.perf_counter() - started
+                by_query[topic.query_id] = replace(done[key], query_id=topic.query_id)
+                on_query()
+        return SystemRun(system, tuple(by_query[t.query_id] for t in self.topics), seconds)
+
+    def _same_seed(self) -> Iterable[Sequence[Topic]]:
+        groups: dict[tuple[str | None, str | None], list[Topic]] = {}
+        for topic in self.topics:
+            groups.setdefault((topic.seed, topic.text), []).append(topic)
+        return groups.values()
+
+
+def topic_query(topic: Topic, searcher: Searcher, system: str, steer: float | None) -> Query:
+    """The search that a topic asks for."""
+    query = replace(topic.query(searcher.corpus.name), system=system)
+    return query if steer is None else replace(query, steer=steer)
+
+
+def pool_ranking(searcher: Searcher, query: Query, topic: Topic, seed: Seed) -> Ranking:
+    """The ranking of a topic's judged pool, or of the corpus where it has none."""
+    scored: Sequence[ScoredDocument] = searcher.rank(query, seed, topic.pool)
+    found = {s.doc_id for s in scored}
+    # bm25 leaves out what shares no word: a judged pool is still ranked whole.
+    missing = sorted(d for d in topic.pool or () if d not in found and d in searcher.corpus.row_of)
+    floor = min((s.score for s in scored), default=0.0)
+    return Ranking(
+        query_id=topic.query_id,
+        doc_ids=(*(s.doc_id for s in scored), *missing),
+        scores=(*(s.score for s in scored), *(floor - 1.0 - i for i in range(len(missing)))),
+    )

@@ -1,1 +1,0 @@
-"""Sentences and the roles they play."""

@@ -1,5 +1,0 @@
-"""Facts that a text states or implies, resolved without a model.
-
-One module per kind of fact, each a pure function from a text to facts;
-:mod:`engine.text.facts.messages` says when, and by whom, each part of a text was written.
-"""

@@ -1,0 +1,98 @@
+"""What an encoder takes and gives, whatever model stands behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.types.documents import Span
+
+EMBEDDED = "all-MiniLM-L6-v2"
+"""The model that ships with SeedLens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What is encoded: a title (may be empty), a text, and sentence spans into the text."""
+
+    title: str
+    text: str
+    sentences: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """The vectors of one passage; every row has unit length.
+
+    Attributes:
+        vector: (d,) float32, the whole passage.
+        sentences: (s, d) float32, each sentence in the context of its passage; a
+            sentence without tokens is all zeros.
+        tokens: (t, p) float32, one row per token that is not punctuation.
+        token_spans: (t, 2) int32, where the token stands in the text; (-1, -1) for
+            tokens of the title and the model's own marks.
+    """
+
+    vector: NDArray[np.float32]
+    sentences: NDArray[np.float32]
+    tokens: NDArray[np.float32]
+    token_spans: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSpec:
+    """What a corpus remembers of its model: enough to load it again and to refuse another.
+
+    Attributes:
+        source: a model or preset name, or the folder it was loaded from.
+        fingerprint: SHA-256 of the weights, pooling and prompts, in hex.
+        dimension, token_dimension: width of document and token vectors.
+        window: tokens that the model sees at once, its own marks included.
+    """
+
+    source: str
+    fingerprint: str
+    dimension: int
+    token_dimension: int
+    window: int
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> EncoderSpec:
+        return cls(**json.loads(text))
+
+
+class Encoder(Protocol):
+    """Anything that turns passages into vectors."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def spec(self) -> EncoderSpec:
+        """What to record with a corpus."""
+        ...
+
+    def encode(self, passages: Sequence[Passage]) -> list[Encoding]:
+        """Encode passages; the result is in their order and does not depend on other calls."""
+        ...
+
+    def encode_query(self, passage: Passage, instruction: str) -> NDArray[np.float32]:
+        """One passage as a query under ``instruction`` ("" for none), as the model wants it.
+
+        What does not fit the model's window is cut from the end of the passage, never from
+        the instruction.
+
+        Returns:
+            (d,) float32, unit length, to be compared with documents' vectors.
+
+        Raises:
+            BadInputError: the instruction alone does not fit the window.
+        """
+        ...

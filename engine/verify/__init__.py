@@ -1,1 +1,0 @@
-"""A language model over a first stage: reranking, query-side help, explanations, and the gap."""

@@ -1,0 +1,171 @@
+"""How far annotators agree: coefficients with intervals, and who confuses what with what."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.annotating import Agreement, AgreementMeasure, Project, Scale
+from engine.types.evaluations import Interval, SystemScores
+from engine.types.grading import ModelCheck
+from pages._evaluate.evaluate_tables import table
+
+WORDS = (
+    "1 is full agreement; 0 is what chance alone gives (of raw agreement: none). Krippendorff's "
+    "alpha takes items that only some graded, and counts a wide difference more than a narrow "
+    "one. Intervals are bootstrapped over items, 95 %."
+)
+
+
+HUMAN = (
+    "Each annotator's own grades as a ranking of what others graded too, held against what was "
+    "decided or agreed on without them. It is as far as a system can be asked to get: beyond it, "
+    "people themselves differ. With one aspect for each seed, p-MRR is undefined."
+)
+_ROWS = "annotate_human_rows"
+
+
+def agreement(explorer: Explorer, project: Project) -> None:
+    """Over all, by aspect, and pair by pair."""
+    found = explorer.annotation.agreement(project)
+    names = explorer.annotation.measure_names
+    if found.notes:
+        st.html(f'<div class="sl-facts">{html.escape(" ".join(found.notes))}</div>')
+    if not any(measure.items for measure in found.measures) and not found.pairs:
+        st.html(
+            '<div class="sl-empty">No item was graded by two people yet, so there is no agreement '
+            "to speak of.</div>"
+        )
+    else:
+        st.header("People", anchor=False, help=WORDS)
+        aspects_table(found, names, "annotate_overall", "Agreement over all people")
+        _pairs(found, project.scale, names)
+    _human(explorer, project)
+
+
+def aspects_table(
+    found: Agreement | ModelCheck, names: Mapping[str, str], key: str, alt: str
+) -> None:
+    """A row for all aspects together and for each of them, a column per measure.
+
+    Args:
+        names: measure -> how it is called, as the engine gives it.
+    """
+    rows = [("all", found.measures)]
+    if len(found.by_aspect) > 1:
+        rows += [(aspect or "as a whole", row) for aspect, row in found.by_aspect.items()]
+    frame = pd.DataFrame({"Aspect": aspect, **_cells(row, names)} for aspect, row in rows)
+    st.dataframe(frame, key=key, hide_index=True, alt=alt, placeholder="–")
+
+
+def _cells(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> dict[str, str]:
+    items = max((measure.items for measure in measures), default=0)
+    cells = {"Items": f"{items:,}"}
+    for measure in measures:
+        words = "–" if measure.value is None else f"{measure.value:.2f}".replace("-", "−")
+        if measure.interval is not None:
+            words += f" ({_interval(measure.interval)})"
+        if measure.value is not None and measure.items < items:
+            words += f", {measure.items:,} items"
+        cells[names.get(measure.name, measure.name)] = words
+    return cells
+
+
+def _interval(bounds: Interval, digits: int = 2) -> str:
+    if bounds is None:
+        return "–"
+    low, high = (f"{bound:.{digits}f}".replace("-", "−") for bound in bounds)
+    return f"{low} to {high}"
+
+
+def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
+    if not found.pairs:
+        return
+    st.header("Pair by pair", anchor=False, help=WORDS)
+    pairs = sorted(found.pairs, key=found.with_model)  # people with people come first
+    pair = pairs[0]
+
+    def named(pair: tuple[str, str]) -> str:
+        return " and ".join(pair) + (" (a model)" if found.with_model(pair) else "")
+
+    if len(pairs) > 1:
+        pair = st.selectbox(
+            "Pair", pairs, format_func=named, key="annotate_pair",
+            label_visibility="collapsed",
+        )  # fmt: skip
+    cells = _cells(found.pairs[pair], names)
+    frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
+    left, right = st.columns(2, gap="small")
+    with left:
+        table(frame, "annotate_pair_table", f"Agreement of {named(pair)}", {})
+    with right:
+        st.html(confusion_html(pair, found.grades, found.confusion[pair], scale))
+
+
+def _human(explorer: Explorer, project: Project) -> None:
+    rows = _human_rows(explorer, project)
+    if not rows:
+        return
+    st.header("One against the rest", anchor=False, help=HUMAN)
+    frame = pd.DataFrame(
+        {
+            "Annotator": who,
+            "nDCG@20": scores.metrics["nDCG@20"],
+            "95 % interval": _interval(scores.confidence.get("nDCG@20"), 3),
+            "p-MRR": scores.metrics["p-MRR"],
+            "p-MRR interval": _interval(scores.confidence.get("p-MRR"), 3),
+            "Queries": len(scores.per_query),
+        }
+        for who, scores in rows.items()
+    ).astype({"nDCG@20": "float64", "p-MRR": "float64"})
+    alt = "How well each annotator's grades rank what was decided without them"
+    config = {
+        "95 % interval": st.column_config.TextColumn(help="Of nDCG@20, over queries."),
+        "p-MRR interval": st.column_config.TextColumn(help="Of p-MRR, over queries."),
+    }
+    table(frame, "annotate_human", alt, config)
+
+
+def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]:
+    """Computed once for what stands: every query of the project is ranked for it."""
+    judgments = explorer.annotation.judgments(project)
+    identity = explorer.library.open(project.corpus).identity
+    key = (project, identity, [judgment.event for judgment in judgments])
+    if st.session_state.get(_ROWS, (None,))[0] != key:
+        with st.spinner("Ranking by each annotator's grades", show_time=True):
+            st.session_state[_ROWS] = (key, explorer.annotation.human_rows(project))
+    found: dict[str, SystemScores] = st.session_state[_ROWS][1]
+    return found
+
+
+def confusion_html(
+    pair: tuple[str, str],
+    grades: tuple[int, ...],
+    counts: tuple[tuple[int, ...], ...],
+    scale: Scale,
+) -> str:
+    """Counts of items by the two grades that they got; the darker, the more."""
+    most = max((n for row in counts for n in row), default=0) or 1
+    names = {grade.value: grade.name for grade in scale.grades}
+    one, other = (html.escape(name) for name in pair)
+    head = "".join(
+        f'<th scope="col" title="{html.escape(names.get(g, ""), quote=True)}">{g}</th>'
+        for g in grades
+    )
+    body = ""
+    for grade, row in zip(grades, counts, strict=True):
+        cells = "".join(
+            f'<td class="{"same" if column == grade else ""}" '
+            f'style="--share:{100 * number / most:.0f}%">{f"{number:,}" if number else "·"}</td>'
+            for column, number in zip(grades, row, strict=True)
+        )
+        body += f'<tr><th scope="row">{grade} {html.escape(names.get(grade, ""))}</th>{cells}</tr>'
+    return (
+        f'<table class="sl-confusion"><caption>Rows: what {one} said. Columns: what {other} said. '
+        f"On the diagonal they agree.</caption><thead><tr><td></td>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>"
+    )

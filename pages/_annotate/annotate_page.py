@@ -1,0 +1,219 @@
+"""The Annotate page: which project, who is judging, and which part of it is shown."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.types.annotating import Project
+from pages import (
+    _annotate_agreement,
+    _annotate_decide,
+    _annotate_files,
+    _annotate_model,
+    _annotate_pool,
+    _annotate_project,
+)
+from pages._annotate.annotate_desk import desk
+from pages._annotate.annotate_view import (
+    FOR_LEADS,
+    NEW,
+    PARTS,
+    AnnotateView,
+    annotator,
+    change_view,
+    go,
+    is_lead,
+    may_lead,
+    names_come_from_login,
+    read_view,
+    set_annotator,
+    write_view,
+)
+from pages._annotate.who import name_field
+from pages._common.shared import attempt, note, show_error
+
+EXPLORING = "what is judged on Explore"
+"""What a corpus's own project, which has no name, is called."""
+FOR_EXPLORING = ("agreement", "disagreements", "files")
+"""What there is to see of it."""
+
+
+def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
+    """The view of the address; one that cannot be opened is explained and replaced."""
+    try:
+        view = read_view()
+        if view.corpus and view.corpus not in names:
+            explorer.library.open(view.corpus)  # says why not
+        if view.project:
+            explorer.annotation.project(view.corpus or _first(explorer, names), view.project)
+    except SeedLensError as error:
+        show_error(error)
+        view = AnnotateView()
+    if not view.corpus:
+        view = replace(view, corpus=_first(explorer, names))
+    projects = [p.name for p in explorer.annotation.projects(view.corpus) if p.name]
+    if not view.project and projects and view.part == "judge":
+        view = replace(view, project=projects[-1])
+    write_view(view)
+    return view
+
+
+def _first(explorer: Explorer, names: list[str]) -> str:
+    return explorer.demo_corpus if explorer.demo_corpus in names else names[0]
+
+
+def controls(
+    explorer: Explorer, view: AnnotateView, names: list[str]
+) -> tuple[AnnotateView, Project]:
+    """Corpus, project, who is judging, and the parts of the page."""
+    named = {p.name: p for p in explorer.annotation.projects(view.corpus)}
+    project = named.get(view.project) or explorer.annotation.project(view.corpus, view.project)
+    who = annotator(explorer)
+    st.session_state.update(annotate_corpus=view.corpus, annotate_project=view.project)
+    with st.container(key="annotate_controls", horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Corpus", names, key="annotate_corpus", on_change=attempt, args=(_change_corpus,),
+            width=140,
+        )  # fmt: skip
+        st.selectbox(
+            "Project", list(dict.fromkeys((*filter(None, named), ""))), key="annotate_project",
+            on_change=attempt, args=(_change_project,), width=210,
+            format_func=lambda name: name or EXPLORING,
+        )  # fmt: skip
+        if may_lead():
+            st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
+        if not names_come_from_login():
+            name_field("Who judges", who, "annotate_name", _change_name)
+        view, refused = _parts(view, project, who)
+    if refused:
+        note(*refused)
+    return view, project
+
+
+def _parts(
+    view: AnnotateView, project: Project, who: str
+) -> tuple[AnnotateView, tuple[str, str] | None]:
+    """The parts that this annotator may see; another one that was asked for is replaced, and
+    why is said."""
+    refused = None
+    leads = is_lead(project, who)
+    parts = [part for part in PARTS if leads or part not in FOR_LEADS]
+    if view.part not in (*parts, *((NEW,) if may_lead() else ())):
+        if view.part == NEW:
+            refused = ("Projects are made by leads.", "Ask one of them.")
+        else:
+            named = f"They are {', '.join(project.leads)}." if project.leads else "Ask one of them."
+            refused = (f"'{PARTS[view.part]}' is for the leads of this project.", named)
+        view = replace(view, part="judge")
+    if len(parts) > 1:
+        st.session_state["annotate_part"] = view.part if view.part in parts else None
+        st.segmented_control(
+            "Part", parts, format_func=PARTS.__getitem__, key="annotate_part", width="content",
+            on_change=_change_part, label_visibility="collapsed",
+        )  # fmt: skip
+    return view, refused
+
+
+def _change_corpus() -> None:
+    write_view(AnnotateView(corpus=st.session_state["annotate_corpus"]))
+
+
+def _change_project() -> None:
+    name = st.session_state["annotate_project"]
+
+    def change(now: AnnotateView) -> AnnotateView:
+        part = "judge" if now.part == NEW else now.part
+        if not name and part not in FOR_EXPLORING and may_lead():
+            part = FOR_EXPLORING[0]
+        return replace(now, project=name, part=part, query="", doc="", sample="")
+
+    change_view(change)
+
+
+def _change_name() -> None:
+    set_annotator(st.session_state["annotate_name"])
+    change_view(lambda now: replace(now, query="", doc="", sample=""))
+
+
+def _change_part() -> None:
+    part = st.session_state["annotate_part"]
+    change_view(lambda now: replace(now, part=part or now.part))
+
+
+def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
+    """The part of the page that the view asks for."""
+    who = annotator(explorer)
+    if view.part == NEW:
+        _annotate_project.project_form(explorer, Project(view.corpus), who, is_new=True)
+    elif view.part == "project" and project.name:
+        _annotate_project.project_form(explorer, project, who, is_new=False)
+    elif view.part == "agreement":
+        with st.container(key="annotate_agreement"):
+            _annotate_agreement.agreement(explorer, project)
+    elif view.part == "disagreements":
+        _annotate_decide.disagreements(explorer, project, who)
+    elif view.part == "files":
+        _annotate_files.files(explorer, project, who)
+    elif not project.name:
+        _without_project(view)
+    elif view.part == "pool":
+        _annotate_pool.pool(explorer, project)
+    elif view.part == "model":
+        _annotate_model.model(explorer, project, who)
+    else:
+        _judge(explorer, view, project, who)
+
+
+def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -> None:
+    if not explorer.annotation.queue(project, who).items:
+        _nothing_to_judge(project, who)
+        return
+    if project.annotators and who not in (*project.annotators, *project.leads):
+        words = "Ask a lead to add you." if names_come_from_login() else "Give your name above."
+        note(
+            f"'{who}' is not among the annotators of this project.",
+            f"They are {', '.join(project.annotators)}. {words}",
+        )
+        return
+    start = (view.query, view.doc) if view.doc else None
+    desk(explorer, project, who, start)
+
+
+def _nothing_to_judge(project: Project, who: str) -> None:
+    leads = is_lead(project, who)
+    named = f" ({', '.join(project.leads)})" if project.leads else ""
+    words = (
+        "Add queries, and fill the pool with what systems bring up for them."
+        if leads
+        else f"Its leads{named} have not filled the pool yet."
+    )
+    st.html(f'<div class="sl-empty">Nothing is to be judged here yet. {html.escape(words)}</div>')
+    if leads:
+        _, middle, _ = st.columns([4, 2, 4])
+        middle.button(
+            "Queries and pool", key="annotate_to_pool", on_click=go, args=("pool",),
+            type="primary", width="stretch",
+        )  # fmt: skip
+
+
+def _without_project(view: AnnotateView) -> None:
+    if not may_lead():
+        words = "Judging in a queue needs a project. Choose one above, or ask a lead to make one."
+        st.html(f'<div class="sl-empty">{words}</div>')
+        return
+    words = (
+        f"Judging in a queue needs a project: what is asked of corpus {view.corpus}, on which "
+        "scale, and by whom. What you grade on Explore is kept apart, and its agreement and "
+        "files are here too."
+    )
+    st.html(f'<div class="sl-empty">{html.escape(words)}</div>')
+    _, middle, _ = st.columns([4, 2, 4])
+    middle.button(
+        "Make a project", key="annotate_make", on_click=go, args=(NEW,), type="primary",
+        width="stretch",
+    )  # fmt: skip

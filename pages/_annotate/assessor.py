@@ -1,0 +1,224 @@
+"""A language model as one annotator among others: what it shall grade, how far it is, its check."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.annotating import Project
+from engine.types.grading import GradingEstimate, GradingJob, GradingRequest
+from engine.types.reranking import EndpointInfo
+from pages._annotate.annotate_desk import desk
+from pages._annotate.assessor_check import check, differences, end_sample, sample_of
+from pages._annotate.assessor_lines import (
+    estimate_line,
+    outcome_line,
+    progress_line,
+    unconnected_line,
+)
+from pages._common.job_card import POLL_SECONDS, LastJobs, outcome, progress
+from pages._common.shared import attempt, engine, error_boundary, note
+from pages._model.model_form import apply_model_style, endpoint, folded_panel, settings
+from pages._model.model_lines import is_finished
+
+ABOUT = (
+    "The model reads the query, the guidelines, the scale, a few documents that are known to be "
+    "relevant, and one candidate at a time. It grades by a name of its own, with a reason, and "
+    "people's grades stay as they are."
+)
+ALL = 0
+LIMITS = (10, 100, 1000)
+"""Candidates that one may begin with, to see what comes of it."""
+
+
+def model(explorer: Explorer, project: Project, who: str) -> None:
+    """The part of the page; while somebody checks a sample, the desk with it."""
+    items = sample_of(explorer, project, who)
+    if items:
+        _checking(explorer, project, who, items)
+        return
+    apply_model_style()
+    with st.container(key="annotate_model"):
+        left, right = st.columns(2, gap="large")
+    found = None
+    with left, error_boundary():
+        _grading(explorer, project)
+    with right, error_boundary():
+        job = find_job(explorer, project)
+        busy = job is not None and job.state == "running"
+        found = check(explorer, project, who, busy=busy)
+    if found is not None and found.items:
+        with error_boundary():
+            differences(explorer, project, found)
+
+
+def _checking(
+    explorer: Explorer, project: Project, who: str, items: frozenset[tuple[str, str]]
+) -> None:
+    with st.container(key="annotate_sample_head", horizontal=True, vertical_alignment="center"):
+        words = "1 item" if len(items) == 1 else f"{len(items):,} items"
+        st.html(
+            f'<div class="sl-facts">A sample of {words} that a model graded. What it said is '
+            "hidden until you are through.</div>"
+        )
+        st.button("See where you differ", key="annotate_sample_end", on_click=end_sample)
+    desk(explorer, project, who, None, items)
+
+
+def _grading(explorer: Explorer, project: Project) -> None:
+    st.header("Let a model grade", anchor=False)
+    counts = (
+        "Its grades count where no person graded: the project says so."
+        if project.model_grades
+        else "Its grades are no qrels. They count only if the project says so (under Project)."
+    )
+    st.html(f'<div class="md-dim">{html.escape(f"{ABOUT} {counts}")}</div>')
+    job = find_job(explorer, project)
+    busy = job is not None and job.state == "running"
+    request = _choices(explorer, project, busy=busy)
+    info = endpoint(explorer)
+    estimate = _estimate(explorer, project, request, info)
+    line = estimate_line(estimate) if info.set_up else unconnected_line(estimate)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            _label(estimate, busy=busy),
+            key="annotate_model_start",
+            type="primary",
+            disabled=busy or not estimate.candidates or not info.set_up,
+            on_click=attempt,
+            args=(lambda: _start(explorer, project, request),),
+        )
+        st.html(f'<div class="md-dim">{html.escape(line)}</div>')
+    if job is not None:
+        _job_card(project, job)
+    folded_panel(explorer, "annotate_model")
+
+
+def _label(estimate: GradingEstimate, *, busy: bool) -> str:
+    if busy:
+        return "Under way"
+    if not estimate.candidates:
+        return "All graded" if estimate.done else "Let it grade"
+    return "Go on grading" if estimate.done else "Let it grade"
+
+
+def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequest:
+    """What is to be graded, and with how many examples."""
+    queries = explorer.annotation.queries(project)
+    place = f"{project.corpus}_{project.name}"
+    chosen = st.multiselect(
+        "Queries", list(queries), key=f"annotate_model_queries_{place}", placeholder="All of them",
+        disabled=busy,
+    )  # fmt: skip
+    many, examples = st.columns(2)
+    limit = many.selectbox(
+        "Candidates now", [ALL, *LIMITS], key=f"annotate_model_limit_{place}", disabled=busy,
+        format_func=lambda n: f"the next {n:,}" if n else "all that are left",
+    )  # fmt: skip
+    anchors = examples.number_input(
+        "Examples beside each", 0, 10, GradingRequest().anchors, disabled=busy,
+        key=f"annotate_model_anchors_{place}",
+        help="Documents known to be relevant to the query, at most: adjudicated ones first, then "
+        "those that people graded highest. The candidate is never among them.",
+    )  # fmt: skip
+    judged = st.toggle(
+        "Also what people graded", key=f"annotate_model_judged_{place}", disabled=busy,
+        help="So that the model can be compared with people at once. Their grades are not shown "
+        "to it for the candidate itself.",
+    )  # fmt: skip
+    again = st.toggle(
+        "Also what it graded before", key=f"annotate_model_again_{place}", disabled=busy,
+        help="After the guidelines changed, say. Questions that are still the same cost nothing.",
+    )  # fmt: skip
+    return GradingRequest(
+        tuple(chosen), int(anchors), again=again, limit=limit or None, judged=judged
+    )
+
+
+def _estimate(
+    explorer: Explorer, project: Project, request: GradingRequest, info: EndpointInfo
+) -> GradingEstimate:
+    """What it will take; reckoned again only when something that it depends on has changed."""
+    annotation = explorer.annotation
+    last = annotation.judgments(project)[-1:]
+    asked = (project, request, info, len(annotation.pool(project)), last and last[0].event)
+    known: Any = st.session_state.get("annotate_model_estimate")
+    if known is None or known[0] != asked:
+        known = (asked, annotation.grading.estimate(project, request, **settings()))
+        st.session_state["annotate_model_estimate"] = known
+    found: GradingEstimate = known[1]
+    return found
+
+
+# -- a run, kept for all visitors of this server ---------------------------------------------------
+
+
+@st.cache_resource(show_spinner=False)
+def _jobs() -> LastJobs[tuple[str, str]]:
+    """The last run of each project of a corpus; one for all sessions."""
+    return LastJobs()
+
+
+def _start(explorer: Explorer, project: Project, request: GradingRequest) -> None:
+    job_id = explorer.annotation.grading.start(project, request, **settings())
+    _jobs().remember(_place(project), job_id)
+
+
+def find_job(explorer: Explorer, project: Project) -> GradingJob | None:
+    """The run under way in a project, or the last one until it is dismissed."""
+    grading = explorer.annotation.grading
+    return _jobs().find(_place(project), grading.job, grading.running(project) or "")
+
+
+def _place(project: Project) -> tuple[str, str]:
+    return project.corpus, project.name
+
+
+def _job_card(project: Project, job: GradingJob) -> None:
+    with st.container(border=True, key="annotate_model_job"):
+        if job.state == "running":
+            st.fragment(_running, run_every=POLL_SECONDS)(project, job.id)
+        else:
+            _ended(project, job)
+
+
+def _running(project: Project, job_id: str) -> None:
+    """One line that changes in place; the page is renewed when there is more to show."""
+    job = find_job(engine(), project)
+    if job is None or job.id != job_id or job.state != "running":
+        st.rerun()
+    left, right = st.columns([8, 3], vertical_alignment="center")
+    with left:
+        progress(progress_line(job), job.progress.share, "Grading")
+    right.button(
+        "Cancel", key="annotate_model_cancel", disabled=job.stopping, on_click=attempt,
+        args=(lambda: engine().annotation.grading.cancel(job_id),),
+        help="What is graded stays; the next run goes on from there.",
+    )  # fmt: skip
+
+
+def _ended(project: Project, job: GradingJob) -> None:
+    left, right = st.columns([8, 3], vertical_alignment="center")
+    with left:
+        outcome(job, "" if job.report is None else outcome_line(job.report))
+        if job.report is not None:
+            if job.report.problem:
+                note(job.report.problem)
+            if job.report.notes:
+                st.html(f'<div class="md-dim">{html.escape(" ".join(job.report.notes))}</div>')
+    with right, st.container(horizontal=True, gap="small"):
+        if not is_finished(job.report):
+            st.button(
+                "Try again" if job.state == "failed" else "Resume", key="annotate_model_resume",
+                on_click=attempt,
+                args=(lambda: _start(engine(), project, job.request),),
+                disabled=not endpoint(engine()).set_up,
+                help="Goes on with the candidates that it has not graded yet.",
+            )  # fmt: skip
+        st.button(
+            "Dismiss", key="annotate_model_dismiss", help="Takes this line away.",
+            on_click=_jobs().dismiss, args=(_place(project), job.id),
+        )  # fmt: skip

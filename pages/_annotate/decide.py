@@ -1,0 +1,182 @@
+"""Disagreements, side by side, and the decision on each."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types.annotating import Disagreement, Judgment, Project, Scale
+from engine.types.documents import Document
+from engine.types.lenses import Lens
+from pages._annotate.annotate_view import is_lead
+from pages._annotate.items import Papers, is_plain, seed_data, seeds_of
+from pages._common.components import dark
+from pages._common.document_view import letter, meta, shortened
+from pages._common.shared import attempt
+
+AT = "annotate_disagreement"
+
+
+def disagreements(explorer: Explorer, project: Project, who: str) -> None:
+    """One disagreement after another, the widest first."""
+    found = explorer.annotation.disagreements(project)
+    still = [d for d in found if d.decided is None]
+    if not found:
+        st.html(
+            '<div class="sl-empty">Nobody disagrees, and nobody was unsure, of what two or more '
+            "people judged.</div>"
+        )
+        return
+    with st.container(key="annotate_decide_head", horizontal=True, vertical_alignment="center"):
+        words = f"{len(still):,} to decide, {len(found) - len(still):,} decided"
+        st.html(f'<div class="sl-facts">{words}</div>')
+        decided = st.toggle("Decided ones, too", key="annotate_decided", value=not still)
+        shown = found if decided else still
+        if len(shown) > 1:
+            st.session_state[AT] = min(st.session_state.get(AT) or 1, len(shown))
+            number = st.pagination(len(shown), key=AT)
+        else:
+            number = 1
+    if not shown:
+        st.html('<div class="sl-empty">All are decided.</div>')
+        return
+    _one(explorer, project, who, shown[min(number, len(shown)) - 1])
+
+
+def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> None:
+    annotation = explorer.annotation
+    lens = explorer.library.lens(project.corpus)
+    query = annotation.queries(project).get(item.query_id)
+    papers = Papers(project.corpus)
+    document = annotation.document(project, item.doc_id)
+    left, right = st.columns(2, gap="medium")
+    if query is not None:
+        seed = seeds_of(explorer, papers, {item.query_id: query})[item.query_id]
+        asked = seed_data(item.query_id, query, seed, lens)
+        on = {number for number, row in enumerate(asked["sentences"]) if row["on"]}
+        words = f"{asked['kicker']} · {asked['aspect'] or 'as a whole'}"
+        if is_plain(query):
+            words = asked["kicker"]
+        left.html(card_html(words, seed, lens, on))
+    marked = marks_of(item.said, document)
+    right.html(card_html("Candidate", document, lens, set(marked), marked))
+    st.html(said_html(item.said, project.scale))
+    _decision(explorer, project, who, item)
+
+
+def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement) -> None:
+    if not is_lead(project, who):
+        leads = ", ".join(project.leads) or "Leads"
+        st.html(f'<div class="sl-facts">{html.escape(leads)} decide.</div>')
+        return
+    before = item.decided
+    place = f"{item.query_id}\x1f{item.doc_id}"
+    grades = {grade.value: f"{grade.value} · {grade.name}" for grade in project.scale.grades}
+    with st.form(f"annotate_decide_{place}", border=False):
+        with st.container(key="annotate_decision"):
+            left, right = st.columns([5, 7], gap="medium")
+        left.segmented_control(
+            "Decision", list(grades), format_func=grades.__getitem__,
+            key=f"annotate_grade_{place}", default=None if before is None else before.relevance,
+        )  # fmt: skip
+        right.text_input(
+            "Reason", "" if before is None else before.note, key=f"annotate_reason_{place}",
+            placeholder="What decides it, in a few words", max_chars=2000,
+        )  # fmt: skip
+
+        def decide() -> None:
+            grade = st.session_state[f"annotate_grade_{place}"]
+            if grade is None:
+                raise BadInputError("No grade is chosen.", "Choose the one that shall count.")
+            reason = st.session_state[f"annotate_reason_{place}"]
+            explorer.annotation.adjudicate(
+                project, item.query_id, item.doc_id, grade, reason, who
+            )  # fmt: skip
+
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.form_submit_button(
+                "Decide" if before is None else "Change the decision", type="primary",
+                key=f"annotate_decide_button_{place}", on_click=attempt, args=(decide,),
+            )  # fmt: skip
+            st.html('<div class="sl-facts">Everybody\'s own grade stays as it is.</div>')
+    if before is not None and before.annotator == who:
+        st.button(
+            "Take the decision back", key=f"annotate_decide_back_{place}", on_click=attempt,
+            args=(partial(_take_back, explorer, project, item, who, before.event),),
+            type="tertiary",
+        )  # fmt: skip
+
+
+def _take_back(
+    explorer: Explorer, project: Project, item: Disagreement, who: str, decided: str
+) -> None:
+    """By an event of the decision's own: a second click takes back nothing more."""
+    explorer.annotation.adjudicate(
+        project, item.query_id, item.doc_id, None, "", who, event=f"back-{decided}"
+    )
+
+
+def marks_of(said: Sequence[Judgment], document: Document) -> dict[int, list[str]]:
+    """Index of a sentence -> who marked it."""
+    at = {sentence.span: index for index, sentence in enumerate(document.sentences)}
+    found: dict[int, list[str]] = {}
+    for judgment in said:
+        for span in judgment.marks:
+            if span in at:
+                found.setdefault(at[span], []).append(judgment.annotator)
+    return found
+
+
+def card_html(
+    kicker: str,
+    document: Document,
+    lens: Lens,
+    on: set[int],
+    marked: dict[int, list[str]] | None = None,
+) -> str:
+    """A document with its sentences by role, as escaped HTML.
+
+    Args:
+        on: sentences that stand out.
+        marked: who marked which.
+    """
+    rows = ""
+    for number, sentence in enumerate(document.sentences):
+        who = ", ".join((marked or {}).get(number, ()))
+        by = f' <span class="by">marked by {html.escape(who)}</span>' if who else ""
+        rows += (
+            f'<li class="role-{"none" if sentence.role is None else sentence.role}'
+            f'{" on" if number in on else ""}"><span class="letter">'
+            f'{html.escape(letter(sentence.role, lens))}</span><span class="text">'
+            f"{html.escape(sentence.text)}{by}</span></li>"
+        )
+    title = html.escape(document.title or shortened(document.text))
+    theme, label = " dark" if dark() else "", html.escape(kicker, quote=True)
+    return (
+        f'<section class="sl-paper{theme}" tabindex="0" aria-label="{label}">'
+        f'<div class="kicker">{html.escape(kicker)}</div><div class="title">{title}</div>'
+        f'<div class="meta">{html.escape(meta(document))}</div><ul>{rows}</ul></section>'
+    )
+
+
+def said_html(said: Sequence[Judgment], scale: Scale) -> str:
+    """What each annotator said, side by side."""
+    names = {grade.value: grade.name for grade in scale.grades}
+    cells = ""
+    for judgment in said:
+        if judgment.relevance is None:
+            grade = judgment.verdict
+        else:
+            grade = f"{judgment.relevance} · {names.get(judgment.relevance, 'not of this scale')}"
+        origin = " (a model)" if judgment.origin == "model" else ""
+        note = f'<p class="note">{html.escape(judgment.note)}</p>' if judgment.note else ""
+        cells += (
+            f'<div><div class="who">{html.escape(judgment.annotator)}{origin}</div>'
+            f'<div class="grade">{html.escape(grade)}</div>{note}</div>'
+        )
+    return f'<div class="sl-said">{cells}</div>'

@@ -1,0 +1,144 @@
+"""Judgments out, as files that others read, and in."""
+
+from __future__ import annotations
+
+import html
+import io
+import zipfile
+from collections.abc import Callable
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.annotating import ImportedJudgments, Project
+from pages._common.shared import attempt, error_boundary, escape_label, note
+
+FORMATS = {
+    "trec": "TREC qrels",
+    "beir": "BEIR",
+    "csv": "CSV, with notes and times",
+    "jsonl": "JSONL, with notes and times",
+    "hand-over": "Everything one annotator did",
+}
+ADJUDICATED, EACH = "adjudicated", "each annotator"
+MEGABYTES = 100
+_SAID = "annotate_imported"
+
+
+def files(explorer: Explorer, project: Project, who: str) -> None:
+    """Export on the left, import on the right."""
+    left, right = st.columns(2, gap="large")
+    with left, error_boundary():
+        _export(explorer, project)
+    with right, error_boundary():
+        _import(explorer, project, who)
+
+
+def _export(explorer: Explorer, project: Project) -> None:
+    st.header("Export", anchor=False)
+    judgments = explorer.annotation.judgments(project)
+    people = list(dict.fromkeys(j.annotator for j in judgments if j.origin != "adjudication"))
+    if not people:
+        st.html('<div class="sl-empty">Nobody has judged anything in this project yet.</div>')
+        return
+    kind = st.selectbox("Format", list(FORMATS), format_func=FORMATS.__getitem__, key="annotate_as")
+    whole = kind == "hand-over"
+    choices = people if whole else [ADJUDICATED, EACH, *people]
+    chosen = st.selectbox("Whose grades", choices, key=f"annotate_whose_{whole}")
+    median = False
+    if not whole and chosen == ADJUDICATED:
+        median = st.toggle(
+            "Median where nobody decided", key="annotate_median",
+            help="Items on which people differ are left out until somebody decides; this takes "
+            "the median of their grades, the lower one of the middle two.",
+        )  # fmt: skip
+    found = explorer.annotation.export(
+        project,
+        kind,
+        per_annotator=chosen == EACH,
+        annotator="" if chosen in (ADJUDICATED, EACH) else chosen,
+        median=median,
+    )
+    made = {name: "".join(pieces).encode() for name, pieces in found.files.items()}
+    name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
+    st.download_button(
+        escape_label(f"Download {name}"), data=data, file_name=name, key="annotate_download",
+        on_click="ignore", type="primary",
+    )  # fmt: skip
+    for text in found.notes:
+        st.html(f'<div class="sl-facts">{html.escape(text)}</div>')
+
+
+def packed(made: dict[str, bytes], archive: str) -> tuple[str, bytes]:
+    """One file as it is, several in an archive: its name and content."""
+    if len(made) == 1:
+        return next(iter(made.items()))
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as folder:
+        for name, content in made.items():
+            folder.writestr(name, content)
+    return archive, out.getvalue()
+
+
+def _import(explorer: Explorer, project: Project, who: str) -> None:
+    st.header("Import", anchor=False)
+    _report()
+    by_model = st.toggle(
+        "A language model gave them", key="annotate_import_by_model",
+        help="They are no qrels unless the project says so, and no examples for models that grade "
+        "here.",
+    )  # fmt: skip
+    adjudicated = False
+    if by_model:
+        name = st.text_input("Which model", key="annotate_import_model", placeholder="its name")
+    else:
+        name = st.text_input(
+            "Whose grades, where the file does not say", who, key="annotate_import_who",
+            help="TREC and BEIR files do not say who graded.",
+        )  # fmt: skip
+        adjudicated = st.toggle("They are adjudicated", key="annotate_import_adjudicated")
+    overwrite = st.toggle(
+        "The file counts where it says otherwise", key="annotate_import_overwrite",
+        help="What was said before stays in the record either way.",
+    )  # fmt: skip
+
+    def take(file: str, content: bytes) -> None:
+        path = explorer.library.save_upload(file, content)
+        st.session_state[_SAID] = explorer.annotation.import_(
+            project.corpus, path, project.name, annotator=name, adjudicated=adjudicated,
+            by_model=by_model, overwrite=overwrite,
+        )  # fmt: skip
+
+    _uploader(take)
+
+
+def _uploader(take: Callable[[str, bytes], None]) -> None:
+    # A file that was taken in (or refused) makes room for the next one: the key changes.
+    turn = st.session_state.setdefault("annotate_upload_turn", 0)
+
+    def arrived() -> None:
+        file = st.session_state.get(f"annotate_upload_{turn}")
+        if file is not None:
+            st.session_state["annotate_upload_turn"] = turn + 1
+            attempt(lambda: take(file.name, file.getvalue()))
+
+    st.file_uploader(
+        "Judgments: TREC, BEIR (TSV), CSV, JSONL, or what somebody handed over",
+        key=f"annotate_upload_{turn}", on_change=arrived, max_upload_size=MEGABYTES,
+        help="The same file twice changes nothing; broken lines are named, and then nothing is "
+        "taken in.",
+    )  # fmt: skip
+
+
+def _report() -> None:
+    """What the last import did, once."""
+    found: ImportedJudgments | None = st.session_state.pop(_SAID, None)
+    if found is None:
+        return
+    new = "1 judgment is" if found.added == 1 else f"{found.added:,} judgments are"
+    were = "was" if found.known == 1 else "were"
+    note(f"{new} new; {found.known:,} {were} there already.")
+    for title, lines in (("Conflicts", found.conflicts), ("Left out", found.warnings)):
+        if lines:
+            with st.expander(f"{title} ({len(lines)})", expanded=True):
+                st.html("<br>".join(html.escape(line) for line in lines[:200]))

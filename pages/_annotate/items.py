@@ -1,0 +1,166 @@
+"""Items of a queue as plain data, which the desk inserts as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types.annotating import Judgment, Source
+from engine.types.documents import Document
+from engine.types.lenses import Aspect, Lens
+from engine.types.searches import Query
+from pages import _documents
+
+MOST_HELD = 2_000
+"""Documents kept ready for one visit."""
+Item = tuple[str, str]
+"""(query_id, doc_id)"""
+
+
+def to_key(item: Item) -> str:
+    """An item as one string.
+
+    >>> to_key(("10_method", "d1"))
+    '["10_method", "d1"]'
+    """
+    return json.dumps(item, ensure_ascii=False)
+
+
+def from_key(key: object) -> Item | None:
+    """What :func:`to_key` made; None for anything else."""
+    try:
+        query_id, doc_id = json.loads(key)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return (query_id, doc_id) if isinstance(query_id, str) and isinstance(doc_id, str) else None
+
+
+@dataclass
+class Papers:
+    """Documents of one corpus, kept for a visit: the same ones are shown again and again."""
+
+    corpus: str
+    held: dict[str, Document] = field(default_factory=dict)
+
+    def get(self, explorer: Explorer, doc_ids: Iterable[str]) -> dict[str, Document]:
+        """doc_id -> document; UnknownNameError for one that the corpus does not hold."""
+        wanted = list(dict.fromkeys(doc_ids))
+        missing = [doc_id for doc_id in wanted if doc_id not in self.held]
+        if missing:
+            if len(self.held) + len(missing) > MOST_HELD:
+                self.held.clear()
+                missing = wanted
+            opened = explorer.library.open(self.corpus)
+            for doc_id in missing:
+                if doc_id not in opened.row_of:
+                    opened.document(doc_id)  # says that it is not there
+            self.held.update((d.doc_id, d) for d in opened.documents(missing))
+        return {doc_id: self.held[doc_id] for doc_id in wanted}
+
+
+def item_data(
+    item: Item,
+    document: Document,
+    lens: Lens,
+    said: Judgment | None,
+    sources: Sequence[Source],
+) -> dict[str, Any]:
+    """A candidate with what its annotator said of it."""
+    return {
+        "key": to_key(item),
+        "query_id": item[0],
+        "doc_id": item[1],
+        "title": document.title or _documents.shortened(document.text),
+        "meta": _documents.meta(document),
+        "sentences": _documents.sentences(document, lens),
+        "said": None if said is None else said_data(said, document),
+        "sources": [{"name": s.name, "rank": s.rank} for s in sources],
+    }
+
+
+def said_data(said: Judgment, document: Document) -> dict[str, Any]:
+    """A judgment as the desk shows it; marks are indices of sentences."""
+    at = {sentence.span: index for index, sentence in enumerate(document.sentences)}
+    return {
+        "verdict": said.verdict,
+        "relevance": said.relevance,
+        "note": said.note,
+        "marks": [at[span] for span in said.marks if span in at],
+    }
+
+
+def spans_of(marks: object, document: Document) -> tuple[tuple[int, int], ...]:
+    """Indices of sentences as spans of the text; BadInputError for what is no index."""
+    if not isinstance(marks, list):
+        raise BadInputError("The marks cannot be read.", "Reload the page.")
+    count = len(document.sentences)
+    if any(not isinstance(i, int) or not 0 <= i < count for i in marks):
+        raise BadInputError("A marked sentence is not in the document.", "Mark it again.")
+    return tuple(document.sentences[i].span for i in sorted(set(marks)))
+
+
+def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[str, Any]:
+    """A seed with what is asked of it; the sentences that serve the aspect are told apart."""
+    aspects = {aspect.key: (index, aspect) for index, aspect in enumerate(lens.aspects)}
+    index, aspect = aspects.get(query.aspect or "", (None, None))
+    plain = is_plain(query)
+    rows = _documents.sentences(seed, lens)
+    for number, row in enumerate(rows):
+        own = number in query.focus if query.focus else index is not None and row["role"] == index
+        row["on"] = own
+        if plain:
+            row.update(role=None, letter="")
+    return {
+        "query_id": query_id,
+        "kicker": "Query" if plain else "Seed" if query.text is None else "Seed · pasted text",
+        "title": seed.title,
+        "meta": _documents.meta(seed),
+        "sentences": rows,
+        "aspect_key": query.aspect or "",
+        "aspect": "" if aspect is None else aspect.name,
+        "letter": "" if aspect is None else aspect.letter,
+        "role": index,
+        "asked": "" if plain else _asked(query, lens, aspect),
+    }
+
+
+def is_plain(query: Query) -> bool:
+    """Whether a query is its own words: a text, and nothing said about it."""
+    return query.text is not None and not (query.aspect or query.instruction or query.focus)
+
+
+def _asked(query: Query, lens: Lens, aspect: Aspect | None) -> str:
+    return query.instruction or (lens.generic if aspect is None else aspect.instruction)
+
+
+def seeds_of(
+    explorer: Explorer, papers: Papers, queries: Mapping[str, Query]
+) -> dict[str, Document]:
+    """query_id -> its seed; a pasted text is split into sentences as one."""
+    found = papers.get(explorer, [q.seed for q in queries.values() if q.seed is not None])
+    seeds = {}
+    for query_id, query in queries.items():
+        if query.seed is not None:
+            seeds[query_id] = found[query.seed]
+        else:
+            key = f"\x00{query_id}"  # no doc_id begins so
+            if key not in papers.held:
+                text = explorer.searcher(papers.corpus).encode_text(query.text or "")
+                papers.held[key] = text.document
+            seeds[query_id] = papers.held[key]
+    return seeds
+
+
+def evidence_data(explorer: Explorer, query: Query, doc_id: str, lens: Lens) -> list[Any]:
+    """The passages of seed and document that are alike, the best first."""
+    searcher = explorer.searcher(query.corpus)
+    stage = searcher.first_stage(replace(query, offset=0, k=1, filters=()))
+    if not stage.ranking:
+        return []
+    only = stage.ranking[0]._replace(doc_id=doc_id)
+    results = searcher.page(stage, [only]).results
+    return [_documents.evidence(pair, lens) for result in results for pair in result.evidence]

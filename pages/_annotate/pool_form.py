@@ -1,0 +1,199 @@
+"""What is asked in a project, and the pool of documents to judge for it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.annotating import PoolRequest, Project
+from engine.types.searches import Query
+from pages._annotate.items import is_plain
+from pages._annotate.project_queries_form import SAID, add_queries
+from pages._common.document_view import shortened
+from pages._common.shared import error_boundary, note
+from pages._library.library_page import time_left
+from pages._model.model_lines import counted
+
+WORDINGS = {
+    "generic": "a wording that names no aspect",
+    "definition": "the aspect's definition",
+    "paraphrases": "its paraphrases",
+}
+"""Sets of wordings that can bring up more, by what they are."""
+SYSTEMS = PoolRequest().systems
+MOST_ROWS = 10
+"""Rows of a table that is shown whole."""
+HOLES, SEEN = "annotate_holes", "annotate_fill_seen"
+
+
+def pool(explorer: Explorer, project: Project) -> None:
+    """Queries on the left, the pool on the right, and what is in it below."""
+    said = st.session_state.pop(SAID, "")
+    busy = _under_way(explorer, project)
+    queries = explorer.annotation.queries(project)
+    if said:
+        st.html(f'<div class="sl-note" role="status">{html.escape(said)}</div>')
+    left, right = st.columns(2, gap="large")
+    with left, error_boundary():
+        add_queries(explorer, project)
+    with right, error_boundary():
+        _fill(explorer, project, list(queries), busy=busy)
+    with error_boundary():
+        _table(explorer, project, queries)
+    if queries:
+        with error_boundary():
+            _holes(explorer, project, list(queries))
+
+
+def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, busy: bool) -> None:
+    st.header("Pool", anchor=False)
+    with st.form("annotate_pool", border=False, clear_on_submit=False):
+        st.multiselect(
+            "Systems", explorer.systems_of(project.corpus), list(SYSTEMS), key="annotate_systems",
+            help="The top of each one's ranking goes into the pool, each document once.",
+        )  # fmt: skip
+        depth, wordings = st.columns([1, 2])
+        depth.number_input("Depth", 1, 1000, PoolRequest().depth, key="annotate_depth")
+        wordings.multiselect(
+            "Asked for in other words, too", list(WORDINGS), key="annotate_variants",
+            format_func=WORDINGS.__getitem__, placeholder="No other words",
+        )  # fmt: skip
+        asked = st.form_submit_button(
+            "Fill the pool", type="primary", key="annotate_fill", disabled=busy or not query_ids,
+            help=None if query_ids else "Add queries first.",
+        )  # fmt: skip
+    if asked:
+        state = st.session_state
+        request = PoolRequest(
+            tuple(state["annotate_systems"]),
+            int(state["annotate_depth"]),
+            tuple(state["annotate_variants"]),
+        )
+        _start(explorer, project, request, query_ids)
+
+
+def _start(
+    explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
+) -> None:
+    explorer.annotation.filling.start(project, request, query_ids)
+    st.session_state.pop(HOLES, None)
+    st.rerun()
+
+
+def _under_way(explorer: Explorer, project: Project) -> bool:
+    """How far the filling is, or what it came to; True while it goes on."""
+    job = explorer.annotation.filling.latest(project)
+    if job is None or st.session_state.get(SEEN) == job.id:
+        return False
+    if job.state == "running":
+        st.fragment(_progress, run_every=0.5)(explorer, project)
+        return True
+    st.session_state[SEEN] = job.id
+    if job.report is None:
+        note(job.error, job.remedy, kind="error")
+        return False
+    left, added = job.report.left, job.report.added
+    unreached = f" {counted(left, 'query was', 'queries were')} not reached." if left else ""
+    note(
+        f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}",
+        "What was in it, and what was judged, stays.",
+    )
+    return False
+
+
+def _progress(explorer: Explorer, project: Project) -> None:
+    job = explorer.annotation.filling.latest(project)
+    if job is None or job.state != "running":
+        st.rerun()
+    done, total = job.progress.done, max(1, job.progress.total)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        left = time_left(job.progress.seconds * (total / done - 1)) if done else ""
+        words = f"{done:,} of {counted(total, 'query', 'queries')}" + (f", {left}" if left else "")
+        st.progress(done / total, words)
+        st.button(
+            "Cancel", key="annotate_fill_cancel", on_click=explorer.annotation.filling.cancel,
+            args=(job.id,), help="What is in the pool stays. It goes on when you leave the page.",
+        )  # fmt: skip
+
+
+def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
+    if not queries:
+        return
+    counts = dict.fromkeys(queries, 0)
+    for item in explorer.annotation.pool(project):
+        counts[item.query_id] = counts.get(item.query_id, 0) + 1
+    judged: dict[str, set[str]] = {}
+    for judgment in explorer.annotation.judgments(project):
+        if judgment.origin != "model" and judgment.query_id in queries:
+            judged.setdefault(judgment.query_id, set()).add(judgment.doc_id)
+    titles = _titles(explorer, project, queries)
+    rows = [
+        {
+            "Query": query_id,
+            "Seed": titles.get(query.seed or "", query.seed) or shortened(query.text or ""),
+            "Aspect": query.aspect or ("" if is_plain(query) else "as a whole"),
+            "In the pool": counts[query_id],
+            "Judged by somebody": len(judged.get(query_id, ())),
+        }
+        for query_id, query in queries.items()
+    ]
+    total = sum(counts.values())
+    st.html(
+        f'<div class="sl-facts">{counted(len(queries), "query", "queries")}, '
+        f"{counted(total, 'item')} to judge, "
+        f"{sum(map(len, judged.values())):,} of them judged by somebody.</div>"
+    )
+    st.dataframe(
+        pd.DataFrame(rows), key="annotate_queries_table", hide_index=True,
+        height="content" if len(rows) < MOST_ROWS else 320,
+        alt="Queries of the project, and their pools",
+    )  # fmt: skip
+
+
+def _titles(explorer: Explorer, project: Project, queries: dict[str, Query]) -> dict[str, str]:
+    """Seed -> its title, of those that the corpus holds and that have one."""
+    opened = explorer.library.open(project.corpus)
+    seeds = {query.seed for query in queries.values() if query.seed is not None}
+    held = {seed: opened.row_of[seed] for seed in seeds if seed in opened.row_of}
+    return {seed: opened.titles[row] for seed, row in held.items() if opened.titles[row]}
+
+
+def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
+    """What a system ranks high that nobody judged: evaluating it now would be unfair to it."""
+    st.header("Holes", anchor=False)
+    st.caption("What is unjudged in the top of each system would count as not relevant.")
+    depth = st.session_state.get("annotate_depth") or PoolRequest().depth
+    systems = tuple(st.session_state.get("annotate_systems") or SYSTEMS)
+    if st.button(f"Look for holes in the top {depth}", key="annotate_find_holes"):
+        with st.spinner("Ranking", show_time=True):
+            st.session_state[HOLES] = (
+                project.corpus, project.name, explorer.annotation.holes(project, systems, depth),
+            )  # fmt: skip
+    corpus, name, holes = st.session_state.get(HOLES, ("", "", ()))
+    if (corpus, name) != (project.corpus, project.name) or not holes:
+        return
+    pooled = {(i.query_id, i.doc_id) for i in explorer.annotation.pool(project)}
+    rows = []
+    for found in holes:
+        missing = {(q, d) for q, ids in found.missing.items() for d in ids}
+        rows.append(
+            {
+                "System": found.system,
+                f"Judged@{found.k}": found.judged,
+                "Unjudged": len(missing),
+                "Not even in the pool": len(missing - pooled),
+            }
+        )
+    st.dataframe(
+        pd.DataFrame(rows), key="annotate_holes_table", hide_index=True,
+        column_config={f"Judged@{holes[0].k}": st.column_config.NumberColumn(format="%.2f")},
+        alt="Holes by system",
+    )  # fmt: skip
+    lacking = any(row["Not even in the pool"] for row in rows)
+    if lacking and st.button("Add what is missing to the pool", key="annotate_fill_holes"):
+        request = PoolRequest(tuple(h.system for h in holes), holes[0].k)
+        _start(explorer, project, request, query_ids)

@@ -1,0 +1,176 @@
+"""Making a project, and changing one: scale, guidelines, people, order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.types.annotating import BINARY, GRADED, GradeMeaning, Project, Scale
+from engine.types.lenses import Lens
+from pages._annotate.annotate_view import change_view
+from pages._common.shared import attempt
+
+ORDERS = {
+    "shuffled": "Shuffled, differently for everybody",
+    "disagreement": "What systems disagree on most first",
+    "rank": "What any system ranks best first",
+}
+SCALES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", "custom": "My own"}
+
+
+def scale_lines(scale: Scale) -> str:
+    """A scale as people type it, one grade a line.
+
+    >>> print(scale_lines(BINARY))
+    0 Not relevant
+    1 Relevant
+    """
+    return "\n".join(
+        f"{g.value} {g.name}" + (f": {g.meaning}" if g.meaning else "") for g in scale.grades
+    )
+
+
+def read_scale(lines: str) -> Scale:
+    """``1 Related: touches on it`` per line as a scale; BadInputError for another line."""
+    grades = []
+    for number, line in enumerate(lines.splitlines(), start=1):
+        if not line.strip():
+            continue
+        value, _, words = line.strip().partition(" ")
+        name, _, meaning = words.partition(":")
+        if not value.isdecimal() or not name.strip():
+            raise BadInputError(
+                f"Line {number} of the scale is '{line.strip()}'.",
+                "Write a digit, a name and a meaning: 1 Related: touches on it.",
+            )
+        grades.append(GradeMeaning(int(value), name.strip(), meaning.strip()))
+    return Scale("custom", tuple(grades))
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Names between commas or on lines.
+
+    >>> read_names("Ada, Grace")
+    ('Ada', 'Grace')
+    """
+    parts = text.replace("\n", ",").split(",")
+    return tuple(dict.fromkeys(name.strip() for name in parts if name.strip()))
+
+
+def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool) -> None:
+    """All of a project in one form."""
+    lens = explorer.library.lens(project.corpus)
+    place = "new" if is_new else project.name
+    values: dict[str, Any] = {}
+    st.header("A new project" if is_new else f"Project {project.name}", anchor=False)
+    with st.form(f"annotate_form_{place}", border=False):
+        left, right = st.columns(2, gap="large")
+        with left:
+            _basics(project, values, place, is_new=is_new)
+        with right:
+            _guidelines(project, lens, values, place)
+
+        def save() -> None:
+            state = st.session_state
+            given = {field: state[key] for field, key in values.items()}
+            before = None if is_new else project
+            saved = explorer.annotation.save(_read(project, given, lens), who, before)
+            done = "pool" if is_new else "project"
+            change_view(lambda now: replace(now, project=saved.name, part=done, query="", doc=""))
+            state["annotate_saved"] = saved.name
+
+        st.form_submit_button(
+            "Make the project" if is_new else "Save", type="primary",
+            key=f"annotate_save_{place}", on_click=attempt, args=(save,),
+        )  # fmt: skip
+    if not is_new and st.session_state.pop("annotate_saved", None) == project.name:
+        st.html('<div class="sl-facts" role="status">Saved. What was judged before stays.</div>')
+
+
+def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: bool) -> None:
+    def key(field: str) -> str:
+        values[field] = f"annotate_{field}_{place}"
+        return str(values[field])
+
+    if is_new:
+        st.text_input("Name", key=key("name"), placeholder="methods-2024", max_chars=64)
+    kind = {GRADED: "graded", BINARY: "binary"}.get(project.scale, "custom")
+    st.segmented_control(
+        "Scale", list(SCALES), default=kind, format_func=SCALES.__getitem__, key=key("scale"),
+        required=True,
+    )  # fmt: skip
+    with st.expander("My own scale", expanded=kind == "custom"):
+        st.text_area(
+            "One grade a line: a digit, a name, a meaning", scale_lines(project.scale),
+            key=key("grades"), height=150, help="It counts when 'My own' is chosen above.",
+        )  # fmt: skip
+    people, leads = st.columns(2)
+    people.text_input(
+        "Annotators", ", ".join(project.annotators), key=key("annotators"),
+        placeholder="Ada, Grace", help="Names with commas between; empty lets everybody judge.",
+    )  # fmt: skip
+    leads.text_input(
+        "Leads", ", ".join(project.leads), key=key("leads"),
+        help="Who may change the project, adjudicate and see what others said; empty for all.",
+    )  # fmt: skip
+    number, order = st.columns([1, 2])
+    number.number_input(
+        "People per item", 1, 20, project.per_item, key=key("per_item"),
+        help="An item is asked of as many people; agreement needs at least 2.",
+    )  # fmt: skip
+    order.selectbox(
+        "Order", list(ORDERS), list(ORDERS).index(project.order), key=key("order"),
+        format_func=ORDERS.__getitem__,
+    )  # fmt: skip
+    st.toggle(
+        "Blind", project.blind, key=key("blind"),
+        help="Hides who brought a document up, and where it ranked there.",
+    )  # fmt: skip
+    st.toggle(
+        "A model's grades count where no person graded", project.model_grades,
+        key=key("model_grades"),
+        help="In qrels, exports and on Evaluate, which say how many grades rest on a model alone. "
+        "Otherwise a model's grades are only compared with those of people.",
+    )  # fmt: skip
+
+
+def _guidelines(project: Project, lens: Lens, values: dict[str, Any], place: str) -> None:
+    st.caption(
+        "Guidelines, in Markdown, shown beside every item. What holds for all aspects comes first."
+    )
+    names = {"": "All aspects", **{aspect.key: aspect.name for aspect in lens.aspects}}
+    for tab, (aspect, name) in zip(st.tabs(list(names.values())), names.items(), strict=True):
+        key = f"annotate_guide_{aspect}_{place}"
+        values[f"guide:{aspect}"] = key
+        tab.text_area(
+            f"Guidelines: {name}", project.guidelines.get(aspect, ""), key=key, height=330,
+            label_visibility="collapsed",
+            placeholder="What makes a document relevant here, and what does not?",
+        )  # fmt: skip
+
+
+def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
+    """What the form says, as a project."""
+    scales = {"graded": GRADED, "binary": BINARY}
+    scale = scales.get(given["scale"]) or read_scale(given["grades"])
+    name = project.name or str(given["name"]).strip()
+    if not name:
+        raise BadInputError("The project has no name.", "Give it a short one, like methods-2024.")
+    aspects: Sequence[str] = ("", *(aspect.key for aspect in lens.aspects))
+    return Project(
+        corpus=project.corpus,
+        name=name,
+        guidelines={a: given[f"guide:{a}"] for a in aspects if given[f"guide:{a}"].strip()},
+        scale=scale,
+        annotators=read_names(given["annotators"]),
+        leads=read_names(given["leads"]),
+        per_item=int(given["per_item"]),
+        order=given["order"],
+        blind=bool(given["blind"]),
+        model_grades=bool(given["model_grades"]),
+    )

@@ -1,0 +1,194 @@
+"""The answer while it is written and afterwards, with the passages that it rests on."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.documents import Span
+from engine.types.reading import AnswerPart, AskJob, GivenPassage
+from pages import _documents
+from pages._ask.ask_page import last_job
+from pages._common.components import component, dark, listen
+from pages._common.shared import engine, error_boundary, note
+from pages._library.corpus_list import EXPLORE
+from pages._model.model_form import report_line
+from pages._model.model_lines import duration
+
+POLL_SECONDS = 0.3
+AROUND = 3_000
+"""Characters of a long document that are shown before and after a passage."""
+LONGEST_HEADING = 240
+"""Characters of a question that stand above its answer; the rest is in the tooltip."""
+_SEED = "ask_seed"
+_ANSWER = component("ask")
+
+
+def answer(explorer: Explorer, job: AskJob | None) -> None:
+    """The last answer of this visit, or what there will be."""
+    if job is None:
+        nothing_yet(explorer)
+    elif job.state == "running":
+        st.fragment(_live, run_every=POLL_SECONDS)()
+    else:
+        _show(explorer, job)
+
+
+def nothing_yet(explorer: Explorer) -> None:
+    """Before the first question."""
+    del explorer
+    st.html(
+        '<div class="sl-empty">The answer stands here, with the passages that it rests on. '
+        "Every number in it opens its passage, so that you can check what is claimed.</div>"
+    )
+
+
+def _live() -> None:
+    with error_boundary():
+        job = last_job(engine())
+        if job is None or job.state != "running":
+            st.rerun()  # the controls change too
+        else:
+            _show(engine(), job)
+
+
+def _show(explorer: Explorer, job: AskJob) -> None:
+    _open_seed(job)
+    _head(explorer, job)
+    if job.state == "failed":
+        note(job.error, job.remedy, kind="error")
+    _ANSWER(key="ask_answer", data=answer_data(job), on_seed_change=_on_seed())
+
+
+def _on_seed() -> Any:
+    def go(event: Mapping[str, Any]) -> None:
+        st.session_state[_SEED] = event["doc_id"]
+
+    return listen("ask_answer", "seed", go)
+
+
+def _open_seed(job: AskJob) -> None:
+    """Go to Explore with the document that was clicked: a page can be left from a run only."""
+    doc_id = st.session_state.pop(_SEED, None)
+    if doc_id is not None:
+        st.switch_page(EXPLORE, query_params={"corpus": job.request.corpus, "seed": doc_id})
+
+
+def _head(explorer: Explorer, job: AskJob) -> None:
+    """What was asked, where, what it costs so far; the button that ends it."""
+    asked = job.request
+    scenarios = ", with scenarios" if asked.use_scenarios else ""
+    where = f"{asked.corpus} · {_count(len(job.passages), 'passage')} by {asked.system}{scenarios}"
+    left, right = st.columns([7, 1], vertical_alignment="top")
+    left.html(
+        f'<h2 class="ask-question" title="{html.escape(asked.question, quote=True)}">'
+        f"{html.escape(_documents.shortened(asked.question, LONGEST_HEADING))}</h2>"
+        f'<div class="md-dim">{html.escape(where)}</div>'
+        f'<div class="md-line md-quiet">{_course(job)}</div>'
+    )
+    if job.state == "running":
+        right.container(horizontal_alignment="right").button(
+            "Cancel", key="ask_cancel", on_click=explorer.reader.cancel, args=(job.id,),
+            help="Ends the answer; what was written stays.",
+        )  # fmt: skip
+
+
+def _course(job: AskJob) -> str:
+    """How long it takes, or what it took: one line of HTML, so that nothing jumps."""
+    if job.state == "running":
+        return f"<span>under way, {duration(job.seconds)}</span>"
+    # The words for runs that end early are about rankings.
+    return report_line(replace(job.report, stopped=""))
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number} {one if number == 1 else one + 's'}"
+
+
+def remarks(job: AskJob) -> list[str]:
+    """Plain sentences about what is odd in an answer."""
+    found = []
+    if job.state == "cancelled":
+        found.append("Cancelled: this is what was written until then.")
+    if job.state == "failed" and job.parts:
+        found.append("The answer broke off: this is what was written until then.")
+    if job.unknown:
+        named = "1 citation names" if job.unknown == 1 else f"{job.unknown} citations name"
+        found.append(f"{named} no passage that was given; left out.")
+    if job.state == "done" and not job.cited:
+        found.append("The answer names no passage: nothing here vouches for it.")
+    return found
+
+
+# -- as plain data ---------------------------------------------------------------------------
+
+
+def answer_data(job: AskJob) -> dict[str, Any]:
+    """What the component shows; all texts go in as text."""
+    cited = set(job.cited)
+    return {
+        "id": job.id,
+        "state": job.state,
+        "model": job.report.model,
+        "parts": [_part(part, job) for part in job.parts],
+        "remarks": remarks(job),
+        "passages": [_passage(p, cited) for p in job.passages],
+        "dark": dark(),
+    }
+
+
+def _part(part: AnswerPart, job: AskJob) -> dict[str, Any]:
+    by_number = {p.number: p for p in job.passages}
+    return {
+        "text": part.text,
+        "citations": [
+            {
+                "number": c.number,
+                "title": _title(by_number[c.number]),
+                "marks": [] if c.span is None else _shifted([c.span], by_number[c.number]),
+            }
+            for c in part.citations
+            if c.number in by_number
+        ],
+    }
+
+
+def _passage(passage: GivenPassage, cited: set[int]) -> dict[str, Any]:
+    text = passage.document.text
+    first, last = _shown(passage)
+    start, end = passage.span
+    return {
+        "number": passage.number,
+        "doc_id": passage.doc_id,
+        "title": _title(passage),
+        "meta": _documents.meta(passage.document),
+        "cited": passage.number in cited,
+        "text": text[first:last],
+        "before": first > 0,
+        "after": last < len(text),
+        "passage": [start - first, end - first],
+        "marks": _shifted(passage.matched, passage),
+        "scenarios": list(passage.scenarios),
+    }
+
+
+def _shown(passage: GivenPassage) -> Span:
+    """The part of the document that is shown around a passage."""
+    start, end = passage.span
+    return max(0, start - AROUND), min(len(passage.document.text), end + AROUND)
+
+
+def _shifted(spans: tuple[Span, ...] | list[Span], passage: GivenPassage) -> list[list[int]]:
+    """Spans of the document as spans of what is shown of it."""
+    first, _ = _shown(passage)
+    return [[start - first, end - first] for start, end in sorted(spans)]
+
+
+def _title(passage: GivenPassage) -> str:
+    document = passage.document
+    return document.title or _documents.shortened(document.text)

@@ -1,0 +1,206 @@
+"""Step 1: what a collection is about, and how it is made."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.builds import BuildLens
+from pages._annotate.annotate_view import annotator
+from pages._build.build_lines import where_it_stands
+from pages._common.problem import attempt_at, problem_at
+from pages._build.build_view import BuildView, change_view, go
+from pages._common.shared import error_boundary, escape_label
+
+ABOUT = (
+    "A test collection of your own, for what documents show without saying so: a stance, a "
+    "failure, a way of proving something. A model labels every document once by your lens; equal "
+    "labels become a cluster, a cluster becomes a query that avoids its documents' words, and "
+    "what search systems bring up for it is graded. You read and mend each step before the next."
+)
+_SAVED = "build_saved"
+_PLACE = "lens"
+LISTED = 20
+"""Builds of a corpus that are listed, the newest ones."""
+
+
+def lens_step(explorer: Explorer, view: BuildView, lens: BuildLens | None) -> None:
+    """The form; with the builds that there are beside it while a new one is described.
+
+    Args:
+        lens: None for a new build.
+    """
+    if lens is not None:
+        _form(explorer, lens, is_new=False)
+        return
+    st.html(f'<div class="bd-about">{html.escape(ABOUT)}</div>')
+    with error_boundary():
+        _existing(explorer, view.corpus)
+    st.header("A new build", anchor=False)
+    _form(explorer, BuildLens(view.corpus, "", ""), is_new=True)
+
+
+def _existing(explorer: Explorer, corpus: str) -> None:
+    names = [name for _, name in explorer.builds.names(corpus)]
+    if not names:
+        return
+    st.header(f"Builds of {corpus}", anchor=False)
+    with st.container(key="build_existing", gap="xsmall"):
+        for name in reversed(names[-LISTED:]):
+            state = explorer.builds.state(corpus, name)
+            left, right = st.columns([2, 9], vertical_alignment="center")
+            left.button(
+                escape_label(name), key=f"build_open_{name}", width="stretch", on_click=change_view,
+                args=(lambda now, name=name: replace(now, build=name, step=""),),
+            )  # fmt: skip
+            right.html(
+                f'<div class="bd-listed"><span>{html.escape(state.lens.attribute)}</span>'
+                f'<span class="md-dim">{html.escape(where_it_stands(state))}</span></div>'
+            )
+
+
+def _form(explorer: Explorer, lens: BuildLens, *, is_new: bool) -> None:
+    place = "new" if is_new else f"{lens.corpus}_{lens.name}"
+    values: dict[str, str] = {}
+
+    def key(field: str) -> str:
+        values[field] = f"build_{field}_{place}"
+        return values[field]
+
+    with st.form(f"build_form_{place}", border=False):
+        with st.container(key="build_lens_pair"):
+            left, right = st.columns([6, 5], gap="medium")
+        with left:
+            _about(lens, key, is_new=is_new)
+        with right:
+            _guidance(explorer, lens, key)
+        with st.expander("How it is made: sizes, overlap, systems"):
+            _making(explorer, lens, key)
+
+        def save() -> None:
+            state = st.session_state
+            read = _read(lens, {field: state[name] for field, name in values.items()})
+            saved = explorer.builds.save(read, annotator(explorer))
+            step = "labels" if is_new else "lens"
+            change_view(lambda now: replace(now, build=saved.name, step=step))
+            if not is_new:
+                state[_SAVED] = (saved.name, saved != lens)
+
+        problem_at(_PLACE)  # above the button, which may stand at the lower edge
+        st.form_submit_button(
+            "Save and go on to the labels" if is_new else "Save the lens", type="primary",
+            key=f"build_save_{place}", on_click=attempt_at, args=(_PLACE, save),
+        )  # fmt: skip
+    if not is_new:
+        _saved(lens)
+
+
+def _saved(lens: BuildLens) -> None:
+    """That it was saved, once, and the way on."""
+    name, changed = st.session_state.pop(_SAVED, ("", False))
+    if name != lens.name:
+        return
+    words = (
+        "Saved. Steps that rest on what you changed say so above; what people changed in them "
+        "stays."
+        if changed
+        else "Nothing was changed, so nothing has to be run again."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f'<div class="sl-facts" role="status">{words}</div>', width="content")
+        st.button("Go on to the labels", key="build_on", on_click=go, args=("labels",))
+
+
+def _about(lens: BuildLens, key: Any, *, is_new: bool) -> None:
+    if is_new:
+        st.text_input(
+            "Name", key=key("name"), placeholder="proof-without-words", max_chars=64,
+            help="Of the collection, and of the annotation project it becomes: letters, digits, "
+            "- and _.",
+        )  # fmt: skip
+    st.text_area(
+        "What a document shows without saying so", lens.attribute, key=key("attribute"),
+        height=100, placeholder="How the authors found out that their method works: by measuring "
+        "it in the field, by asking people, by proof, ...",
+        help="The attribute that the model reads every document for. The clearer, the better "
+        "the labels.",
+    )  # fmt: skip
+    st.text_area(
+        "What counts, and what does not", lens.guidance, key=key("guidance"), height=130,
+        placeholder="Only what they did themselves, not what others did before them.",
+    )  # fmt: skip
+
+
+def _guidance(explorer: Explorer, lens: BuildLens, key: Any) -> None:
+    st.text_area(
+        "Labels as they should look, one a line", "\n".join(lens.examples), key=key("examples"),
+        height=130, placeholder="field trial over a season\nsurvey of those who use it",
+        help="They show the model how long and how general a label is.",
+    )  # fmt: skip
+    aspects = {a.key: a.name for a in explorer.library.lens(lens.corpus).aspects}
+    choices = ["", *aspects, *({lens.aspect} - {"", *aspects})]
+    left, right = st.columns(2)
+    left.selectbox(
+        "Aspect it stands in", choices, choices.index(lens.aspect), key=key("aspect"),
+        format_func=lambda name: aspects.get(name, name) or "anywhere in the document",
+        help="Its sentences are pointed out to the model; it reads all the same.",
+    )  # fmt: skip
+    size = explorer.library.corpus(lens.corpus).documents
+    right.number_input(
+        "Documents at most", 1, None, lens.limit, step=100, key=key("limit"),
+        placeholder=f"all {size:,}",
+        help="The first ones of the corpus: to see what comes of a lens before all are paid for.",
+    )  # fmt: skip
+
+
+def _making(explorer: Explorer, lens: BuildLens, key: Any) -> None:
+    first, second, third, fourth = st.columns(4, gap="medium")
+    first.slider(
+        "Labels put together up to", 0.05, 0.95, lens.distance, 0.05, key=key("distance"),
+        help="Cosine distance between labels, averaged over clusters. Lower makes more and "
+        "narrower clusters.",
+    )  # fmt: skip
+    second.number_input(
+        "Documents of a query, at least", 1, 10_000, lens.smallest, key=key("smallest"),
+        help="Smaller clusters become no query.",
+    )  # fmt: skip
+    third.number_input(
+        "At most", 1, 100_000, lens.largest, key=key("largest"),
+        help="Larger clusters become no query: they say too little.",
+    )  # fmt: skip
+    fourth.slider(
+        "Overlap up to", 0, 100, round(lens.overlap * 100), 5, format="%d %%", key=key("overlap"),
+        help="Share of a query's words that its documents have and the corpus seldom has. Above "
+        "it, the model is asked again, naming the words to avoid.",
+    )  # fmt: skip
+    left, right = st.columns([3, 1], gap="medium")
+    left.multiselect(
+        "Systems that are pooled", list(explorer.systems), list(lens.systems), key=key("systems"),
+        help="The top of each one's ranking is graded, each document once.",
+    )  # fmt: skip
+    right.number_input("Depth", 1, 1000, lens.depth, key=key("depth"),
+                       help="Documents of each ranking.")  # fmt: skip
+
+
+def _read(lens: BuildLens, given: dict[str, Any]) -> BuildLens:
+    """What the form says; the engine checks it."""
+    examples = (line.strip() for line in given["examples"].splitlines())
+    return BuildLens(
+        corpus=lens.corpus,
+        name=lens.name or str(given["name"]).strip(),
+        attribute=str(given["attribute"]).strip(),
+        guidance=str(given["guidance"]).strip(),
+        examples=tuple(dict.fromkeys(filter(None, examples))),
+        aspect=given["aspect"],
+        limit=None if given["limit"] is None else int(given["limit"]),
+        distance=round(float(given["distance"]), 2),
+        smallest=int(given["smallest"]),
+        largest=int(given["largest"]),
+        overlap=given["overlap"] / 100,
+        systems=tuple(given["systems"]),
+        depth=int(given["depth"]),
+    )

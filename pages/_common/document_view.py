@@ -1,0 +1,86 @@
+"""Documents and evidence as plain data, which components insert as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from engine.types.documents import Document, Span
+from engine.types.facts import FactMatch
+from engine.types.lenses import Lens
+from engine.types.scenarios import ScenarioMatch
+from engine.types.searches import Evidence
+
+
+def letter(role: int | None, lens: Lens) -> str:
+    return "·" if role is None else lens.aspects[role].letter
+
+
+def meta(document: Document) -> str:
+    """Year, authors and venue in one line."""
+    people = document.authors
+    names = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
+    venue = str(document.metadata.get("venue") or "")
+    return " · ".join(p for p in (str(document.year or ""), names, venue) if p)
+
+
+def sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
+    return [
+        {"text": s.text, "role": s.role, "letter": letter(s.role, lens)} for s in document.sentences
+    ]
+
+
+def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:
+    return {
+        "seed_text": evidence.seed_text,
+        "doc_text": evidence.doc_text,
+        "seed_marks": _within(evidence.seed_marks, evidence.seed_span),
+        "doc_marks": _within(evidence.doc_marks, evidence.doc_span),
+        "seed_role": evidence.seed_role,
+        "role": evidence.role,
+        "seed_letter": letter(evidence.seed_role, lens),
+        "letter": letter(evidence.role, lens),
+        "score": round(evidence.score, 3),
+    }
+
+
+def fact(match: FactMatch) -> dict[str, Any]:
+    """What answers a fact of the query, and how it was got."""
+    found = match.found
+    return {
+        "asked": match.asked.text,
+        "text": found.text,
+        "how": f"from {found.derivation}" if found.derivation else "stated",
+        "kind": found.kind,
+        "generated": found.generated,
+        "sure": round(found.confidence, 2),
+    }
+
+
+def fact_marks(document: Document, facts: Iterable[FactMatch]) -> list[list[list[int]]]:
+    """Per sentence, the spans in it that facts follow from."""
+    spans = [span for m in facts for span in (m.found.span, m.found.anchor) if span]
+    return [
+        [[max(x, a) - a, min(y, b) - a] for x, y in sorted(spans) if x < b and y > a]
+        for a, b in (s.span for s in document.sentences)
+    ]
+
+
+def scenario(match: ScenarioMatch) -> dict[str, Any]:
+    """The scenario that made a document be found."""
+    return {
+        "need": match.scenario.need,
+        "why": match.scenario.explanation,
+        "source": match.scenario.source,
+        "model": match.scenario.model,
+        "score": round(match.score, 3),
+    }
+
+
+def _within(marks: tuple[Span, ...], passage: Span) -> list[list[int]]:
+    return [[a - passage[0], b - passage[0]] for a, b in marks]
+
+
+def shortened(text: str, length: int = 110) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

@@ -1,0 +1,83 @@
+"""Finding a seed: by its title, by paging through the corpus, or by pasting a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.documents import Document
+from pages._common.shared import attempt, error_boundary
+from pages._explore.cards import picker
+
+BROWSE_PAGE = 10
+
+
+def seed_finder(
+    explorer: Explorer,
+    corpus: str,
+    *,
+    on_document: Callable[[str], None],
+    on_text: Callable[[str], None],
+    key: str,
+) -> None:
+    """Three ways to a seed.
+
+    Args:
+        on_document: gets the doc_id that was picked.
+        on_text: gets the id of the text that was pasted.
+        key: the beginning of the widgets' keys.
+    """
+    with st.popover("Choose another seed", width="stretch"):
+        by_title, browse, paste = st.tabs(["By title", "Browse", "Paste a text"])
+        with by_title, error_boundary():
+            _by_title(explorer, corpus, on_document, key)
+        with browse, error_boundary():
+            _browse(explorer, corpus, on_document, key)
+        with paste, error_boundary():
+            _paste(explorer, on_text, key)
+
+
+def _by_title(explorer: Explorer, corpus: str, pick: Callable[[str], None], key: str) -> None:
+    words = st.text_input(
+        "Words of the title",
+        key=f"{key}_title",
+        live="250ms",
+        placeholder="Words of the title, in any order, or an id",
+    )
+    if not words.strip():
+        st.caption("The list narrows as you type.")
+        return
+    found = explorer.find_titles(corpus, words)
+    if not found:
+        st.caption("No title has all these words. Try fewer, or Browse.")
+    _choices(found, pick, f"{key}_found")
+
+
+def _browse(explorer: Explorer, corpus: str, pick: Callable[[str], None], key: str) -> None:
+    total = explorer.library.corpus(corpus).documents
+    pages = max(1, -(-total // BROWSE_PAGE))
+    page = st.pagination(pages, key=f"{key}_browse") if pages > 1 else 1
+    _choices(explorer.browse(corpus, (page - 1) * BROWSE_PAGE, BROWSE_PAGE), pick, f"{key}_browsed")
+
+
+def _choices(documents: list[Document], pick: Callable[[str], None], key: str) -> None:
+    picker(documents, on_pick=lambda event: pick(event["doc_id"]), key=key)
+
+
+def _paste(explorer: Explorer, use: Callable[[str], None], key: str) -> None:
+    text = st.text_area("Text to start from", key=f"{key}_paste", height=180)
+
+    def start() -> None:
+        pasted = st.session_state[f"{key}_paste"]
+        if pasted.strip():
+            use(explorer.notebook.put_text(pasted))
+
+    st.button(
+        "Start from this text",
+        on_click=attempt,
+        args=(start,),
+        disabled=not text.strip(),
+        key=f"{key}_use",
+    )

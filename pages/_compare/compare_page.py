@@ -1,0 +1,285 @@
+"""The Compare page: its state, the controls on the left, and the comparison itself."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.types.comparisons import Comparison, Variant
+from engine.types.documents import Document
+from engine.types.lenses import Lens
+from pages._common.document_view import meta
+from pages._common.seed_finder import seed_finder
+from pages._common.shared import attempt, escape_label, note, show_error
+from pages._compare.compare_components import variant_rows
+from pages._compare.compare_view import (
+    MOST_VARIANTS,
+    CompareView,
+    change_view,
+    read_view,
+    write_view,
+)
+
+OPENING_SYSTEMS = ("aspect", "instructed", "dense")
+"""One wording on a system that reads it, one that is told it, and one that does neither."""
+DEMO_ASPECT = "result"
+"""Of the demo's first seed: there the three systems differ most plainly."""
+
+
+# -- state ---------------------------------------------------------------------------------
+
+
+def open_view(explorer: Explorer, names: list[str]) -> CompareView:
+    """The view of the address; one that cannot be opened is explained and replaced."""
+    try:
+        view = read_view(explorer)
+        if view.corpus and view.corpus not in names:
+            explorer.library.open(view.corpus)  # says why not
+        return start_view(explorer, view, names)
+    except SeedLensError as error:
+        show_error(error)
+        return start_view(explorer, CompareView(), names)
+
+
+def start_view(explorer: Explorer, view: CompareView, names: list[str]) -> CompareView:
+    """Fill in what a visit leaves open, so that there is a comparison to read at once."""
+    if not view.corpus:
+        corpus = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
+        view = replace(view, corpus=corpus)
+    lens = explorer.library.lens(view.corpus)
+    keys = [aspect.key for aspect in lens.aspects]
+    if not view.seed and not view.text_id:
+        seed, aspect = starting_point(explorer, view.corpus, keys)
+        view = replace(view, seed=seed, aspect=view.aspect or aspect)
+    if not view.aspect:
+        view = replace(view, aspect="method" if "method" in keys else keys[0])
+    if not view.variants:
+        known = view.aspect if view.aspect in keys else keys[0]
+        view = view.with_variants(against_instructed(explorer, view.corpus, known))
+    write_view(view, explorer)
+    return view
+
+
+def starting_point(explorer: Explorer, corpus: str, keys: Sequence[str]) -> tuple[str, str]:
+    """A seed and an aspect that have something to show: judged for two aspects, if any is."""
+    if corpus == explorer.demo_corpus and DEMO_ASPECT in keys:
+        return explorer.starting_point(corpus)[0], DEMO_ASPECT
+    try:
+        topics = explorer.comparing.collection(corpus).topics
+    except SeedLensError:
+        return explorer.starting_point(corpus)
+    known = explorer.library.open(corpus).row_of
+    pairs = [(t.seed, t.aspect) for t in topics if t.seed and t.seed in known]
+    return telling_pair(pairs, keys) or explorer.starting_point(corpus)
+
+
+def telling_pair(
+    judged: Sequence[tuple[str, str | None]], keys: Sequence[str]
+) -> tuple[str, str] | None:
+    """The first seed that is judged for two of the aspects ``keys``, for its method if possible.
+
+    >>> telling_pair([("a", "method"), ("b", "result"), ("b", "method")], ["method", "result"])
+    ('b', 'method')
+    """
+    pairs = [(seed, aspect) for seed, aspect in judged if aspect in keys]
+    count = Counter(seed for seed, _ in pairs)
+    twice = [(seed, aspect) for seed, aspect in pairs if aspect and count[seed] > 1]
+    twice.sort(key=lambda pair: pair[1] != "method")  # stable: else in the collection's order
+    return twice[0] if twice else None
+
+
+def against_instructed(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
+    """The base wording on a system that has the aspect built in, and on two that have not."""
+    base = next(v for v in explorer.comparing.presets(corpus, aspect) if v.name == "base")
+    return tuple(
+        replace(base, name=base.name if system == base.system else f"base-{system}", system=system)
+        for system in OPENING_SYSTEMS
+    )
+
+
+def papers_five(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
+    """Base, generic, definition, a paraphrase and the subset, as far as the lens has them."""
+    wanted = ("base", "generic", "definition", "paraphrase-1", "subset")
+    return tuple(v for v in explorer.comparing.presets(corpus, aspect) if v.name in wanted)
+
+
+def paraphrases(explorer: Explorer, corpus: str, aspect: str) -> tuple[Variant, ...]:
+    """Base and its paraphrases."""
+    presets = explorer.comparing.presets(corpus, aspect)
+    chosen = [v for v in presets if v.name == "base" or v.name.startswith("paraphrase")]
+    return tuple(chosen[:MOST_VARIANTS])
+
+
+PRESETS = {
+    "The paper's five": (papers_five, "Base, generic, definition, one paraphrase, and the base "
+                         "wording with the seed cut to the aspect's sentences."),
+    "Paraphrases": (paraphrases, "The base wording and others that ask for the same."),
+    "Aspect against instructed": (against_instructed, "The base wording on three systems: one "
+                                  "that has the aspect built in, one that is told the wording, "
+                                  "and one that never reads it."),
+}  # fmt: skip
+
+
+# -- the left column -----------------------------------------------------------------------
+
+
+def corpus_box(explorer: Explorer, view: CompareView, names: list[str]) -> None:
+    """Which corpus to compare on."""
+
+    def change() -> None:
+        other = CompareView(
+            corpus=st.session_state["compare_corpus"],
+            rerank=view.rerank,
+            rerank_depth=view.rerank_depth,
+        )
+        write_view(other, explorer)
+
+    st.session_state["compare_corpus"] = view.corpus
+    st.selectbox("Corpus", names, key="compare_corpus", on_change=attempt, args=(change,))
+
+
+def seed_box(explorer: Explorer, view: CompareView) -> None:
+    """Ways to another seed."""
+
+    def use(seed: str, text_id: str) -> None:
+        change_view(explorer, lambda now: replace(now, seed=seed, text_id=text_id, document=""))
+
+    seed_finder(
+        explorer,
+        view.corpus,
+        on_document=lambda doc_id: use(doc_id, ""),
+        on_text=lambda text_id: use("", text_id),
+        key="compare",
+    )
+
+
+def seed_words(seed: Document, lens: Lens, aspect: str) -> None:
+    """The seed, and its sentences of the aspect."""
+    keys = [a.key for a in lens.aspects]
+    index = keys.index(aspect) if aspect in keys else None
+    serving = [s.text for s in seed.sentences if s.role == index]
+    title = html.escape(seed.title or "Pasted text")
+    parts = [f'<div class="cmp-seed"><div class="cmp-title">{title}</div>']
+    about = meta(seed)
+    parts += [f'<div class="cmp-meta">{html.escape(about)}</div>'] if about else []
+    if index is not None and serving:
+        name = html.escape(lens.aspects[index].name)
+        noun = "sentence" if len(serving) == 1 else "sentences"
+        items = "".join(f"<li>{html.escape(text)}</li>" for text in serving)
+        parts.append(
+            f"<details><summary>Its {len(serving)} {noun} of {name}</summary>"
+            f"<ul>{items}</ul></details>"
+        )
+    st.html("".join(parts) + "</div>")
+    if index is not None and not serving:
+        note(
+            f"The seed has no sentence of {lens.aspects[index].name}.",
+            "A wording that asks for it finds nothing in the seed to hold on to.",
+        )
+
+
+def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
+    """Which aspect is meant. Built-in wordings follow it, words of one's own stay."""
+    names = {a.key: escape_label(f"{a.letter} · {a.name}") for a in lens.aspects}
+
+    def change() -> None:
+        key = st.session_state["compare_aspect"]
+        if key:
+            change_view(explorer, lambda now: reworded(explorer, now, key))
+
+    st.session_state["compare_aspect"] = view.aspect if view.aspect in names else None
+    st.segmented_control(
+        "Alike in",
+        list(names),
+        format_func=names.__getitem__,
+        key="compare_aspect",
+        on_change=attempt,
+        args=(change,),
+        help="The aspect that the wordings are meant to ask for: verdicts and measures go by it.",
+    )
+
+
+def reworded(explorer: Explorer, view: CompareView, aspect: str) -> CompareView:
+    """The view for another aspect: a built-in wording becomes the other aspect's."""
+    keys = [a.key for a in explorer.library.lens(view.corpus).aspects]
+    old = explorer.comparing.presets(view.corpus, view.aspect) if view.aspect in keys else ()
+    new = {v.name: v.instruction for v in explorer.comparing.presets(view.corpus, aspect)}
+    # A wording that is the same for all aspects (generic) maps to itself.
+    change = {v.instruction: new[v.name] for v in old if v.name in new}
+    variants = [
+        replace(v, instruction=change.get(v.instruction, v.instruction)) for v in view.variants
+    ]
+    return replace(view, aspect=aspect, document="").with_variants(variants)
+
+
+def presets_bar(explorer: Explorer) -> None:
+    """Sets of variants to start from."""
+
+    def choose(make: Callable[[Explorer, str, str], tuple[Variant, ...]]) -> None:
+        change_view(explorer, lambda now: now.with_variants(make(explorer, now.corpus, now.aspect)))
+
+    with st.container(horizontal=True, gap="small", key="compare_presets"):
+        for name, (make, meaning) in PRESETS.items():
+            st.button(
+                name,
+                key=f"compare_preset_{make.__name__}",
+                help=meaning,
+                on_click=attempt,
+                args=(lambda make=make: choose(make),),
+            )
+
+
+def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison | None) -> None:
+    """The variants as rows to edit."""
+    chosen = (variant.system for variant in view.variants)
+    systems = list(dict.fromkeys([*explorer.systems_of(view.corpus), *chosen]))
+    variant_rows(
+        view.variants,
+        [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
+        systems,
+        [system for system in systems if explorer.reads_steer(system)],
+        on_change=lambda variants: change_view(explorer, lambda now: now.with_variants(variants)),
+        key="compare_variants",
+    )
+
+
+def _reading(comparison: Comparison, index: int) -> str:
+    """What a wording was understood to ask for, in one line."""
+    found = comparison.variants[index]
+    if not found.variant.instruction.strip():
+        said = "No instruction: ranked by the seed alone."
+    elif found.understood:
+        wanted = sorted(found.understood, key=lambda pair: -pair[1])
+        said = "Read as " + ", ".join(f"{name} {weight:.0%}" for name, weight in wanted) + "."
+    else:
+        said = ""
+    ruled_out = f"Rules out {', '.join(found.avoided)}." if found.avoided else ""
+    return " ".join(part for part in (said, ruled_out, *found.notes) if part)
+
+
+def left_column(
+    explorer: Explorer,
+    view: CompareView,
+    names: list[str],
+    lens: Lens,
+    comparison: Comparison | None,
+) -> None:
+    """Corpus, seed, aspect and the variants; all there even when nothing can be compared."""
+    top = st.columns([2, 3], vertical_alignment="bottom")
+    with top[0]:
+        corpus_box(explorer, view, names)
+    with top[1]:
+        seed_box(explorer, view)
+    if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):
+        st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
+    if comparison is not None:
+        seed_words(comparison.seed, lens, view.aspect)
+    aspect_box(explorer, view, lens)
+    presets_bar(explorer)
+    variants_box(explorer, view, comparison)

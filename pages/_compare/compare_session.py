@@ -1,0 +1,115 @@
+"""What the Compare page asks the engine, remembered between reruns."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.comparisons import (
+    Comparison,
+    Frontier,
+    ModelOrders,
+    MoverEvidence,
+    Variant,
+    VariantsRequest,
+)
+from engine.types.lenses import Lens
+from engine.types.reranking import CostEstimate, EndpointInfo
+from engine.types.searches import Query
+from pages import _login
+from pages._compare.compare_view import CompareView
+
+Asked = tuple[str, str | None, str | None, str]
+"""Corpus, seed, pasted text, aspect."""
+Stamp = tuple[Any, ...]
+"""What changes when a comparison would, part of the key; who is logged in (or None) goes first."""
+
+
+def asked(explorer: Explorer, view: CompareView) -> Asked:
+    """What the view asks the engine for."""
+    text = explorer.notebook.text(view.text_id) if view.text_id else None
+    return view.corpus, None if view.text_id else view.seed or None, text, view.aspect
+
+
+def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
+    """What a comparison rests on besides what was asked: the corpus as it is, and own grades."""
+    who = _login.name()
+    grades = [
+        tuple(sorted(explorer.notebook.grades(query, who).items()))
+        for query in (Query(view.corpus, view.seed, aspect=a.key) for a in lens.aspects)
+        if view.seed
+    ]
+    return who, explorer.comparing.stamp(view.corpus), *grades
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def compared(
+    _explorer: Explorer,
+    asked: Asked,
+    variants: tuple[Variant, ...],
+    stamp: Stamp,
+) -> Comparison:
+    """The comparison, computed once; errors are not remembered."""
+    return _explorer.comparing.compare(*asked, variants, annotator=stamp[0])
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def compared_by_model(
+    _explorer: Explorer,
+    asked: Asked,
+    variants: tuple[Variant, ...],
+    stamp: Stamp,
+    which: tuple[str, str, int],  # noqa: ARG001 - part of the key: tells the orders apart
+    _orders: ModelOrders,
+) -> Comparison:
+    """The comparison of what a model reranked.
+
+    Args:
+        which: id and state of the reranking, and how many variants are done.
+    """
+    return _explorer.comparing.compare(*asked, variants, _orders, annotator=stamp[0])
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def estimated(
+    _explorer: Explorer,
+    request: VariantsRequest,
+    stamp: Stamp,  # noqa: ARG001 - part of the key
+    info: EndpointInfo,  # noqa: ARG001 - part of the key
+    _model: Any,
+) -> CostEstimate:
+    """What reranking would cost at most; asks nothing."""
+    return _explorer.comparing.by_model.estimate(request, _model)
+
+
+@st.cache_resource(show_spinner=False, max_entries=128)
+def evidence(
+    _explorer: Explorer,
+    asked: Asked,
+    variants: tuple[Variant, ...],
+    stamp: Stamp,
+    doc_id: str,
+) -> MoverEvidence:
+    """One document's evidence under each variant."""
+    return _explorer.comparing.evidence(*asked, variants, doc_id, annotator=stamp[0])
+
+
+@st.cache_resource(show_spinner=False)
+def _background() -> ThreadPoolExecutor:
+    """Where frontiers are computed: eleven rankings each, and nobody's clicks wait for them."""
+    return ThreadPoolExecutor(1, thread_name_prefix="frontier")
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def traded(
+    _explorer: Explorer,
+    asked: Asked,
+    variant: Variant,
+    stamp: Stamp,
+) -> Future[Frontier]:
+    """The frontier of one variant, begun in the background."""
+    work = (*asked, variant, stamp[0])
+    return _background().submit(_explorer.comparing.frontier, *work)

@@ -1,0 +1,256 @@
+"""The tables of a whole collection: on the page, as CSV, and as the paper has them."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import streamlit as st
+
+from engine.types.comparisons import Sensitivity, SensitivityRow, SystemSensitivity
+from pages import _charts
+from pages._common.components import chart, dark
+from pages._common.shared import note
+from pages._compare.measures import MEASURES, shown
+from pages._evaluate.paper import COLUMNS, WORDINGS
+
+Cell = Callable[[SensitivityRow], str]
+
+
+def collection_tables(found: Sensitivity) -> None:
+    """The overview, the figures by aspect, and how far the wordings rank apart."""
+    aspects = sorted({name for s in found.systems for r in s.rows for name in r.by_aspect})
+    st.html(_overview(found))
+    if found.single_aspect:
+        note("No seed is judged for two aspects, so there is no p-MRR.",
+             "RBO, tau and overlap need no judgments.")  # fmt: skip
+    if aspects:
+        with st.expander("By aspect"):
+            st.html(_by_aspect(found, aspects))
+    _matrices(found)
+
+
+def _overview(found: Sensitivity) -> str:
+    columns: list[tuple[str, str, Cell]] = [
+        ("nDCG@20", "Mean over queries, 0 to 1, with its 95 % confidence interval.",
+         lambda r: _with_interval(r, "nDCG@20", signed=False)),
+        ("p-MRR", "Mean over pairs of aspects of a seed, -1 to 1, with its 95 % confidence "
+         "interval: how far documents alike only in the aspect asked for stand higher.",
+         lambda r: _with_interval(r, "p-MRR", signed=True)),
+        ("RBO", MEASURES["rbo"][1] + " Against base.", lambda r: shown(r.metrics.get("rbo"))),
+        ("tau", MEASURES["tau"][1] + " Against base.",
+         lambda r: shown(r.metrics.get("tau"), signed=True)),
+        ("overlap", MEASURES["overlap"][1] + " Against base.",
+         lambda r: shown(r.metrics.get("overlap@20"))),
+        ("read as asked", "Share of queries whose aspect was read off the wording; empty for "
+         "wordings that ask for none, and systems that do not read them.",
+         lambda r: "–" if r.read_as_asked is None else f"{r.read_as_asked:.0%}"),
+    ]  # fmt: skip
+    heads = "".join(
+        f'<th scope="col" title="{html.escape(meaning, quote=True)}">{name}</th>'
+        for name, meaning, _ in columns
+    )
+    body = "".join(_group(system, columns) for system in found.systems)
+    return (
+        f'<div class="cmp-dim">{found.queries} queries. Documents that were judged are ranked '
+        "among themselves where a query has a judged pool.</div>"
+        '<div class="cmp-scroll"><table class="cmp-table cmp-wide"><thead><tr>'
+        f'<th scope="col">Variant</th>{heads}</tr></thead>{body}</table></div>'
+    )
+
+
+def _group(system: SystemSensitivity, columns: Sequence[tuple[str, str, Cell]]) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(row.variant)}</th>'
+        + "".join(f"<td>{cell(row)}</td>" for _, _, cell in columns)
+        + "</tr>"
+        for row in with_mean(system.rows)
+    )
+    return (
+        f'<tbody><tr><th class="cmp-group" scope="rowgroup" colspan="{len(columns) + 1}">'
+        f'{html.escape(system.system)} <span class="cmp-dim">{system.seconds:.1f} s</span></th>'
+        f"</tr>{rows}</tbody>"
+    )
+
+
+def with_mean(rows: Sequence[SensitivityRow]) -> list[SensitivityRow]:
+    """The rows, and behind the paraphrases their mean, which is what the paper reports."""
+    places = [i for i, row in enumerate(rows) if row.variant.startswith("paraphrase-")]
+    if len(places) < 2:
+        return list(rows)
+    several = [rows[i] for i in places]
+
+    def mean(values: Sequence[float | None]) -> float | None:
+        known = [v for v in values if v is not None]
+        return sum(known) / len(known) if known else None
+
+    both = SensitivityRow(
+        variant="paraphrases, mean",
+        metrics={m: mean([r.metrics.get(m) for r in several]) for m in several[0].metrics},
+        by_aspect={
+            aspect: {m: mean([r.by_aspect[aspect].get(m) for r in several]) for m in found}
+            for aspect, found in several[0].by_aspect.items()
+        },
+        intervals={},
+        read_as_asked=mean([r.read_as_asked for r in several]),
+    )
+    return [*rows[: places[-1] + 1], both, *rows[places[-1] + 1 :]]
+
+
+def _with_interval(row: SensitivityRow, measure: str, *, signed: bool) -> str:
+    value = shown(row.metrics.get(measure), signed=signed)
+    interval = row.intervals.get(measure)
+    if interval is None:
+        return value
+    low, high = (shown(bound, signed=signed) for bound in interval)
+    return f'{value} <span class="cmp-dim">[{low}, {high}]</span>'
+
+
+def _by_aspect(found: Sensitivity, aspects: Sequence[str]) -> str:
+    heads = "".join(
+        f'<th scope="col">{measure} {html.escape(aspect)}</th>'
+        for measure in ("nDCG@20", "p-MRR")
+        for aspect in aspects
+    )
+
+    def cells(row: SensitivityRow) -> str:
+        return "".join(
+            f"<td>{shown(row.by_aspect.get(a, {}).get(m), signed=m == 'p-MRR')}</td>"
+            for m in ("nDCG@20", "p-MRR")
+            for a in aspects
+        )
+
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(s.system)} · {html.escape(row.variant)}</th>'
+        f"{cells(row)}</tr>"
+        for s in found.systems
+        for row in with_mean(s.rows)
+    )
+    return (
+        '<div class="cmp-scroll"><table class="cmp-table"><thead><tr><th scope="col">Variant</th>'
+        f"{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _matrices(found: Sensitivity) -> None:
+    st.html("<h3>How far the wordings rank apart</h3>")
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    with left:
+        names = [s.system for s in found.systems]
+        chosen = st.selectbox("System", names, key="compare_matrix_system")
+    system = next((s for s in found.systems if s.system == chosen), found.systems[0])
+    keys = {_plain(key): key for key in system.matrix}
+    known = [key for key in MEASURES if key in keys]
+    if not known:
+        return
+    with right:
+        measure = st.segmented_control(
+            "Measure",
+            known,
+            format_func=lambda key: MEASURES[key][0],
+            default=known[0],
+            required=True,
+            key="compare_matrix_measure",
+        )
+    measure = measure or known[0]
+    chart(
+        _charts.matrix(
+            [row.variant for row in system.rows],
+            _pairs(system.matrix[keys[measure]]),
+            measure,
+            dark=dark(),
+        ),
+        heading="",
+        words=f"{MEASURES[measure][1]} The mean over queries.",
+        name=f"matrix-{system.system}-{measure}",
+        alt=f"Mean {MEASURES[measure][0]} between the variants on {system.system}",
+        key="compare_collection_matrix",
+    )
+
+
+def _plain(measure: str) -> str:
+    """The key of MEASURES for a measure's name: ``overlap@20`` is ``overlap``."""
+    return measure.split("@")[0].lower().replace("-", "_")
+
+
+def _pairs(
+    matrix: Mapping[str, Mapping[str, float | None]],
+) -> dict[tuple[str, str], float | None]:
+    return {(a, b): value for a, row in matrix.items() for b, value in row.items()}
+
+
+def paper_table() -> None:
+    """The published figures for the same wordings."""
+    rows = "".join(
+        f'<tr><th scope="row">{name}</th><td>{ndcg[0]:.2f}</td><td>{p_mrr[0]:+.2f}</td>'
+        + "".join(f"<td>{value:.2f}</td>" for value in ndcg[1:])
+        + "".join(f"<td>{value:+.2f}</td>" for value in p_mrr[1:])
+        + "</tr>"
+        for name, (ndcg, p_mrr) in WORDINGS.items()
+    )
+    heads = "".join(
+        f'<th scope="col">{measure} {aspect.capitalize()}</th>'
+        for measure in ("nDCG@20", "p-MRR")
+        for aspect in COLUMNS[1:]
+    )
+    st.html(
+        "<h3>The paper's figures</h3>"
+        '<div class="cmp-dim">GritLM-7B, an instructed retriever, as published, times 100: '
+        "Maheshwari, Mysore and Zamani, “Can Instructed Retrieval Models Really Support "
+        "Exploration?”, CHIIR 2026, Table 3. It re-ranks 200 candidates out of 800,000 papers "
+        "with wordings of its own; compare how the rows differ rather than the figures "
+        "themselves.</div>"
+        '<div class="cmp-scroll"><table class="cmp-table"><thead><tr><th scope="col">Variant</th>'
+        f'<th scope="col">nDCG@20</th><th scope="col">p-MRR</th>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+# -- files ---------------------------------------------------------------------------------
+
+
+def table_csv(found: Sensitivity) -> str:
+    """A line per system and variant, with intervals and the figures by aspect.
+
+    What is undefined is an empty field.
+    """
+    rows = [(s.system, row) for s in found.systems for row in with_mean(s.rows)]
+    names = list(dict.fromkeys(name for _, row in rows for name in row.metrics))
+    bounded = [n for n in names if any(row.intervals.get(n) for _, row in rows)]
+    by_aspect = sorted({(a, m) for _, r in rows for a, of in r.by_aspect.items() for m in of})
+    head = ["system", "variant", *names]
+    head += [f"{name} {end}" for name in bounded for end in ("low", "high")]
+    head += ["read as asked", *(f"{measure} {aspect}" for aspect, measure in by_aspect)]
+    lines = [
+        [
+            system,
+            row.variant,
+            *(row.metrics.get(name) for name in names),
+            *(bound for name in bounded for bound in row.intervals.get(name) or (None, None)),
+            row.read_as_asked,
+            *(row.by_aspect.get(aspect, {}).get(measure) for aspect, measure in by_aspect),
+        ]
+        for system, row in rows
+    ]
+    return _csv(head, lines)
+
+
+def matrix_csv(found: Sensitivity) -> str:
+    """A line per system, measure and ordered pair of variants: the mean over queries."""
+    lines = [
+        [s.system, measure, first, second, value]
+        for s in found.systems
+        for measure, matrix in s.matrix.items()
+        for (first, second), value in _pairs(matrix).items()
+    ]
+    return _csv(["system", "measure", "first", "second", "mean"], lines)
+
+
+def _csv(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(lines)
+    return out.getvalue()

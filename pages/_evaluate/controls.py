@@ -1,0 +1,188 @@
+"""The controls of the Evaluate page: what to measure, how, and the button that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.evaluations import CollectionInfo
+from pages._common.shared import attempt, error_boundary
+from pages._evaluate.evaluate_model import (
+    calls_box,
+    connected,
+    evaluation_estimate,
+    model_row,
+    most_calls,
+    needs_model,
+    request_of,
+)
+from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label
+from pages._evaluate.evaluate_view import (
+    PARTS,
+    SAMPLES,
+    EvaluateView,
+    seeds_asked,
+    with_collection,
+    write_view,
+)
+from pages._model.model_form import settings
+
+
+def controls(
+    explorer: Explorer,
+    view: EvaluateView,
+    info: CollectionInfo,
+    collections: Sequence[CollectionInfo],
+) -> None:
+    """What to evaluate, and the button that does it."""
+    change = partial(_change, view)
+    choose_collection(view, collections, change)
+    state = st.session_state
+    state["evaluate_systems"] = list(view.systems)
+    state["evaluate_steer"] = round(view.steer * 100)
+    state["evaluate_human"] = view.human and bool(info.annotators)
+    state["evaluate_ignore"] = view.ignore_labels
+    helped = explorer.verifier.systems
+    systems = dict.fromkeys([*explorer.systems_of(info.corpus), *helped, *view.systems])
+    left, right = st.columns([9, 3])
+    left.multiselect(
+        "Systems", systems, key="evaluate_systems", on_change=change,
+        format_func=lambda name: f"{name} (asks a model)" if name in helped else name,
+        help="Ways to rank; each is measured on the same queries. Runs that you upload below "
+        "stand beside them.",
+    )  # fmt: skip
+    right.slider(
+        "Steer", 0, 100, step=5, format="%d %%", key="evaluate_steer", on_change=change,
+        help="How far the aspect outweighs the whole document, for systems that take it.",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        seeds_box(view, info, change)
+        _rerank(explorer, view, change)
+        _switches(info, change)
+        if needs_model(explorer, view):
+            calls_box(explorer)
+        _run_button(explorer, view, info)
+    if needs_model(explorer, view) and view.systems and not info.problem:
+        with error_boundary():
+            request = request_of(explorer, view, info)
+            model_row(explorer, evaluation_estimate(explorer, request))
+
+
+def choose_collection(
+    view: EvaluateView, collections: Sequence[CollectionInfo], change: Callable[[], None]
+) -> None:
+    """The collection, and which of the page's two measurements."""
+    labels = {c.key: collection_label(c) for c in collections}
+    st.session_state["evaluate_collection"] = view.collection
+    st.session_state["evaluate_part"] = view.part
+    left, right = st.columns([4, 8])
+    left.selectbox(
+        "Test collection", list(labels), format_func=labels.__getitem__,
+        key="evaluate_collection", on_change=change,
+    )  # fmt: skip
+    right.segmented_control(
+        "What to measure", list(PARTS), format_func=PARTS.__getitem__, key="evaluate_part",
+        required=True, on_change=change,
+    )  # fmt: skip
+
+
+def _change(view: EvaluateView) -> None:
+    state = st.session_state
+    new = replace(
+        common_change(view),
+        systems=tuple(state["evaluate_systems"]),
+        steer=state["evaluate_steer"] / 100,
+        human=bool(state["evaluate_human"]),
+        ignore_labels=bool(state["evaluate_ignore"]),
+        rerank=state["evaluate_rerank"],
+        depth=int(state.get("evaluate_depth") or view.depth),
+    )
+    write_view(new)
+
+
+def common_change(view: EvaluateView) -> EvaluateView:
+    """The view with what both measurements share, as the controls have it now."""
+    state = st.session_state
+    asked_seeds = state.get("evaluate_seeds")
+    part = state["evaluate_part"] or view.part
+    if part != view.part:
+        asked_seeds = None  # each has a size of its own that is quick enough
+    elif asked_seeds is None:
+        asked_seeds = view.sample
+    new = replace(view, part=part, sample=asked_seeds, model="")
+    if state["evaluate_collection"] != view.collection:
+        new = with_collection(new, state["evaluate_collection"])
+    return new
+
+
+def seeds_box(view: EvaluateView, info: CollectionInfo, change: Callable[[], None]) -> None:
+    """How many seeds to ask for, where there is a choice."""
+    asked_for = seeds_asked(view, info) or 0
+    choices = sorted({n for n in (*SAMPLES, asked_for) if 0 < n < info.seeds})
+    if not choices:
+        st.session_state.pop("evaluate_seeds", None)
+        return
+    st.session_state["evaluate_seeds"] = asked_for if asked_for in choices else 0
+    st.selectbox(
+        "Seeds", [*choices, 0], key="evaluate_seeds", on_change=change, width=150,
+        format_func=lambda n: f"{n} of {info.seeds:,}" if n else f"all {info.seeds:,}",
+        help="A sample is quicker. It is the same every time, and a larger one holds the smaller.",
+    )  # fmt: skip
+
+
+def _rerank(explorer: Explorer, view: EvaluateView, change: Callable[[], None]) -> None:
+    modes = explorer.verifier.modes
+    st.session_state["evaluate_rerank"] = view.rerank
+    st.selectbox(
+        "Rerank with a model", ["", *modes], key="evaluate_rerank", on_change=change, width=190,
+        format_func=lambda mode: mode or "no",
+        help="Every system's ranking, reranked by a language model, stands beside it. "
+        + " ".join(f"**{name}**: {words}" for name, words in modes.items()),
+    )  # fmt: skip
+    if view.rerank:
+        st.session_state["evaluate_depth"] = view.depth
+        st.number_input(
+            "Depth", key="evaluate_depth", min_value=1, max_value=1000, step=10, on_change=change,
+            width=130, help="Documents of each ranking that are reranked; the others follow.",
+        )  # fmt: skip
+
+
+def _switches(info: CollectionInfo, change: Callable[[], None]) -> None:
+    with st.container(horizontal=True, width="content", gap="medium"):
+        st.toggle(
+            "People", key="evaluate_human", on_change=change, disabled=not info.annotators,
+            help="The annotators themselves as a row: each one's own grades rank the pool, dense "
+            "breaks ties, measured against the adjudicated grades."
+            if info.annotators
+            else "This collection does not keep single annotators' grades.",
+        )  # fmt: skip
+        st.toggle(
+            "Estimate roles", key="evaluate_ignore", on_change=change,
+            help="Leave the sentence labels of the data aside and estimate all roles, as for "
+            "documents that come without labels. A copy of the corpus is derived once.",
+        )  # fmt: skip
+
+
+def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
+    job = explorer.laboratory.job()
+    busy = job is not None and job.state == "running"
+    helped = needs_model(explorer, view)
+    st.session_state[DRAWN_BUSY] = busy
+
+    def run() -> None:
+        helper = None
+        if helped:
+            helper = explorer.verifier.trials.helper(**settings(), most_calls=most_calls())
+        write_view(replace(view, model=""))
+        explorer.laboratory.start(view.request(info), helper)
+
+    lacking = helped and not connected(explorer)
+    st.button(
+        "Run", key="evaluate_run", type="primary", on_click=attempt, args=(run,),
+        disabled=busy or bool(info.problem) or not view.systems or lacking,
+        help="Connect a language model first." if lacking else None,
+    )  # fmt: skip

@@ -1,0 +1,194 @@
+"""Figures of the Evaluate page: pure data in, Plotly out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from engine.types.evaluations import Evaluation, Interval
+from pages._compare.compare_charts import ACCENT, INK, PAPER, ROLE_COLOURS, label
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "pentagon")
+"""One per aspect, so that colour is never the only difference."""
+SIGNED = "p-MRR"
+ROW_HEIGHT, LEAST_HEIGHT = 64, 330
+"""Pixels."""
+JITTER = 0.3
+"""Half the height over which the dots of a system are spread, in rows."""
+
+
+def strip_plot(
+    found: Evaluation,
+    measure: str,
+    titles: Mapping[str, str],
+    aspects: Sequence[str],
+    *,
+    dark: bool,
+) -> go.Figure:
+    """One dot a query per system, coloured by aspect; a line marks the mean.
+
+    Args:
+        titles: query_id -> what the hover says of the seed.
+        aspects: in the order of the lens, which gives them their colours.
+    """
+    names = _best_last(found, measure)
+    figure = go.Figure()
+    for aspect in [*aspects, None]:
+        x, y, text = [], [], []
+        for row, name in enumerate(names):
+            for query in found.systems[name].per_query:
+                if query["aspect"] == aspect and query[measure] is not None:
+                    x.append(query[measure])
+                    y.append(row + _jitter(name, query["query_id"]))
+                    text.append(label(titles.get(query["query_id"], query["query_id"]), 90))
+        if x:
+            figure.add_scatter(
+                x=x, y=y, text=text, mode="markers", name=label(aspect or "queries"),
+                marker=_marker(aspects, aspect, dark),
+                hovertemplate="%{text}<br>%{x:.3f}<extra>%{fullData.name}</extra>",
+            )  # fmt: skip
+    for row, name in enumerate(names):
+        _mean_line(figure, row, name, found.systems[name].metrics[measure], dark)
+    return _styled(figure, names, measure, dark)
+
+
+def interval_plot(
+    found: Evaluation, measure: str, aspects: Sequence[str], *, dark: bool
+) -> go.Figure:
+    """The mean of every aspect per system, with its 95 % interval."""
+    names = _best_last(found, measure)
+    shown = [a for a in aspects if any(a in s.by_aspect for s in found.systems.values())]
+    figure = go.Figure()
+    for position, aspect in enumerate(shown):
+        offset = 0.22 * ((len(shown) - 1) / 2 - position)
+        points = [
+            (row + offset, scores.by_aspect[aspect][measure], bounds)
+            for row, scores in enumerate(found.systems[name] for name in names)
+            if (bounds := _bounds(scores.confidence_by_aspect, aspect, measure)) is not None
+        ]
+        figure.add_scatter(
+            x=[mean for _, mean, _ in points], y=[row for row, _, _ in points], mode="markers",
+            name=label(aspect), marker=_marker(aspects, aspect, dark, size=9, opacity=1.0),
+            error_x={
+                "type": "data", "symmetric": False, "thickness": 1.3, "width": 3,
+                "array": [high - mean for _, mean, (_, high) in points],
+                "arrayminus": [mean - low for _, mean, (low, _) in points],
+            },
+            customdata=[list(bounds) for _, _, bounds in points],
+            hovertemplate="%{x:.3f} (95 %% interval %{customdata[0]:.3f} to "
+            "%{customdata[1]:.3f})<extra>%{fullData.name}</extra>".replace("%%", "%"),
+        )  # fmt: skip
+    return _styled(figure, names, measure, dark)
+
+
+def trade_off(found: Evaluation, *, dark: bool) -> go.Figure:
+    """Relevance against obedience, a point per system with both intervals."""
+    figure = go.Figure()
+    colour, quiet = ACCENT[dark], INK[dark]
+    points = [(n, s) for n, s in found.systems.items() if s.metrics[SIGNED] is not None]
+    # Neighbours get their names on different sides.
+    points.sort(key=lambda point: point[1].metrics["nDCG@20"] or 0.0)
+    places = ("top left", "bottom right", "top right", "bottom left")
+    means = [s.metrics["nDCG@20"] or 0.0 for _, s in points]
+    bounds = [b for _, s in points if (b := s.confidence["nDCG@20"]) is not None]
+    low, high = min([*means, *(b[0] for b in bounds)]), max([*means, *(b[1] for b in bounds)])
+    room = 0.14 * max(high - low, 0.05)
+    for number, (name, scores) in enumerate(points):
+        relevance = scores.confidence["nDCG@20"]
+        obedience = scores.confidence[SIGNED]
+        x, y = scores.metrics["nDCG@20"], scores.metrics[SIGNED]
+        figure.add_scatter(
+            x=[x], y=[y], mode="markers+text", text=[label(name, 20)], name=label(name),
+            textposition=places[number % len(places)],
+            marker={
+                "size": 10, "color": colour if scores.kind == "system" else quiet,
+                "symbol": {"system": "circle", "human": "star", "run": "diamond"}[scores.kind],
+            },
+            error_x=_error(x, relevance, quiet), error_y=_error(y, obedience, quiet),
+            hovertemplate="nDCG@20 %{x:.3f}<br>p-MRR %{y:+.3f}<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+    figure.update_layout(
+        height=340, showlegend=False, margin={"l": 10, "r": 16, "t": 12, "b": 10},
+        paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], hoverlabel=_hover(dark),
+        xaxis={"title": "Relevance, nDCG@20", "zeroline": False,
+               "range": [low - room, high + room]},
+        yaxis={"title": "Obedience, p-MRR", "zeroline": True, "tickformat": "+.2f"},
+    )  # fmt: skip
+    return figure
+
+
+def _error(mean: float | None, bounds: Interval, colour: str) -> dict[str, Any]:
+    if mean is None or bounds is None or bounds[0] == bounds[1]:
+        return {"type": "data", "array": [0], "visible": False}
+    return {
+        "type": "data", "symmetric": False, "array": [bounds[1] - mean],
+        "arrayminus": [mean - bounds[0]], "thickness": 1, "width": 3, "color": colour,
+    }  # fmt: skip
+
+
+def _best_last(found: Evaluation, measure: str) -> list[str]:
+    """Systems by their mean, the best at the end: Plotly draws rows from the bottom."""
+    means = {n: s.metrics.get(measure) for n, s in found.systems.items()}
+    return sorted(means, key=lambda n: (means[n] is not None, means[n] or 0.0))
+
+
+def _bounds(
+    confidence: Mapping[str, Mapping[str, Interval]], aspect: str, measure: str
+) -> Interval:
+    return confidence.get(aspect, {}).get(measure)
+
+
+def _jitter(name: str, query_id: str) -> float:
+    """The same place every time, so that an unchanged chart is not sent again."""
+    digest = hashlib.sha256(f"{name} {query_id}".encode()).digest()
+    return (digest[0] / 255 - 0.5) * 2 * JITTER
+
+
+def _marker(
+    aspects: Sequence[str], aspect: str | None, dark: bool, size: int = 7, opacity: float = 0.7
+) -> dict[str, Any]:
+    if aspect is None:
+        return {"size": size, "color": INK[dark], "opacity": opacity}
+    index = list(aspects).index(aspect) % len(SYMBOLS)
+    return {
+        "size": size, "color": ROLE_COLOURS[dark][index], "symbol": SYMBOLS[index],
+        "opacity": opacity, "line": {"width": 0.5, "color": PAPER[dark]},
+    }  # fmt: skip
+
+
+def _mean_line(figure: go.Figure, row: int, name: str, mean: float | None, dark: bool) -> None:
+    if mean is None:
+        return
+    figure.add_scatter(
+        x=[mean, mean], y=[row - JITTER - 0.1, row + JITTER + 0.1], mode="lines",
+        line={"color": ACCENT[dark], "width": 2.5}, name=label(name), showlegend=False,
+        # A name inside the template itself would have its own %{...} filled in.
+        text=[label(name)] * 2, hovertemplate="mean of %{text}: %{x:.3f}<extra></extra>",
+    )  # fmt: skip
+
+
+def _styled(figure: go.Figure, names: Sequence[str], measure: str, dark: bool) -> go.Figure:
+    figure.update_layout(
+        height=max(LEAST_HEIGHT, 80 + ROW_HEIGHT * len(names)),
+        margin={"l": 10, "r": 16, "t": 34, "b": 10},
+        paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], hoverlabel=_hover(dark),
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        xaxis={"title": measure, "zeroline": measure == SIGNED,
+               "range": [-1.03, 1.03] if measure == SIGNED else [-0.03, 1.03]},
+        yaxis={"tickvals": list(range(len(names))), "ticktext": [row_label(n) for n in names],
+               "range": [-0.6, len(names) - 0.4], "showgrid": False, "zeroline": False},
+    )  # fmt: skip
+    return figure
+
+
+def row_label(name: str) -> str:
+    """A system's name beside its row; what reranks it stands below."""
+    system, _, mode = name.partition("+")
+    return f"{label(system)}<br>+ {label(mode)}" if mode else label(name)
+
+
+def _hover(dark: bool) -> dict[str, Any]:
+    return {"bgcolor": PAPER[dark], "font": {"color": INK[dark]}, "align": "left"}

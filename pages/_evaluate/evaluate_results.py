@@ -1,0 +1,280 @@
+"""The numbers of an evaluation: leaderboard, verdicts, queries, aspects, downloads."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.evaluations import CollectionInfo, Evaluation
+from pages._common.components import chart, dark
+from pages._common.shared import error_boundary, escape_label, note
+from pages._evaluate.evaluate_charts import interval_plot, strip_plot, trade_off
+from pages._evaluate.evaluate_model import REPORT_HELP, report_rows, request_of
+from pages._evaluate.evaluate_page import set_measure
+from pages._evaluate.evaluate_tables import (
+    aspect_rows,
+    basis,
+    leaderboard_rows,
+    pair_rows,
+    query_rows,
+    table,
+    tested,
+    verdict,
+)
+from pages._evaluate.evaluate_view import CHARTED, MEASURES, EvaluateView
+from pages._evaluate.holes import holes
+from pages._evaluate.published import beside_the_paper
+
+SENTENCES = 6
+"""Differences that are put into words; the table has all."""
+
+
+def results(
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
+) -> None:
+    """Everything that one evaluation says."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Systems", anchor=False)
+        _definitions()
+        _take_home(explorer, view, info, found)
+    _leaderboard(found)
+    with error_boundary():
+        holes(explorer, view, info)
+    with error_boundary():
+        _asked(explorer, found)
+    with error_boundary():
+        _verdicts(found)
+    with error_boundary():
+        _queries(explorer, view, info, found)
+    with error_boundary():
+        _aspects(explorer, view, info, found)
+    with error_boundary():
+        beside_the_paper(info, found)
+
+
+def _leaderboard(found: Evaluation) -> None:
+    for sentence in found.notes:
+        note(sentence)
+    table(
+        leaderboard_rows(found),
+        "evaluate_leaderboard",
+        "Systems and their measures",
+        {
+            "System": st.column_config.TextColumn(pinned=True),
+            "95 % interval": _text(
+                "Of nDCG@20: where the mean over more such queries would lie, by bootstrap."
+            ),
+            "p-MRR interval": _text("95 %, of p-MRR; a dash where it is the same for all queries."),
+            "Queries": st.column_config.NumberColumn(help="Queries that the means are over."),
+            "p-MRR queries": st.column_config.NumberColumn(
+                help="Queries whose seed is judged for another aspect, too."
+            ),
+            "Seconds": st.column_config.NumberColumn(
+                help="For all rankings, the model and evidence not included."
+            ),
+        },
+    )
+    st.html(f'<div class="sl-facts">{html.escape(basis(found))}</div>')
+
+
+def _asked(explorer: Explorer, found: Evaluation) -> None:
+    """What a language model was asked, where one took part."""
+    reports = explorer.laboratory.reports(found)
+    if not reports:
+        return
+    st.subheader("What the model was asked", anchor=False)
+    columns = {name: st.column_config.Column(help=words) for name, words in REPORT_HELP.items()}
+    pinned = {"System": st.column_config.TextColumn(pinned=True)}
+    table(
+        report_rows(reports), "evaluate_reports", "What the model was asked for every system",
+        {**columns, **pinned},
+    )  # fmt: skip
+
+
+def _text(words: str) -> Any:
+    return st.column_config.TextColumn(help=words, width=118)
+
+
+def _definitions() -> None:
+    with st.popover("What the measures mean", type="tertiary"):
+        lines = "".join(
+            f"<dt><strong>{html.escape(name)}</strong></dt>"
+            f'<dd style="margin:0 0 .5rem">{html.escape(words)}</dd>'
+            for name, words in MEASURES.items()
+        )
+        st.html(
+            f'<dl style="max-width:60ch">{lines}</dl><p style="max-width:60ch">All are fractions. '
+            "A 95 % interval says where the mean over more queries of the same kind would lie "
+            "(bootstrap, 10,000 draws). Differences are tested on the same queries by a paired "
+            "t-test and by random signs, corrected after Holm for the number of pairs.</p>"
+        )
+
+
+def _verdicts(found: Evaluation) -> None:
+    pairs = sorted(found.significance, key=lambda r: (tested(r)[1], -abs(r["difference"])))
+    moves = [s.metrics["p-MRR"] for s in found.systems.values()]
+    obedient = any(moves)
+    if not pairs and not obedient:
+        return
+    with st.container(key="evaluate_pair_verdicts"):
+        left, right = st.columns([7, 5], gap="medium") if obedient else (st.container(), None)
+        with left:
+            if pairs:
+                _sentences(pairs)
+            else:
+                st.caption("Choose a second system to see how sure a difference is.")
+            if not obedient and any(value is not None for value in moves):
+                st.caption("p-MRR is 0: these systems rank the same whatever the aspect.")
+        if right is not None:
+            with right:
+                chart(
+                    trade_off(found, dark=dark()),
+                    name="relevance-obedience",
+                    alt="Relevance against obedience of every system, with intervals",
+                    key="evaluate_trade",
+                )
+
+
+def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
+    st.subheader("How sure the differences are", anchor=False)
+    items = "".join(f"<li>{html.escape(verdict(row))}</li>" for row in pairs[:SENTENCES])
+    st.html(f'<div class="sl-facts">In nDCG@20:</div><ul class="sl-verdicts">{items}</ul>')
+    every = f"All {len(pairs)} pairs as a table" if len(pairs) > 1 else "As a table"
+    with st.expander(every, type="compact"):
+        table(
+            pair_rows(pairs),
+            "evaluate_pairs_table",
+            "Differences between systems and how sure they are",
+            {
+                "Difference": st.column_config.NumberColumn(help="First minus second."),
+                "t-test p": st.column_config.NumberColumn(help="Paired, after Holm."),
+                "Random signs p": st.column_config.NumberColumn(help="After Holm."),
+            },
+        )
+
+
+def _queries(
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
+) -> None:
+    st.header("Query by query", anchor=False)
+    measure = _measure_box(view, found)
+    titles = explorer.laboratory.query_titles(info.key)
+    frame = query_rows(found, measure, titles, info)
+    with st.container(key="evaluate_pair_queries"):
+        left, right = st.columns([7, 5], gap="medium")
+        with left:
+            table(
+                frame.drop(columns=["Query", *([] if any(frame["Explore"]) else ["Explore"])]),
+                "evaluate_queries",
+                f"{measure} of every query",
+                {
+                    "Seed": st.column_config.TextColumn(width="medium", pinned=True),
+                    "Spread": st.column_config.NumberColumn(
+                        help="Best minus worst system: where they differ most."
+                    ),
+                    "Explore": st.column_config.LinkColumn(
+                        display_text="open", help="This seed and aspect on the Explore page."
+                    ),
+                },
+                most=8,
+            )
+        aspects = _aspect_order(explorer, info)
+        with right:
+            chart(
+                strip_plot(found, measure, titles, aspects, dark=dark()),
+                name="queries",
+                alt=f"{measure}: one dot a query per system, the mean as a line",
+                key="evaluate_strip",
+            )
+
+
+def _measure_box(view: EvaluateView, found: Evaluation) -> str:
+    defined = [m for m in CHARTED if any(s.metrics[m] is not None for s in found.systems.values())]
+    measure = view.measure if view.measure in defined else defined[0]
+    st.session_state["evaluate_measure"] = measure
+    st.segmented_control(
+        "Measure", defined, key="evaluate_measure", on_change=partial(set_measure, view),
+        label_visibility="collapsed",
+    )  # fmt: skip
+    st.caption(MEASURES[measure])
+    return measure
+
+
+def _aspect_order(explorer: Explorer, info: CollectionInfo) -> list[str]:
+    """As in the lens, which gives aspects their colours everywhere."""
+    return [aspect.key for aspect in explorer.library.lens(info.corpus).aspects]
+
+
+def _aspects(
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
+) -> None:
+    aspects = _aspect_order(explorer, info)
+    if not any(s.by_aspect for s in found.systems.values()):
+        return
+    st.header("Aspect by aspect", anchor=False)
+    measure = view.measure if view.measure in CHARTED[:3] else CHARTED[0]
+    if all(s.metrics[measure] is None for s in found.systems.values()):
+        measure = CHARTED[0]
+    frame = aspect_rows(found, aspects)
+    with st.container(key="evaluate_pair_aspects"):
+        left, right = st.columns([7, 5], gap="medium")
+        with left:
+            table(
+                frame,
+                "evaluate_aspects",
+                "Measures of every system for every aspect",
+                {
+                    "System": st.column_config.TextColumn(pinned=True),
+                    "95 % interval": _text("Of nDCG@20."),
+                    "p-MRR interval": _text("95 %, of p-MRR."),
+                },
+            )
+        with right:
+            chart(
+                interval_plot(found, measure, aspects, dark=dark()),
+                name="aspects",
+                alt=f"{measure} of every aspect per system with 95 % intervals",
+                key="evaluate_intervals",
+            )
+
+
+def _take_home(
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
+) -> None:
+    laboratory, request = explorer.laboratory, request_of(explorer, view, info)
+    titles = laboratory.query_titles(info.key)
+    with st.popover("Take home"):
+        _download("Systems (CSV)", lambda: _csv(leaderboard_rows(found)), "systems.csv")
+        _download(
+            "Queries (CSV)", lambda: _csv(query_rows(found, view.measure, titles, info)),
+            f"queries-{view.measure}.csv",
+        )  # fmt: skip
+        reports = laboratory.reports(found)
+        if reports:
+            _download("Model (CSV)", lambda: _csv(report_rows(reports)), "model.csv")
+        _download("Everything (JSON)", lambda: laboratory.report(found), "evaluation.json")
+        for name, scores in found.systems.items():
+            # A run that ended early is not kept.
+            if scores.kind != "human" and not (scores.llm and scores.llm.stopped):
+                _download(
+                    escape_label(f"Run of {name} (TREC)"),
+                    partial(laboratory.run_file, request, name), f"{'-'.join(name.split())}.run",
+                )  # fmt: skip
+        st.caption("This page as a link: copy it from the address bar; it restores everything.")
+
+
+def _download(name: str, data: Any, file: str) -> None:
+    st.download_button(
+        name, data=lambda: data().encode(), file_name=f"seedlens-{file}", key=f"evaluate_dl_{file}",
+        mime="text/plain", on_click="ignore", width="stretch", type="tertiary",
+    )  # fmt: skip
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    return str(frame.to_csv(index=False))

@@ -1,0 +1,95 @@
+"""Runs and judgments that people bring to the Evaluate page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.evaluations import CollectionInfo
+from pages._common.shared import attempt, error_boundary, escape_label
+from pages._evaluate.evaluate_page import collection_label
+from pages._evaluate.evaluate_view import EvaluateView, write_view
+
+MEGABYTES = 100
+
+
+def own_files(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None:
+    """Two uploads, and what was uploaded before."""
+    st.header("Your own runs and judgments", anchor=False)
+    current = st.session_state.get("evaluate_collection")
+    info = next((c for c in collections if c.key == current and not c.problem), None)
+    left, right = st.columns(2, gap="large")
+    with left, error_boundary():
+        if info is not None:
+            _runs(explorer, info)
+    with right, error_boundary():
+        _judgments(explorer, collections)
+
+
+def _runs(explorer: Explorer, info: CollectionInfo) -> None:
+    where = collection_label(info)
+    _uploader(
+        escape_label(f"A TREC run for {where}"),
+        "evaluate_run_file",
+        "Lines 'query_id Q0 doc_id rank score tag'; it stands beside our systems under its tag. "
+        + ("Query ids are <seed>_<aspect>." if info.aspects else ""),
+        lambda name, content: explorer.laboratory.add_run(info.key, name, content),
+    )
+    for run in explorer.laboratory.runs(info.key):
+        odd = " " + " ".join(run.notes) if run.notes else ""
+        _line(
+            run.name, f"{run.queries:,} queries.{odd}", f"evaluate_remove_run_{run.id}",
+            explorer.laboratory.remove_run, run.id,
+        )  # fmt: skip
+
+
+def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> None:
+    names = explorer.library.names()
+    corpus = st.session_state.get("evaluate_qrels_corpus") or names[0]
+
+    def keep(name: str, content: bytes) -> None:
+        added = explorer.laboratory.add_qrels(corpus, name, content)
+        write_view(EvaluateView(added.key))
+
+    _uploader(
+        "TREC judgments for a corpus",
+        "evaluate_qrels_file",
+        "Lines 'query_id 0 doc_id grade' with query ids <seed>_<aspect>; they become a test "
+        "collection of their own.",
+        keep,
+    )
+    st.selectbox("Corpus that they judge", names, key="evaluate_qrels_corpus")
+    for info in collections:
+        if info.uploaded:
+            _line(
+                info.source, f"{info.queries:,} queries on {info.corpus}.",
+                f"evaluate_remove_{info.key}", explorer.laboratory.remove_qrels, info.key,
+            )  # fmt: skip
+
+
+def _uploader(label: str, key: str, help_: str, take: Callable[[str, bytes], object]) -> None:
+    """An upload that is taken in once, when it arrives; what is wrong with it is shown on top."""
+    # A file that was taken in (or refused) makes room for the next one: the key changes.
+    turn = st.session_state.setdefault(f"{key}_turn", 0)
+
+    def arrived() -> None:
+        file = st.session_state.get(f"{key}_{turn}")
+        if file is not None:
+            st.session_state[f"{key}_turn"] = turn + 1
+            attempt(lambda: take(file.name, file.getvalue()))
+
+    st.file_uploader(
+        label, key=f"{key}_{turn}", help=help_, on_change=arrived, max_upload_size=MEGABYTES
+    )
+
+
+def _line(name: str, words: str, key: str, remove: Callable[[Any], None], what: Any) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(
+            f'<div class="sl-facts"><strong>{html.escape(name)}</strong> {html.escape(words)}</div>'
+        )
+        st.button("Remove", key=key, on_click=attempt, args=(lambda: remove(what),))

@@ -1,0 +1,99 @@
+"""What nobody judged in the top of the systems, and the way to have it judged."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.annotating import PoolRequest, Project
+from engine.types.evaluations import CollectionInfo
+from engine.types.searches import Ranking
+from pages._annotate.annotate_view import annotator, is_lead
+from pages._common.shared import attempt
+from pages._evaluate.evaluate_model import request_of
+from pages._evaluate.evaluate_view import EvaluateView
+
+ANNOTATE = str(Path(__file__).resolve().parent / "annotate.py")
+TOP = 20
+"""As deep as the measures look."""
+_ADDED = "evaluate_added"
+_BETWEEN = ":"  # corpus and project, in the key of a project's collection
+
+
+def holes(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
+    """Of a project's collection: what is unjudged, put into its pool with one click."""
+    project = _project_of(explorer, info)
+    if project is None:
+        return
+    runs = explorer.laboratory.rankings(request_of(explorer, view, info))
+    found = explorer.annotation.holes_of(project, runs, TOP)
+    unjudged = {(q, d) for holes in found for q, ids in holes.missing.items() for d in ids}
+    added = st.session_state.pop(_ADDED, 0)
+    if not unjudged and not added:
+        return
+    pooled = {(item.query_id, item.doc_id) for item in explorer.annotation.pool(project)}
+    gone = _not_to_judge(explorer, project, unjudged)
+    lacking = len(unjudged - pooled - gone)
+    words = _words(len(unjudged), lacking, len(gone), added)
+    who = annotator(explorer)
+    may_add = is_lead(project, who)
+    if lacking and not may_add:
+        words += f" Leads can add them: {', '.join(project.leads) or 'ask one'}."
+    st.html(f'<div class="sl-note" role="status">{html.escape(words)}</div>')
+    may_judge = not project.annotators or who in (*project.annotators, *project.leads)
+    with st.container(key="evaluate_holes", horizontal=True):
+        if lacking and may_add:
+            st.button(
+                f"Add {lacking:,} to the pool", key="evaluate_fill_holes", on_click=attempt,
+                args=(partial(_fill, explorer, project, runs, lacking),), type="primary",
+                help="They come up in the project's queue. What is judged there stays.",
+            )  # fmt: skip
+        waiting = may_judge and len(unjudged) > lacking + len(gone)
+        if waiting and st.button("Judge what waits", key="evaluate_judge_holes"):
+            place = {"corpus": project.corpus, "project": project.name}
+            st.switch_page(ANNOTATE, query_params=place)
+
+
+def _project_of(explorer: Explorer, info: CollectionInfo) -> Project | None:
+    """The project that a collection's grades come from, if it has a queue."""
+    corpus, sign, name = info.key.partition(_BETWEEN)
+    return explorer.annotation.project(corpus, name) if sign and name else None
+
+
+def _not_to_judge(
+    explorer: Explorer, project: Project, items: Collection[tuple[str, str]]
+) -> set[tuple[str, str]]:
+    """Items of runs that nobody can judge: the corpus lacks the document, or it is the seed."""
+    known = explorer.library.open(project.corpus).row_of
+    asked = explorer.annotation.queries(project)
+    return {(q, d) for q, d in items if d not in known or d == asked[q].seed}
+
+
+def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
+    parts = [f"{added:,} added to the pool."] if added else []
+    if unjudged:
+        some = "1 document is" if unjudged == 1 else f"{unjudged:,} documents are"
+        parts.append(f"{some} unjudged in the top {TOP} of these systems: counted as not relevant.")
+        waiting = unjudged - lacking - gone
+        if gone:
+            parts.append(f"{gone:,} of them cannot be judged: the corpus does not have them.")
+        if waiting and not lacking:
+            parts.append(
+                f"{'The others are' if gone else 'All of it is'} in the pool, waiting to be judged."
+            )
+        elif waiting:
+            wait = "waits" if waiting == 1 else "wait"
+            parts.append(f"{waiting:,} of them {wait} in the pool, {lacking:,} not even that.")
+    return " ".join(parts)
+
+
+def _fill(
+    explorer: Explorer, project: Project, runs: Mapping[str, Sequence[Ranking]], lacking: int
+) -> None:
+    explorer.annotation.fill_pool(project, PoolRequest((), TOP, runs=runs))
+    st.session_state[_ADDED] = lacking

@@ -1,0 +1,207 @@
+"""The seed card and the result list: components that get plain data and show it as text."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from engine.types.documents import Document
+from engine.types.lenses import Lens
+from engine.types.reranking import Move, Reranking
+from engine.types.searches import Result, SearchResults
+from pages import _documents
+from pages._common.components import Event, component, dark, listen, listeners
+from pages._model.model_lines import change, change_sentence
+
+GRADES = ("not alike", "related", "alike", "just what I seek")
+"""What the grades 0 to 3 mean when nobody defined them otherwise."""
+
+
+_SEED = component("seed")
+_RESULTS = component("results")
+_PICKER = component("picker")
+
+
+def seed_card(found: SearchResults, lens: Lens, *, on: Mapping[str, Event], key: str) -> None:
+    """The seed with its sentences by role.
+
+    Args:
+        on: what to do on ``aspect`` (a role was clicked) and ``focus`` (a sentence was).
+    """
+    seed, query = found.seed, found.query
+    _SEED(
+        key=key,
+        data={
+            "pasted": query.text is not None,
+            "title": seed.title,
+            "meta": _documents.meta(seed),
+            "aspect": "" if query.focus else query.aspect or "",
+            "aspects": [
+                {"key": a.key, "name": a.name, "letter": a.letter, "definition": a.definition}
+                for a in lens.aspects
+            ],
+            "sentences": _documents.sentences(seed, lens),
+            "weights": [round(w, 3) for w in found.weights],
+            "focus": list(query.focus),
+            "dark": dark(),
+        },
+        **listeners(key, on, "aspect", "focus"),
+    )
+
+
+def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
+    """Titles to choose one from."""
+    if documents:
+        rows = [
+            {"doc_id": d.doc_id, "title": d.title or _documents.shortened(d.text), "year": d.year}
+            for d in documents
+        ]
+        _PICKER(
+            key=key,
+            data={"documents": rows, "dark": dark()},
+            on_pick_change=listen(key, "pick", on_pick),
+        )
+
+
+def result_list(
+    found: SearchResults,
+    lens: Lens,
+    *,
+    grades: Mapping[str, int],
+    kept: set[str],
+    search: str,
+    reads_aspect: bool,
+    reranking: Reranking | None,
+    generated: Mapping[str, Mapping[str, Any]],
+    on: Mapping[str, Event],
+    key: str,
+) -> None:
+    """Ranked documents with evidence.
+
+    Args:
+        search: names the search; what is unfolded stays so while it is the same.
+        reranking: where the order is a model's: the moves are its own then.
+        generated: doc_id -> what :func:`pages._explore.explore_explain.shown` says of its explanation.
+        on: what to do on ``grade``, ``keep``, ``seed`` and ``explain``.
+    """
+    moves = None if reranking is None else reranking.moves
+    _RESULTS(
+        key=key,
+        data={
+            "search": search,
+            "reads_aspect": reads_aspect and found.obedience is not None,
+            "grades": list(GRADES),
+            "graded": {r.doc_id: grades[r.doc_id] for r in found.results if r.doc_id in grades},
+            "kept": [r.doc_id for r in found.results if r.doc_id in kept],
+            "results": [_result(r, lens, moves) for r in found.results],
+            "generated": {d: dict(words) for d, words in generated.items()},
+            "dark": dark(),
+        },
+        **listeners(key, on, "grade", "keep", "seed", "explain"),
+    )
+
+
+def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dict[str, Any]:
+    document = result.document
+    move = None if moves is None else moves.get(result.doc_id)
+    return {
+        "rank": result.rank,
+        "doc_id": document.doc_id,
+        "title": document.title or _documents.shortened(document.text),
+        "meta": _documents.meta(document),
+        "rank_change": result.rank_change,
+        "by_model": moves is not None,
+        "move": move
+        and {
+            "by": move.moved,
+            "from": move.first_rank,
+            "read": move.reranked,
+            "sure": move.confidence,
+        },
+        "evidence": [_documents.evidence(e, lens) for e in result.evidence],
+        "explanation": result.explanation,
+        "sentences": _documents.sentences(document, lens),
+        "facts": [_documents.fact(match) for match in result.facts],
+        "fact_marks": _documents.fact_marks(document, result.facts),
+        "scenario": None if result.scenario is None else _documents.scenario(result.scenario),
+    }
+
+
+def header(found: SearchResults, reads_aspect: bool, reranking: Reranking | None = None) -> None:
+    """What is shown, by which system, how fast, and how far aspect or model changed it."""
+    query = found.query
+    first = query.offset + 1 if found.results else 0
+    more = " (ranked to this depth)" if found.truncated else ""
+    parts = [
+        f"<strong>{first}–{query.offset + len(found.results)}</strong> of {found.total:,}{more}",
+        f'<span class="sl-dim">{html.escape(_ranked_by(query.system, reranking))}</span>',
+        f'<span class="sl-dim">{found.seconds * 1000:.0f} ms</span>',
+    ]
+    if reranking is not None:
+        parts.pop()  # the seconds that count stand in the model's report
+    if query.instruction and found.understood:
+        parts.append(f'<span class="sl-dim">{html.escape(_reading(found))}</span>')
+    line = "".join(f"<span>{part}</span>" for part in parts)
+    st.html(f'<div class="sl-head">{line}</div>{_changed(found, reads_aspect, reranking)}')
+
+
+def _ranked_by(system: str, reranking: Reranking | None) -> str:
+    report = None if reranking is None else reranking.report
+    if report is None:
+        return system
+    how = f"{system}, the first {report.depth} reranked" if report.depth else system
+    return f"{how} by {report.model}"
+
+
+def _reading(found: SearchResults) -> str:
+    """How the person's words were understood."""
+    wanted = " and ".join(f"{name} {weight:.0%}" for name, weight in found.understood)
+    ruled_out = f", ruling out {' and '.join(found.avoided)}" if found.avoided else ""
+    return f"read as {wanted}{ruled_out}".replace(" 100%", "")
+
+
+OBEDIENCE = (
+    "Share of the top 20 that is not among the top 20 of the same search without an aspect. "
+    "It says how much the ranking moved, not whether it moved rightly."
+)
+
+
+CHANGED = (
+    "Share of the top 20 that was not among the top 20 before the model ranked. It says how much "
+    "the model changed, not whether it is right."
+)
+
+
+def _changed(found: SearchResults, reads_aspect: bool, reranking: Reranking | None) -> str:
+    if reranking is None:
+        return _obedience(found, reads_aspect)
+    return _meter("Changed", change(reranking), change_sentence(reranking), CHANGED)
+
+
+def _meter(name: str, share: float, words: str, title: str) -> str:
+    return (
+        f'<div class="sl-head sl-obedience" title="{html.escape(title, quote=True)}">'
+        f'<span>{name} <span class="sl-meter" role="img" aria-label="{share:.0%}">'
+        f'<span style="width:{share:.0%}"></span></span></span><span>{words}</span></div>'
+    )
+
+
+def _obedience(found: SearchResults, reads_aspect: bool) -> str:
+    share = found.obedience
+    if share is None:
+        return ""
+    top = min(20, found.total)
+    count = round(share * top)
+    if not reads_aspect:
+        words = "This system does not read the aspect: the ranking is the same without it."
+    elif count == 0 and any(r.rank_change for r in found.results):
+        words = "The same documents lead without the aspect, in another order."
+    elif count == 0:
+        words = "This aspect changes almost nothing: the same documents lead without it."
+    else:
+        verb = "is" if count == 1 else "are"
+        words = f"{count} of the top {top} {verb} here because of the aspect."
+    return _meter("Obedience", share, words, OBEDIENCE)

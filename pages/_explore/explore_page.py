@@ -1,0 +1,242 @@
+"""The controls of the Explore page. Each writes the view back into the URL, nothing else."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from engine.errors import BadInputError, SeedLensError
+from engine.explorer import Explorer
+from engine.types.lenses import Lens
+from engine.types.searches import PAGE_SIZE, Query, SearchResults
+from pages import _explore_explain, _login, _seed_finder
+from pages._common.components import Event
+from pages._common.shared import attempt, show_error
+from pages._explore.explore_view import DEFAULT, View, change_view, read_view, write_view
+
+SYSTEMS = {
+    "aspect": "document and aspect vectors, weighed by steer.",
+    "transport": "sentences matched to sentences.",
+    "instructed": "the wording is told to the encoder.",
+    "dense": "one vector a document.",
+    "late-interaction": "token by token.",
+    "bm25": "words.",
+    "hybrid": "bm25 and dense, fused by rank.",
+    "facts": "dates, amounts and places that a document states or implies narrow, the topic "
+    "decides among equals; with +facts, they raise another system's results.",
+    "scenario": "dense, and what each document is of use for, written beforehand (see Library).",
+    "rewrite": "a model puts the search into other words, for dense.",
+    "multi-hop": "a model reads 25 documents at a time, and says four times what to look for.",
+}
+"""What each system goes by, a line each."""
+
+
+def open_view(explorer: Explorer, names: list[str]) -> View:
+    """The view of the address; one that cannot be opened is explained and replaced."""
+    try:
+        view = read_view()
+        if view.corpus and view.corpus not in names:
+            explorer.library.open(view.corpus)  # says why not
+        if view.rerank and view.rerank not in explorer.verifier.modes:
+            known = f"Use one of {', '.join(explorer.verifier.modes)}."
+            show_error(BadInputError(f"There is no reranking mode '{view.rerank}'.", known))
+            view = replace(view, rerank="")
+        return start_view(explorer, view, names)
+    except SeedLensError as error:
+        show_error(error)
+        return start_view(explorer, View(), names)
+
+
+def start_view(explorer: Explorer, view: View, names: list[str]) -> View:
+    """Fill in what a first visit leaves open: a corpus, a good seed, an aspect, a trail."""
+    if not view.corpus:
+        corpus = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
+        view = replace(view, corpus=corpus)
+    if not view.seed and not view.text_id:
+        seed, aspect = explorer.starting_point(view.corpus)
+        view = replace(view, seed=seed, aspect=view.aspect or aspect)
+    if not view.trail:
+        view = replace(view, trail=secrets.token_urlsafe(9))
+    write_view(view)
+    return view
+
+
+def corpus_box(view: View, names: list[str]) -> None:
+    """Which corpus to explore."""
+
+    def change() -> None:
+        corpus = st.session_state["explore_corpus"]
+        change_view(lambda now: View(corpus=corpus, trail=now.trail))
+
+    st.session_state["explore_corpus"] = view.corpus
+    st.selectbox("Corpus", names, key="explore_corpus", on_change=attempt, args=(change,))
+
+
+def reseed(doc_id: str = "", text_id: str = "") -> None:
+    """Start from another document or pasted text, keeping how to rank."""
+    change_view(lambda now: replace(now, seed=doc_id, text_id=text_id, focus=(), page=1))
+
+
+def seed_finder(explorer: Explorer, view: View) -> None:
+    """Three ways to a seed: type a title, page through the corpus, or paste a text."""
+    _seed_finder.seed_finder(
+        explorer,
+        view.corpus,
+        on_document=lambda doc_id: reseed(doc_id),
+        on_text=lambda text_id: reseed(text_id=text_id),
+        key="explore",
+    )
+
+
+def _choose_aspect(key: str) -> None:
+    change_view(lambda now: replace(now, aspect=key, instruction="", focus=(), page=1))
+
+
+def show_text(**values: str) -> None:
+    """Let text fields show what the view says.
+
+    What they show already is not set: that would undo what a person is typing while a reranking
+    renews the page.
+    """
+    for key, value in values.items():
+        if st.session_state.get(key) != value:
+            st.session_state[key] = value
+
+
+def sets(field: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[str, Any]:
+    """Key and callback of a widget that changes one field of the view, and nothing else."""
+
+    def change() -> None:
+        value = read(st.session_state[key])
+        change_view(lambda now: replace(now, **{field: value}, page=1))
+
+    return {"key": key, "on_change": attempt, "args": (change,)}
+
+
+def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
+    """Instruction, steer and system."""
+    own, helped = explorer.library.corpus(view.corpus).systems, explorer.verifier.systems
+    systems = [*own, *helped]
+    st.session_state.update(
+        explore_steer=round(view.steer * 100),
+        # A link may name a system that is not to be had here: any other can be chosen then.
+        explore_system=view.system if view.system in systems else None,
+        explore_symmetric=view.symmetric,
+    )
+    show_text(explore_instruction=view.instruction)
+    _instruction(view, lens)
+    steered = [name for name in own if explorer.reads_steer(name)]
+    st.slider(
+        "Steer: whole document to aspect only", 0, 100, step=5, format="%d %%",
+        **sets("steer", "explore_steer", lambda percent: percent / 100),
+        disabled=view.system not in steered,
+        help="How far the aspect outweighs the whole document. Higher obeys more; past a point "
+        f"it costs relevance. Only {' and '.join(steered)} read it.",
+    )  # fmt: skip
+    st.selectbox(
+        "System", systems, index=0 if view.system in systems else None,
+        **sets("system", "explore_system", lambda name: name or DEFAULT.system),
+        placeholder="Choose a system",
+        help="\n".join(f"- {name}: {words}" for name, words in SYSTEMS.items() if name in systems),
+        format_func=lambda name: f"{name} (asks a model)" if name in helped else name,
+    )  # fmt: skip
+    if view.system == "late-interaction":
+        st.toggle(
+            "Score both directions", **sets("symmetric", "explore_symmetric", bool),
+            help="Also the document's words against the seed's, averaged with the other way.",
+        )  # fmt: skip
+
+
+def filters(view: View) -> None:
+    """Years and fields."""
+    show_text(explore_from=view.year_from, explore_to=view.year_to, explore_where=view.where)
+    with st.expander("Filters", expanded=bool(view.year_from or view.year_to or view.where)):
+        left, right = st.columns(2)
+        left.text_input("From year", **sets("year_from", "explore_from"))
+        right.text_input("To year", **sets("year_to", "explore_to"))
+        st.text_input(
+            "Fields", **sets("where", "explore_where"), placeholder="venue=ACL; author=A. Lee",
+            help="field=value; several are separated by semicolons, and all must hold.",
+        )  # fmt: skip
+
+
+def _instruction(view: View, lens: Lens) -> None:
+    presets = {a.instruction: a for a in lens.aspects}
+
+    def preset() -> None:
+        aspect = presets.get(st.session_state["explore_preset"])
+        if aspect is not None:
+            _choose_aspect(aspect.key)
+
+    current = next((a.instruction for a in lens.aspects if a.key == view.aspect), None)
+    st.session_state["explore_preset"] = current
+    st.selectbox(
+        "What should be alike", list(presets), index=None, key="explore_preset", on_change=attempt,
+        args=(preset,), placeholder="Choose a wording, or click a role above",
+    )  # fmt: skip
+    st.text_input(
+        "In your own words", **sets("instruction", "explore_instruction"),
+        placeholder="such as: trained without labelled data",
+        help="Your wording shifts weight among the seed's sentences of the aspect; without an "
+        "aspect, it chooses one by the aspects' definitions. The weights show on the seed.",
+    )  # fmt: skip
+
+
+def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
+    """What the clicks on seed and results do.
+
+    Grades and keeping are about what was shown when it was clicked, all else about what the
+    URL says now.
+    """
+    notebook = explorer.notebook
+
+    def focus(event: Mapping[str, Any]) -> None:
+        def pick(now: View) -> View:
+            if (now.corpus, now.seed, now.text_id) != (view.corpus, view.seed, view.text_id):
+                return now  # another seed by now: its sentences are others
+            return replace(now, focus=tuple(sorted({*now.focus} ^ {int(event["index"])})), page=1)
+
+        change_view(pick)
+
+    return {
+        "aspect": lambda e: _choose_aspect(e["key"]),
+        "focus": focus,
+        "seed": lambda e: reseed(e["doc_id"]),
+        "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
+        "grade": lambda e: notebook.judge(
+            query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=_login.name()
+        ),
+        "explain": _explore_explain.ask(explorer, query),
+    }
+
+
+def nothing(found: SearchResults) -> None:
+    """Say why there is no result to show."""
+    if found.query.offset and found.total:
+        words = f"The ranking ends at {found.total:,}; this page is beyond it."
+    elif found.query.filters:
+        words = "No document meets the filters. Loosen them, or choose another corpus."
+    else:
+        words = "No document shares anything with this seed under this system. Try another system."
+    st.html(f'<div class="sl-empty">{words}</div>')
+
+
+def pages_bar(view: View, total: int) -> None:
+    """Pages of the ranking."""
+    pages = -(-total // PAGE_SIZE)
+    if pages < 2:
+        return
+
+    # The key names the search and the page, so that the URL decides which page is shown.
+    key = f"explore_page_{view.link()}"
+
+    def turn() -> None:
+        page = st.session_state[key]
+        # Of this ranking: one that was asked for meanwhile begins on its first page.
+        change_view(lambda now: replace(now, page=page) if now.link() == view.link() else now)
+
+    st.pagination(pages, default=min(view.page, pages), key=key, on_change=attempt, args=(turn,))

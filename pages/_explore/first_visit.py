@@ -1,0 +1,61 @@
+"""What a person meets the first time: the demo being indexed, and three hints."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from pages._common.shared import engine, note
+
+
+def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
+    """Stop the page with visible progress until there is a corpus to show."""
+    if names:
+        return
+    job = explorer.library.demo_job()
+    if job is None or job.state == "done":
+        note("There is no corpus yet.", "Import one on the Library page.")
+        st.page_link("library.py", label="Open the Library")
+        st.stop()
+    if job.state == "running":
+        st.html("<h2>Setting up</h2><p>The demo corpus (360 synthetic abstracts) is being indexed. "
+                "This happens once.</p>")  # fmt: skip
+        _progress()
+        st.stop()
+    note(f"The demo corpus could not be indexed: {job.error}", job.remedy, kind="error")
+    st.stop()
+
+
+@st.fragment(run_every=0.5)
+def _progress() -> None:
+    explorer = engine()
+    job = explorer.library.demo_job()
+    progress = job.progress if job else None
+    if progress is None or not progress.total:
+        st.progress(0.0, "Loading the model")
+    else:
+        st.progress(progress.done / progress.total, f"{progress.done} of {progress.total}")
+    if explorer.library.names() or job is None or job.state != "running":
+        st.rerun(scope="app")
+
+
+def hints(on_demo: bool) -> None:
+    """Three hints, until they are dismissed."""
+    if not on_demo or st.session_state.get("explore_hints_done"):
+        return
+    text, button = st.columns([9, 1], vertical_alignment="center")
+    text.html(
+        '<div class="sl-hints"><strong>How to read this page</strong> '
+        '<span class="sl-tag">demo corpus: synthetic abstracts</span><ol>'
+        "<li>The seed is on the left. Click <b>B</b>, <b>M</b> or <b>R</b> to say in what respect "
+        "others should be like it.</li>"
+        "<li>Each result shows the seed's sentence beside its own, with the words that matched. "
+        "Arrows tell how far the aspect moved it.</li>"
+        "<li>Grade with 0 to 3, keep what you like, or use a result as the next seed.</li>"
+        "</ol></div>"
+    )
+
+    def done() -> None:
+        st.session_state["explore_hints_done"] = True
+
+    button.button("Got it", key="explore_hints", on_click=done)

@@ -1,0 +1,123 @@
+"""The trail of the Explore page: the breadcrumb of seeds, and what was kept on the way."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.types.comparisons import Variant
+from engine.types.searches import PAGE_SIZE, Query
+from pages._common.shared import attempt, engine, escape_label
+from pages._compare.compare_view import params_of_search
+from pages._explore.explore_view import DEFAULT, View, change_view, filters_of
+
+
+def trail_bar(explorer: Explorer, view: View) -> None:
+    """The breadcrumb of seeds, the link to this search, and the export of the trail."""
+    steps = explorer.notebook.trail(view.trail)
+    try:
+        query = view.to_query(explorer)
+    except SeedLensError:
+        pass  # shown where the results would be
+    else:
+        if not steps or steps[-1] != query:
+            steps = [*steps, query]  # this search is stored once its results are shown
+    steps = _seeds_in_order(steps)
+    kept = explorer.notebook.kept(view.trail)
+    left, compare, middle, right = st.columns([6.4, 1.7, 1.2, 1.7], vertical_alignment="center")
+    with left, st.container(horizontal=True, gap="small", key="explore_trail"):
+        for position, query in list(enumerate(steps))[-6:]:
+            st.button(
+                escape_label(_step_name(explorer, query)),
+                key=f"explore_step_{position}",
+                on_click=attempt,
+                args=(partial(_go_back, query),),
+                type="tertiary",
+                disabled=position == len(steps) - 1,
+            )
+    known = explorer.library.corpus(view.corpus).systems
+    system = view.system if view.system in known else DEFAULT.system
+    own = Variant("mine", view.instruction, system, view.steer) if view.instruction else None
+    compare.page_link(
+        "compare.py",
+        label="Compare wordings",
+        query_params=params_of_search(view.corpus, view.seed, view.text_id, view.aspect, own),
+    )
+    with middle, st.popover("Share", width="stretch"):
+        st.caption("This search as a link; add it to the address of your SeedLens.")
+        st.code(view.link(), language=None, wrap_lines=True)
+    with right, st.popover(f"Trail · {len(kept)} kept", width="stretch"):
+        _exports(explorer, view.trail)
+
+
+def kept_here(explorer: Explorer, view: View) -> set[str]:
+    """Documents of this corpus that the trail keeps."""
+    kept = explorer.notebook.kept(view.trail)
+    return {document.doc_id for corpus, document in kept if corpus == view.corpus}
+
+
+def remember(explorer: Explorer, view: View, query: Query) -> None:
+    """Add the search to the trail; results are not held back by a ledger that is busy."""
+    steps = explorer.notebook.trail(view.trail)
+    if not steps or steps[-1] != query:
+        attempt(lambda: explorer.notebook.add_step(view.trail, query))
+
+
+def _seeds_in_order(steps: list[Query]) -> list[Query]:
+    """The last step of each run of the same seed: settings change often, seeds tell the story."""
+    return [
+        query
+        for i, query in enumerate(steps)
+        if i + 1 == len(steps) or (steps[i + 1].seed, steps[i + 1].text) != (query.seed, query.text)
+    ]
+
+
+def _step_name(explorer: Explorer, query: Query) -> str:
+    title = explorer.notebook.seed_title(query)
+    return title if len(title) <= 34 else title[:33].rstrip() + "…"
+
+
+def _go_back(query: Query) -> None:
+    year_from, year_to, where = filters_of(query)
+    text_id = engine().notebook.put_text(query.text) if query.text else ""
+    change_view(
+        lambda now: View(
+            corpus=query.corpus,
+            seed=query.seed or "",
+            text_id=text_id,
+            aspect=query.aspect or "",
+            focus=query.focus,
+            instruction=query.instruction or "",
+            system=query.system,
+            steer=query.steer,
+            symmetric=query.symmetric,
+            page=query.offset // PAGE_SIZE + 1,
+            year_from=year_from,
+            year_to=year_to,
+            where=where,
+            rerank=now.rerank,
+            depth=now.depth,
+            trail=now.trail,
+        )
+    )
+
+
+def _exports(explorer: Explorer, trail: str) -> None:
+    st.caption("The searches of this trail and the documents you kept.")
+    for name, label, suffix in (
+        ("markdown", "Markdown", "md"),
+        ("bibtex", "BibTeX (kept documents)", "bib"),
+        ("jsonl", "JSONL", "jsonl"),
+    ):
+        st.download_button(
+            label,
+            data=lambda name=name: explorer.notebook.export_trail(trail, name).encode(),
+            file_name=f"seedlens-trail.{suffix}",
+            mime="text/plain",
+            key=f"explore_export_{name}",
+            on_click="ignore",
+            width="stretch",
+        )

@@ -1,0 +1,184 @@
+"""The list of corpora on the Library page: one row each, what is in it, and what to do with it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.corpora import CorpusInfo, Job
+from pages import _scenarios, _scenarios_job
+from pages._common.shared import error_boundary
+from pages._library.lens_editor import change_lens
+from pages._library.library_page import EXPLORE, act
+
+ROWS = 20
+HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
+_WIDTHS = (
+    "1.8fr minmax(4.9rem,.8fr) 1.5fr minmax(5.7rem,1.6fr) 1.4fr minmax(3.7rem,.7fr) "
+    "minmax(5.2rem,1.1fr)"
+)
+_GRID = f"display:grid;grid-template-columns:{_WIDTHS};gap:.2rem .9rem;font-size:.93rem;"
+_CELL = "min-width:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums;"
+
+
+def state_of(info: CorpusInfo, job: Job | None) -> str:
+    """``ready``, how far indexing is, or that it stopped on the way."""
+    if job is not None and job.progress.phase == "indexing":
+        return f"indexing {job.progress.done:,} of {job.progress.total:,}"
+    if job is not None:
+        return "indexing"
+    if info.state == "ready":
+        return "ready"
+    return f"incomplete: {info.documents:,} of {info.expected:,}"
+
+
+def size(count: int) -> str:
+    """Bytes as people say them: ``12.3 MB``."""
+    number = float(count)
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a long text, with a sign that there is more."""
+    return text if len(text) <= most else text[:most] + " …"
+
+
+def source_name(explorer: Explorer, path: str) -> str:
+    """Where documents came from: the path, or the name of the file that was uploaded."""
+    uploaded = explorer.home.uploads.resolve() in Path(path).parents
+    return f"{Path(path).name} (uploaded)" if uploaded else path
+
+
+def _cells(values: tuple[str, ...], role: str, dim: bool = False) -> str:
+    cells = "".join(f'<div role="{role}" style="{_CELL}">{v}</div>' for v in values)
+    opacity = "opacity:.75;" if dim else ""
+    return f'<div role="row" style="{_GRID}{opacity}">{cells}</div>'
+
+
+def _row(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
+    name = f"<strong>{html.escape(info.name)}</strong>"
+    if explorer.library.is_synthetic(info):
+        name += ' <span class="sl-tag" title="Invented documents, to try SeedLens">synthetic</span>'
+    changed = datetime.fromisoformat(info.updated_at).astimezone()
+    others = (
+        f"{info.documents:,}",
+        state_of(info, job),
+        ", ".join(aspect.name for aspect in info.lens.aspects),
+        Path(info.encoder).name,
+        size(info.bytes),
+    )
+    when = f'<span style="white-space:nowrap">{changed:%Y-%m-%d}</span> {changed:%H:%M}'
+    st.html(_cells((name, *map(html.escape, others), when), "cell"))
+
+
+def _live_row(explorer: Explorer, name: str) -> None:
+    with error_boundary():
+        _row(explorer, explorer.library.corpus(name), explorer.library.jobs.running(name))
+
+
+def corpora_list(explorer: Explorer, corpora: list[CorpusInfo], running: Mapping[str, Job]) -> None:
+    """All corpora, twenty to a page, under one head."""
+    pages = -(-len(corpora) // ROWS)
+    page = st.pagination(pages, key="library_page") if pages > 1 else 1
+    left, _ = st.columns([8, 3])
+    left.html(_cells(HEADS, "columnheader", dim=True))
+    panel = _scenarios.Panel()
+    for info in corpora[(page - 1) * ROWS : page * ROWS]:
+        with st.container(key=f"library_corpus_{info.name}", gap="xsmall"):
+            _corpus(explorer, info, running.get(info.name), panel)
+
+
+def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None, panel: _scenarios.Panel) -> None:
+    name = info.name
+    left, right = st.columns([8, 3], vertical_alignment="center")
+    with left:
+        if job is None:
+            _row(explorer, info, None)
+        else:  # no control stands in here: the clock's reruns would close a dialog
+            st.fragment(_live_row, run_every=1.0)(explorer, name)
+    writing = _scenarios_job.find(explorer, name)
+    busy = job is not None or (writing is not None and writing.state == "running")
+    with right, st.container(horizontal=True, gap="small"):
+        if st.button("Open in Explore", key=f"library_open_{name}", disabled=info.state != "ready"):
+            st.switch_page(EXPLORE, query_params={"corpus": name})
+        if st.button("Delete", key=f"library_delete_{name}", disabled=busy):
+            _confirm(explorer, info)
+    inside = st.expander(
+        "What is in it", key=f"library_inside_{name}", type="compact", on_change="rerun"
+    )
+    if inside.open:
+        with inside, error_boundary():
+            _contents(explorer, info)
+            if info.documents:
+                change_lens(explorer, info, disabled=busy or info.state != "ready")
+    if info.documents and info.state == "ready":
+        _scenarios.section(explorer, info, writing, panel, indexing=job is not None)
+
+
+@st.dialog("Delete this corpus?")
+def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
+    st.html(
+        f"<p><strong>{html.escape(info.name)}</strong> holds {info.documents:,} documents. "
+        "Grades, trails and the files it was made from stay. "
+        "You can undo this here until the app is restarted.</p>"
+    )
+    with st.container(horizontal=True):
+        yes = st.button(
+            "Delete",
+            key="library_confirm",
+            type="primary",
+            on_click=act,
+            args=("corpora", explorer.library.delete, info.name),
+        )
+        if st.button("Keep", key="library_keep") or yes:
+            st.rerun()
+
+
+def undo_list(explorer: Explorer) -> None:
+    """One line for every deleted corpus that can be brought back."""
+    for name in explorer.library.deleted():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(f"{name} was deleted.")
+            st.button(
+                "Undo",
+                key=f"library_undo_{name}",
+                on_click=act,
+                args=("corpora", explorer.library.restore, name),
+            )
+
+
+def _contents(explorer: Explorer, info: CorpusInfo) -> None:
+    if not info.documents:
+        st.text("Nothing is stored yet.")
+        return
+    found = explorer.library.contents(info.name)
+    titles = "".join(f"<li>{html.escape(cut(t, 200) or '(no title)')}</li>" for t in found.titles)
+    years = f"{found.years[0]} to {found.years[1]}" if found.years else "none given"
+    if found.years and found.undated:
+        years += f" ({found.undated:,} without a year)"
+    shares = " · ".join(f"{aspect.name} {share:.0%}" for aspect, share in found.shares)
+    if found.sampled < info.documents:
+        shares += f" (estimated from {found.sampled:,} documents)"
+    facts = {
+        "Years": years,
+        "Sentences by aspect": shares,
+        "Read from": f"{source_name(explorer, info.source)}, read as {info.source_format}",
+    }
+    lines = "".join(
+        f'<dt style="opacity:.75">{html.escape(k)}</dt>'
+        f'<dd style="margin:0 0 .4rem;overflow-wrap:anywhere">{html.escape(v)}</dd>'
+        for k, v in facts.items()
+    )
+    st.html(
+        f'<div style="max-width:75ch"><div style="opacity:.75">First titles</div>'
+        f'<ul style="margin:.1rem 0 .6rem">{titles}</ul><dl>{lines}</dl></div>'
+    )

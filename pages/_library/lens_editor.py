@@ -1,0 +1,125 @@
+"""Choosing the lens of a corpus: one that ships with SeedLens, or one of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.types.corpora import CorpusInfo, Progress
+from engine.types.lenses import Lens
+from pages._common.shared import error_boundary, note
+
+OWN = "own"
+MOST_ASPECTS = 8
+
+
+def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Lens | None:
+    """A lens as the person chose it; None while their own is not complete.
+
+    Args:
+        key: of the widgets.
+        current: the lens that the corpus has, which comes first.
+    """
+    lenses = {lens.key: lens for lens in explorer.library.lenses}
+    if current is not None:
+        lenses = {current.key: current, **{k: v for k, v in lenses.items() if k != current.key}}
+    choice = st.selectbox(
+        "Lens",
+        [*lenses, OWN],
+        format_func=lambda name: lenses[name].name if name in lenses else "A lens of your own",
+        key=f"{key}_lens",
+        persist_state="session",
+        help="The set of aspects that the documents can be alike in.",
+        width=420,
+    )
+    if choice == OWN:
+        return _editor(explorer, key)
+    lens = lenses[choice]
+    with st.container(key=f"{key}_aspects"):
+        for aspect in lens.aspects:
+            st.text(f"{aspect.letter} · {aspect.name}: {aspect.definition}")
+    return lens
+
+
+def _editor(explorer: Explorer, key: str) -> Lens | None:
+    """The form for a lens of one's own: a name, and per aspect what tells its sentences."""
+    left, right = st.columns([3, 1])
+    name = left.text_input(
+        "Name of the lens",
+        key=f"{key}_own_name",
+        persist_state="session",
+        placeholder="Patient letters",
+    )
+    count = right.number_input(
+        "Aspects", 1, MOST_ASPECTS, 2, key=f"{key}_own_count", persist_state="session"
+    )
+    aspects = [_aspect(f"{key}_own_{n}", n) for n in range(int(count))]
+    if not any([name, *(value for aspect in aspects for value in aspect["texts"])]):
+        st.caption("Name your lens and its aspects, and give two sentences that serve each.")
+        return None
+    fields = {
+        "name": name,
+        "aspects": [
+            {"name": a["name"], "definition": a["definition"], "examples": a["examples"]}
+            for a in aspects
+        ],
+    }
+    try:
+        return explorer.library.own_lens(fields)
+    except SeedLensError as error:
+        note(error.message, error.remedy)
+        return None
+
+
+def _aspect(key: str, number: int) -> dict[str, Any]:
+    def ask(label: str, field: str, placeholder: str, **options: Any) -> str:
+        text = options.pop("at", st).text_input(
+            label,
+            key=f"{key}_{field}",
+            persist_state="session",
+            placeholder=placeholder if number == 0 else None,
+        )
+        return str(text or "")
+
+    with st.container(border=True):
+        left, right = st.columns([1, 3])
+        name = ask(f"Aspect {number + 1}", "name", "Complaint", at=left)
+        definition = ask(
+            "Which sentences serve it",
+            "definition",
+            "Sentences that say what hurts, since when, and how much.",
+            at=right,
+        )
+        left, right = st.columns(2)
+        first = ask("An example", "first", "My knee has been swollen for a week.", at=left)
+        second = ask("Another example", "second", "At night the cough gets worse.", at=right)
+    texts = [name, definition, first, second]
+    examples = [text for text in (first, second) if text.strip()]
+    return {"name": name, "definition": definition, "examples": examples, "texts": texts}
+
+
+def change_lens(explorer: Explorer, info: CorpusInfo, *, disabled: bool) -> None:
+    """Give an indexed corpus another lens, with a bar while it is written anew."""
+    key = f"library_change_{info.name}"
+    with st.expander("Change the lens", key=key, type="compact"):
+        lens = choose_lens(explorer, key, info.lens)
+        changed = lens is not None and lens != info.lens
+        if changed:
+            st.caption(
+                "Nothing is encoded again. Roles that the source gave are kept for aspects that "
+                "both lenses have; all others are estimated."
+            )
+        wanted = st.button("Change", key=f"{key}_do", disabled=disabled or not changed)
+        if wanted and lens is not None:
+            with error_boundary():
+                bar = st.progress(0.0, "Sorting the sentences")
+                explorer.library.set_lens(info.name, lens, lambda told: _show(bar, told))
+                st.rerun()
+
+
+def _show(bar: Any, told: Progress) -> None:
+    words = "Building the indexes" if told.phase == "finishing" else "Sorting the sentences"
+    bar.progress(told.done / max(told.total, 1), f"{words}: {told.done:,} of {told.total:,}")

@@ -1,0 +1,74 @@
+"""Sessions that end with the login they began with.
+
+Streamlit asks who somebody is when a session begins, runs what a click asks for before the page,
+and single fragments without it. A gate that is part of the page would come too late there. So a
+login that ended, or whose person is not on the list any more, loses its connection at the next
+message, before anything is done with it; what it connects with next is a session of nobody yet.
+Uploads and Streamlit's own figures are for those only whom the gate let in.
+"""
+
+from __future__ import annotations
+
+import time
+
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages import _login
+from pages._login.sessions import admitted_as, is_over, login_name
+
+GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")
+"""What is answered without a session's script, and so without the gate in it."""
+
+
+def _stands(name: str) -> bool:
+    """Whether the gate would let in now whom it let in before; anybody where there is no gate."""
+    admitted = admitted_as(name)
+    if admitted is None:
+        return not _login.is_wanted()
+    return not is_over(admitted) and _login.would_admit(admitted.claims) == admitted.person
+
+
+class GuardSessions:
+    """Closes connections whose login stands no longer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._watch(scope, receive, send)
+        elif scope["type"] == "http" and _is_closed(scope):
+            await PlainTextResponse("Log in first.", 403)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name, opened = login_name(HTTPConnection(scope).cookies), time.monotonic()
+        stood = _stands(name)
+        if not stood:
+            scope = {**scope, "headers": _without_session(scope["headers"])}
+
+        async def checked() -> Message:
+            message = await receive()
+            if message["type"] != "websocket.receive" or _stands(name):
+                return message
+            admitted = admitted_as(name)
+            if not stood and (admitted is None or admitted.at < opened):
+                return message  # a session that the gate has not let in yet
+            await send({"type": "websocket.close", "code": 1008})
+            return {"type": "websocket.disconnect", "code": 1008}
+
+        await self._app(scope, checked, send)
+
+
+def _is_closed(scope: Scope) -> bool:
+    guarded = any(part in scope["path"] for part in GUARDED)
+    return guarded and not _stands(login_name(HTTPConnection(scope).cookies))
+
+
+def _without_session(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers without the session to go on with, which Streamlit sends as a third protocol."""
+    key = b"sec-websocket-protocol"
+    return [(k, b",".join(v.split(b",")[:2]) if k == key else v) for k, v in headers]

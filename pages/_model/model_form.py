@@ -1,0 +1,207 @@
+"""The language model on the pages: what is connected, and connecting one for this visit."""
+
+from __future__ import annotations
+
+import html
+from concurrent.futures import Future
+from functools import partial
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.types.reranking import EndpointInfo
+from pages._common.shared import ASSETS, engine, escape_label, note
+from pages._model.beside import beside
+from pages._model.model_lines import endpoint_parts, estimate_line, report_line
+from pages._model.model_settings import (
+    ADDRESS,
+    KEY,
+    MODEL,
+    endpoint,
+    forget_session,
+    remember_for_session,
+    secrets_problem,
+    secrets_values,
+    session_values,
+    settings,
+)
+
+__all__ = [
+    "apply_model_style",
+    "endpoint",
+    "endpoint_panel",
+    "estimate_line",
+    "folded_panel",
+    "is_panel_busy",
+    "report_line",
+    "secrets_values",
+    "session_values",
+    "settings",
+]
+_CHECK, _PROBLEM = "model_check", "model_problem"
+_POLL_SECONDS = 0.3
+
+
+def apply_model_style() -> None:
+    """The style of all that concerns the model; once per page."""
+    st.html(ASSETS / "components" / "model.css")
+
+
+def endpoint_panel(explorer: Explorer) -> EndpointInfo:
+    """What is connected and what it can do; a form to connect another for this visit.
+
+    At most once per page. Nothing is asked unless a button says so.
+    """
+    info = endpoint(explorer)
+    st.html(_status(info))
+    if secrets_problem():
+        note(secrets_problem())
+    problem = st.session_state.get(_PROBLEM, "")
+    if problem and not _checking():
+        note(f"{info.model or 'The model'} could not be asked.", problem, kind="error")
+    if not info.set_up:
+        lines = "".join(f"<li>{_code(line)}</li>" for line in info.how)
+        st.html(
+            '<div class="md-how">Any endpoint that speaks the OpenAI protocol will do. Enter it '
+            f"below for this visit, or set it where SeedLens is started.<ul>{lines}</ul></div>"
+        )
+    _form(info)
+    if _checking():
+        _wait_for_check()
+    return info
+
+
+def folded_panel(explorer: Explorer, page: str, *, needed: bool = True) -> None:
+    """:func:`endpoint_panel` in an expander, open by itself where there is something to do.
+
+    Args:
+        page: begins its key.
+        needed: what the page shows needs a model.
+    """
+    info = endpoint(explorer)
+    label = f"Language model: {info.model}" if info.set_up else "Language model: none connected"
+    opened = is_panel_busy() or (needed and not info.set_up)
+    # The key says whether it should be open: as it is, a person may close it.
+    with st.expander(escape_label(label), expanded=opened, key=f"{page}_panel_{opened}"):
+        endpoint_panel(explorer)
+
+
+def is_panel_busy() -> bool:
+    """Whether a trial of the endpoint is under way or has found a problem: worth an open panel."""
+    return _checking() or bool(st.session_state.get(_PROBLEM))
+
+
+def _status(info: EndpointInfo) -> str:
+    if not info.set_up:
+        return f'<div class="md-endpoint"><strong>{html.escape(info.problem)}</strong></div>'
+    parts = endpoint_parts(info)
+    parts.append("entered here" if session_values().get(ADDRESS) else "set where SeedLens runs")
+    return (
+        f'<div class="md-endpoint"><strong>{html.escape(info.model)}</strong> '
+        f"<span>at {html.escape(info.address)}</span>"
+        f'<div class="md-dim">{html.escape(" · ".join(parts))}</div></div>'
+    )
+
+
+def _form(info: EndpointInfo) -> None:
+    own = session_values()
+    checking = _checking()
+    _start_with("model_address", own.get(ADDRESS, ""))
+    _start_with("model_name", own.get(MODEL, ""))
+    with st.form("model_form", border=False):
+        st.text_input(
+            "Address", key="model_address", placeholder=info.address or "http://localhost:8000/v1",
+            autocomplete="off",
+        )  # fmt: skip
+        left, right = st.columns(2)
+        left.text_input(
+            "Model", key="model_name", placeholder=info.model or "its name there",
+            autocomplete="off",
+        )  # fmt: skip
+        right.text_input(
+            "Key", key="model_key", type="password", autocomplete="new-password",
+            placeholder="kept" if own.get(KEY) else "if it needs one",
+            help="Kept in the memory of this visit only: not stored, not in the link, not shown "
+            "again. It is sent to this address and nowhere else.",
+        )  # fmt: skip
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.form_submit_button(
+                "Connect for this visit", key="model_connect", type="primary", on_click=_connect,
+                disabled=checking,
+            )  # fmt: skip
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        if info.set_up:
+            st.button(
+                "Check", key="model_check_button", on_click=_check, disabled=checking,
+                help="Asks something tiny, and finds out what the model can do.",
+            )  # fmt: skip
+        if own:
+            st.button(
+                "Forget", key="model_forget", on_click=_forget, disabled=checking,
+                help="Forgets the address, model and key that were entered here.",
+            )  # fmt: skip
+        if checking:
+            st.html('<span class="md-dim" role="status">Asking the endpoint …</span>')
+
+
+def _start_with(key: str, value: str) -> None:
+    if key not in st.session_state:
+        st.session_state[key] = value
+
+
+def _connect() -> None:
+    """Take over what was entered; a key that is not entered again stays with its address."""
+    state, own = st.session_state, session_values()
+    address = state["model_address"].strip()
+    same = address == own.get(ADDRESS, "")
+    values = {
+        ADDRESS: address,
+        MODEL: state["model_name"].strip(),
+        KEY: state["model_key"].strip() or (own.get(KEY, "") if same else ""),
+    }
+    state["model_key"] = ""
+    remember_for_session(values)
+    _check()
+
+
+def _forget() -> None:
+    forget_session()
+    for key in ("model_address", "model_name", "model_key"):
+        st.session_state[key] = ""
+    st.session_state.pop(_PROBLEM, None)
+    st.session_state.pop(_CHECK, None)
+
+
+# -- trying the endpoint -------------------------------------------------------------------
+
+
+def _check() -> None:
+    """Try the endpoint beside the page: one that does not answer takes its time to say so."""
+    st.session_state.pop(_PROBLEM, None)
+    check = partial(engine().verifier.check, **settings())
+    st.session_state[_CHECK] = beside(check)
+
+
+def _checking() -> bool:
+    return _CHECK in st.session_state
+
+
+@st.fragment(run_every=_POLL_SECONDS)
+def _wait_for_check() -> None:
+    trial: Future[EndpointInfo] | None = st.session_state.get(_CHECK)
+    if trial is not None and not trial.done():
+        return
+    if trial is not None:
+        del st.session_state[_CHECK]
+        try:
+            st.session_state[_PROBLEM] = trial.result().problem
+        except SeedLensError as error:
+            st.session_state[_PROBLEM] = str(error)
+    st.rerun()  # the rest of the page depends on what was found
+
+
+def _code(line: str) -> str:
+    """A line of instructions: what stands in backticks is code."""
+    parts = html.escape(line).split("`")
+    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))

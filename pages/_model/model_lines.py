@@ -1,0 +1,254 @@
+"""What a model costs, how far it is, and what it did: a line each."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+from engine.types.models import Foreseen, ModelRunReport, Taken
+from engine.types.reranking import (
+    CostEstimate,
+    EndpointInfo,
+    ModelReport,
+    Move,
+    Reranking,
+    RerankJob,
+)
+from engine.types.searches import PAGE_SIZE
+
+ENDS = {
+    "": "Done",
+    "cancelled": "Cancelled",
+    "budget": "Stopped by the budget",
+    "endpoint": "The endpoint gave up",
+}
+"""How a run over many items ended, by what stopped it."""
+_STOPPED = {
+    "cancelled": "cancelled: the best order so far",
+    "budget": "stopped by the budget: the best order so far",
+    "endpoint": "the endpoint gave up: the best order so far",
+}
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 call``, ``1,200 calls``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def tokens(number: int) -> str:
+    """``840 tokens``, ``42 k tokens``, ``0.30 M tokens``.
+
+    >>> tokens(840), tokens(42_300), tokens(301_000)
+    ('840 tokens', '42 k tokens', '0.30 M tokens')
+    """
+    if number < 1_000:
+        return counted(number, "token")
+    return f"{number / 1e6:.2f} M tokens" if number >= 95_000 else f"{number / 1e3:.0f} k tokens"
+
+
+def money(cost: float) -> str:
+    """A cost in whatever currency the price was set in."""
+    return f"cost {cost:.2f}" if cost >= 1 or cost == 0 else f"cost {cost:.3f}"
+
+
+def at_most(estimate: Foreseen) -> str:
+    """``at most 360 calls, 0.42 M tokens, cost 1.20``; no tokens or cost that nobody knows."""
+    parts = [counted(estimate.calls, "call")]
+    if estimate.input_tokens is not None:
+        parts.append(tokens(estimate.input_tokens + (estimate.output_tokens or 0)))
+    if estimate.cost is not None:
+        parts.append(money(estimate.cost))
+    return f"at most {', '.join(parts)}"
+
+
+def spent(report: Taken) -> list[str]:
+    """What a model was asked in a run, and what that took; [] where none was."""
+    if not report.calls and not report.cached:
+        return []
+    parts = [counted(report.calls, "call"), tokens(report.input_tokens + report.output_tokens)]
+    if report.cost is not None:
+        parts.append(money(report.cost))
+    if report.cached:
+        parts.append(f"{counted(report.cached, 'answer')} from the ledger")
+    return parts
+
+
+def is_finished(report: ModelRunReport | None) -> bool:
+    """Whether a run did all that it was asked for: to ask again would bring the same."""
+    return report is not None and not (report.stopped or report.left or report.failed)
+
+
+def duration(seconds: float) -> str:
+    """``7.4 s``, ``48 s``, ``3 min 20 s``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def estimate_line(estimate: CostEstimate) -> str:
+    """``300 calls in 6 rounds at most, about 0.30 M tokens``: plain text.
+
+    Where the answers decide what is asked next, calls are no bound either; tokens and cost are
+    from mean lengths, always.
+    """
+    if not estimate.calls:
+        return "Nothing to ask: there are too few documents."
+    asked = f"{counted(estimate.calls, 'call')} in {counted(estimate.rounds, 'round')}"
+    parts = [f"{asked} at most" if estimate.exact else f"about {asked}"]
+    if estimate.input_tokens is not None:
+        used = tokens(estimate.input_tokens + (estimate.output_tokens or 0))
+        parts.append(f"about {used}")
+    if estimate.cost is not None:
+        parts.append(f"cost about {money(estimate.cost).removeprefix('cost ')}")
+    return ", ".join(parts)
+
+
+def endpoint_parts(info: EndpointInfo) -> list[str]:
+    """What is known of an endpoint, a few plain words each."""
+    if not info.tried:
+        return ["not tried yet"]
+    parts = []
+    if info.logprobs is not None:
+        parts.append("tells probabilities" if info.logprobs else "answers without probabilities")
+    if info.reasons:
+        parts.append("thinks before it answers: slower, more tokens")
+    if info.context:
+        parts.append(f"reads {info.context:,} tokens at once")
+    return parts
+
+
+def change(reranking: Reranking) -> float:
+    """Share of the top 20 that was not among the top 20 before the model, 0 to 1."""
+    top, moves = _top(reranking)
+    stayed = sum(move.first_rank <= top for move in moves)
+    return (top - stayed) / top if top else 0.0
+
+
+def change_sentence(reranking: Reranking) -> str:
+    """``The model moved 14 of the top 20; 5 of them came in from below.``: plain text."""
+    report = reranking.report
+    if 0 < report.questions <= report.unanswered:
+        return "The model gave no readable answer; this is the order without it."
+    top, moves = _top(reranking)
+    came = top - sum(move.first_rank <= top for move in moves)
+    moved = top - sum(move.moved == 0 for move in moves)
+    who = "So far the model has" if reranking.partial else "The model"
+    if not moved:
+        return f"{who} left the top {top} as they were."
+    within = "none came in from below" if not came else f"{came} came in from below"
+    return f"{who} moved {moved} of the top {top}; {within}."
+
+
+def _top(reranking: Reranking) -> tuple[int, list[Move]]:
+    """How many lead, and the moves of those that the first stage ranked too."""
+    top = min(PAGE_SIZE, reranking.results.total)
+    return top, [move for move in reranking.moves.values() if move.rank <= top]
+
+
+def progress_share(job: RerankJob) -> float:
+    """How far a job is, 0 to 1, by its rounds."""
+    current = job.report.rounds if job.report else 0
+    if not current or not job.estimate.rounds:
+        return 0.0
+    within = job.done / job.total if job.total else 0.0
+    return min(1.0, (current - 1 + within) / max(current, job.estimate.rounds))
+
+
+def progress_line(job: RerankJob, seconds: float) -> str:
+    """Round, questions, calls, tokens, cost and time so far, in one line of HTML.
+
+    Args:
+        seconds: since it began: an endpoint that is slow reports seldom.
+    """
+    report = job.report
+    if report is None or not report.rounds:
+        return joined([f"Asking {report.model if report else 'the model'}", duration(seconds)])
+    rounds = max(report.rounds, job.estimate.rounds)
+    about = "" if job.estimate.exact else "about "
+    parts = [
+        f"Round {report.rounds:,} of {about}{rounds:,}",
+        f"{job.done:,} of {counted(job.total, 'question')}",
+        counted(report.calls, "call"),
+        tokens(report.input_tokens + report.output_tokens),
+        *([money(report.cost)] if report.cost is not None else []),
+        *([f"{report.cached:,} from the ledger"] if report.cached else []),
+        *([f"{report.failed + report.unread:,} without an answer"] if _lost(report) else []),
+        duration(max(seconds, report.seconds)),
+    ]
+    return joined(parts)
+
+
+def report_line(report: ModelReport) -> str:
+    """What a model was asked and how it went, in one line of HTML; definitions in tooltips."""
+    parts = [(report.model, f"The model, at {report.endpoint}"), *_spent(report)]
+    parts.append((duration(report.seconds), "From the first question to the last answer"))
+    if report.unanswered:
+        parts.append(
+            (
+                f"{report.unanswered:,} unanswered ({report.failed:,} failed, "
+                f"{report.unread:,} unreadable)",
+                "Questions without a usable answer: they count for nobody. "
+                + (report.problem or "Unreadable: twice not in the form that was asked for."),
+            )
+        )
+    if report.position_bias is not None:
+        parts.append(
+            (
+                f"first preferred {report.position_bias:.0%}",
+                "Position bias: how often the first of two equally good documents is preferred. "
+                "50 % is none; it is taken out of the order.",
+            )
+        )
+    if report.cut:
+        cut = counted(report.cut, "document cut", "documents cut")
+        parts.append((cut, "Too long: the model saw the beginning only"))
+    if report.shortened:
+        shortened = counted(report.shortened, "question shortened", "questions shortened")
+        parts.append((shortened, "The model could not take the texts at the usual length"))
+    if report.stopped:
+        parts.insert(0, (_STOPPED.get(report.stopped, report.stopped), report.problem))
+    return "".join(_span(text, title) for text, title in parts)
+
+
+def _spent(report: ModelReport) -> list[tuple[str, str]]:
+    """What was sent and what it cost, with definitions."""
+    kept = counted(report.cached, "answer")
+    if not report.calls and report.cached:
+        return [(f"nothing asked: {kept} from the ledger", "Answered before, at no cost")]
+    used = report.input_tokens + report.output_tokens
+    parts = [
+        (
+            f"{counted(report.calls, 'call')} in {counted(report.rounds, 'round')}",
+            "Requests sent, repeats and trying it out included; in a round, all are sent at once",
+        ),
+        (tokens(used), _tokens_title(report)),
+    ]
+    if report.cost is not None:
+        parts.append((money(report.cost), "By the prices that were set, from the tokens used"))
+    if report.cached:
+        parts.append((f"{kept} from the ledger", "Answered before, at no cost"))
+    if report.repeats:
+        parts.append((counted(report.repeats, "repeat"), "Requests sent again after an error"))
+    return parts
+
+
+def _lost(report: ModelReport) -> int:
+    return report.failed + report.unread
+
+
+def _tokens_title(report: ModelReport) -> str:
+    told = f"{report.input_tokens:,} read and {report.output_tokens:,} written"
+    if report.guessed:
+        told += f"; estimated for {counted(report.guessed, 'call')}"
+    return f"{told}, as the endpoint reported"
+
+
+def joined(parts: Iterable[str]) -> str:
+    """What fits into one line of HTML, escaped; nothing for the empty ones."""
+    return "".join(_span(part, "") for part in parts if part)
+
+
+def _span(text: str, title: str) -> str:
+    shown = f' title="{html.escape(title, quote=True)}"' if title else ""
+    return f"<span{shown}>{html.escape(text)}</span>"

@@ -1,0 +1,74 @@
+"""Where the pages take the language model's endpoint from: this visit, and ``secrets.toml``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+import streamlit as st
+
+from engine.explorer import Explorer
+from engine.types.reranking import EndpointInfo
+
+ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
+NAMES = (ADDRESS, KEY, MODEL)
+_SESSION = "model_connection"
+log = logging.getLogger("seedlens")
+
+
+class Settings(TypedDict):
+    """Keyword arguments of the verifier's methods: where they take the endpoint from."""
+
+    session: dict[str, str]
+    secrets: dict[str, str]
+
+
+def session_values() -> dict[str, str]:
+    """What was entered on a page: for this visit only, in the server's memory only."""
+    return dict(st.session_state.get(_SESSION, {}))
+
+
+def remember_for_session(values: Mapping[str, str]) -> None:
+    """Keep what was entered on a page until it is closed; nothing of it goes elsewhere."""
+    st.session_state[_SESSION] = {n: values[n].strip() for n in NAMES if values.get(n, "").strip()}
+
+
+def forget_session() -> None:
+    """Forget what was entered on a page."""
+    st.session_state.pop(_SESSION, None)
+
+
+def secrets_values() -> dict[str, str]:
+    """What ``secrets.toml`` says at its top level; empty where there is none that can be read."""
+    return _read_secrets()[0]
+
+
+def secrets_problem() -> str:
+    """What is wrong with ``secrets.toml``; "" when nothing is, or when there is none."""
+    return _read_secrets()[1]
+
+
+def settings() -> Settings:
+    """Both, for ``explorer.verifier.start(query, **settings())``."""
+    return Settings(session=session_values(), secrets=secrets_values())
+
+
+def endpoint(explorer: Explorer) -> EndpointInfo:
+    """The endpoint that this visitor's questions would go to; nothing is asked."""
+    return explorer.verifier.endpoint(**settings())
+
+
+def _read_secrets() -> tuple[dict[str, str], str]:
+    try:
+        found: Mapping[str, Any] = st.secrets.to_dict()
+    except Exception as error:  # whatever stands in it: the page must open all the same
+        paths = [Path(path) for path in st.get_option("secrets.files")]
+        broken = next((path for path in paths if path.exists()), None)
+        if broken is None:
+            return {}, ""
+        # Not the error's words: they may quote a line of the file.
+        log.warning("%s cannot be read (%s).", broken, type(error).__name__)
+        return {}, f"{broken} cannot be read and is left aside; text in it needs quotes."
+    return {n: str(found[n]).strip() for n in NAMES if isinstance(found.get(n), str)}, ""
