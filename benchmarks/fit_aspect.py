@@ -1,6 +1,6 @@
 """Fit the aspect system's weights: ``assets/aspect/weights.json``.
 
-The system joins few signals linearly (``engine/search/systems/aspect_system.py``). The weights of the whole
+The system joins few signals linearly (:class:`AspectSystem`). The weights of the whole
 document's signals are a ridge-penalised pairwise logistic regression on relevance. Those of
 the aspect's signals come from a small grid, judged by nDCG@20 plus p-MRR around the default
 steer and at steer 1, with the labels' roles and with predicted ones; the mean of the best tenth

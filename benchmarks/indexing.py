@@ -69,7 +69,7 @@ def measure(documents: int = 400, repeats: int = 3) -> list[Figure]:
 
 
 def _sample(path: Path, documents: int) -> Sample:
-    everything = list(unique_documents(open_source(path)))
+    everything = list(unique_documents(open_source(path, lens=RESEARCH)))
     chosen = random.Random(7).sample(everything, min(documents, len(everything)))
     sentences = [
         d.text[a:b]

@@ -18,17 +18,23 @@ from engine.compare.comparisons import Comparisons
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
 from engine.errors import SeedLensError
+from engine.evaluate.collection_store import Shelf
+from engine.evaluate.human import human_rows
 from engine.evaluate.laboratory import Laboratory
+from engine.evaluate.trials import Trials
 from engine.facts.resolve import find_facts
 from engine.generate.generator import Builder
+from engine.jobs.threads import Jobs
 from engine.lenses.instructions import LensWords
 from engine.numeric import FloatArray
 from engine.scenarios.facade import Scenarios
 from engine.search.queries import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
+from engine.types.annotating import Project
 from engine.types.documents import Document
 from engine.types.encoders import Passage
+from engine.types.evaluations import SystemScores
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
 from engine.types.searches import Filter, Query, SearchResults
@@ -48,6 +54,7 @@ class Explorer:
         comparing: wordings side by side.
         laboratory: test collections, and how systems do on them.
         verifier: what a language model adds, where one is connected.
+        trials: measuring with a model: evaluations, and the gap.
         annotation: projects, pools, queues and judgments.
         builder: test collections of one's own.
         builds: test collections made from a corpus, through a lens.
@@ -66,9 +73,11 @@ class Explorer:
         self.home = Home(self.settings.home)
         self.home.create()
         self.ledger = Ledger(self.home.ledger, self.settings.ledger_wait_seconds)
-        self.library = Library(self.home, self.ledger, self.settings)
+        self.library = Library(
+            self.home, self.ledger, self.settings, tuple(SYSTEMS), tuple(PREPARED)
+        )
         self.notebook = Notebook(self.ledger, self.library, self.settings.annotator)
-        self.comparing = Comparisons(self.library, self.notebook, self.searcher)
+        self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
         self.laboratory = Laboratory(
             self.home, self.ledger, self.settings, self.library, self.searcher
         )
@@ -78,7 +87,14 @@ class Explorer:
         self.builds = LensBuilds(
             self.home, self.ledger, self.settings, self.library, self.annotation
         )
-        self.verifier = Verifier(self.settings, self.ledger, self.library, self.searcher)
+        self.verifier = Verifier(self.settings, self.ledger, self.searcher)
+        self.trials = Trials(
+            self.ledger,
+            Shelf(self.ledger, self.library),
+            self.searcher,
+            self.verifier.connection,
+            Jobs(),
+        )
         self.reader = Reader(self.settings, self.ledger, self.searcher)
 
     def start(self) -> None:
@@ -150,6 +166,11 @@ class Explorer:
             if {s.role for s in document.sentences} >= set(range(len(keys))):
                 return document.doc_id, "method" if "method" in keys else keys[0]
         return opened.doc_ids[0], ""
+
+    def human_rows(self, project: Project) -> dict[str, SystemScores]:
+        """annotator -> how well their own grades rank what was decided without them."""
+        queries, judgments = self.annotation.queries(project), self.annotation.judgments(project)
+        return human_rows(project, queries, judgments, self.searcher(project.corpus))
 
     # -- documents ---------------------------------------------------------------------
 

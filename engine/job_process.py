@@ -55,6 +55,7 @@ def work(note: Note, stopped: Callable[[], bool]) -> Job:
     try:
         # Late: the databases take seconds to load, and the file should have our pid by then.
         from engine.explorer import Explorer
+        from engine.lenses.definitions import lens_from_dict
 
         request = ImportRequest(
             path=Path(job.path),
@@ -62,7 +63,7 @@ def work(note: Note, stopped: Callable[[], bool]) -> Job:
             source_format=job.source_format,
             mapping=job.mapping,
             encoder=job.encoder,
-            lens=job.lens,
+            lens=None if job.lens is None else lens_from_dict(job.lens),
         )
         report = Explorer().library.import_documents(request, note.tell, stopped)
         state: JobState = "cancelled" if report.cancelled else "done"

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.lenses.definitions import RESEARCH
+
 MODEL = "judge"
 FAULTS = (
     *("401", "404", "429", "500", "503"),
@@ -234,7 +236,7 @@ def read_knowledge(folder: Path) -> Knowledge:
     collection = read_collection(folder)
     if collection.documents is None:
         raise SystemExit(f"{folder} has no documents")
-    source = open_source(collection.documents, collection.source_format)
+    source = open_source(collection.documents, collection.source_format, lens=RESEARCH)
     texts = {d.doc_id: f"{d.title}\n{d.text}" for d in source}
     return Knowledge(texts, collection.qrels)
 

@@ -40,7 +40,6 @@ from engine.annotate.queueing import Item, Queue
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import UnknownNameError
-from engine.evaluate.human import human_rows
 from engine.lenses.definitions import find_aspect
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
@@ -59,7 +58,6 @@ from engine.types.annotating import (
 )
 from engine.types.callbacks import tell_nobody
 from engine.types.documents import Document, Span
-from engine.types.evaluations import SystemScores
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 
@@ -331,11 +329,6 @@ class Annotation:
     def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
         """The adjudicated grades, and what each rests on; see :func:`decide`."""
         return self._exchange.decided(project, median=median)
-
-    def human_rows(self, project: Project) -> dict[str, SystemScores]:
-        """annotator -> how well their own grades rank what was decided without them."""
-        queries, judgments = self.queries(project), self.judgments(project)
-        return human_rows(project, queries, judgments, self._searcher(project.corpus))
 
     def export(self, project: Project, kind: str = "trec", **options: Any) -> Exported:
         """Judgments as files; see :meth:`Exchange.export`."""

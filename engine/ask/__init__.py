@@ -1,0 +1,1 @@
+"""Answers from documents with citations, and the reader test."""

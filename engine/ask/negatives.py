@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.evaluate.verification_gap import RELEVANT
 from engine.rerank.candidates import merged, shuffled
 from engine.search.searcher import Searcher
 from engine.search.topics import Ranker
-from engine.types.collections import Collection, Topic
+from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.searches import Filter
 
 POOL_FIELD = "tuple_set_id"

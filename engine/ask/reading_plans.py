@@ -137,7 +137,7 @@ def prepare(
 
     Raises:
         BadInputError: no query has a reference answer, none of the relevant documents or, with
-            scenarios, no scenario is in the corpus; or as :func:`engine.evaluate.system_runs.evaluate`.
+            scenarios, no scenario is in the corpus; or as :func:`usable_topics`.
     """
     readable = [t for t in collection.topics if t.answer and t.text]
     if not readable:

@@ -1,0 +1,1 @@
+"""What a language model adds to searching: reranking, rewriting, explanations, facts."""

@@ -22,10 +22,7 @@ from engine.assist.reranking import (
 )
 from engine.assist.starting import assignment_of, plan_for, prepared, searching
 from engine.config import Settings
-from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.collection_store import Shelf
-from engine.evaluate.trials import Trials
 from engine.jobs.threads import Jobs
 from engine.llm.budget import RoundProgress
 from engine.llm.client import Client
@@ -57,7 +54,6 @@ class Verifier:
     Attributes:
         modes: name -> one line for people.
         systems: those that need a model, beside ``Explorer.systems``.
-        trials: measuring with a model: evaluations, and the gap.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -70,14 +66,11 @@ class Verifier:
         self,
         settings: Settings,
         ledger: Ledger,
-        library: Library,
         searcher: Callable[[str], Searcher],
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
         self._jobs = Jobs()
-        shelf = Shelf(ledger, library)
-        self.trials = Trials(ledger, shelf, searcher, self.connection, self._jobs)
         self._estimates = Estimates()
 
     # -- the endpoint --------------------------------------------------------------------

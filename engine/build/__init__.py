@@ -1,1 +1,1 @@
-"""Collections that SeedLens makes itself."""
+"""Test collections made from a corpus through an attribute lens."""

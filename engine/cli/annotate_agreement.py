@@ -32,12 +32,13 @@ def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> No
     each annotator's own grades reach as a ranking, held against what was decided without them,
     is what a system can be asked for at most.
     """
-    annotation = open_explorer().annotation
+    explorer = open_explorer()
+    annotation = explorer.annotation
     asked = annotation.project(name, project)
     if disagreements:
         _show_disagreements(annotation.disagreements(asked), as_json)
         return
-    found, rows = annotation.agreement(asked), annotation.human_rows(asked)
+    found, rows = annotation.agreement(asked), explorer.human_rows(asked)
     if as_json:
         human = {who: dict(scores.metrics) for who, scores in rows.items()}
         print_json({**_agreement_report(found), "human": human})

@@ -1,0 +1,1 @@
+"""Test collections and TREC files: reading and writing."""

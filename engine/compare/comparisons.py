@@ -9,11 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Event, Lock, Thread
 
-from engine.annotate.notebook import Notebook
 from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
 from engine.compare.frontier import find_frontier
-from engine.compare.known_grades import collection_of, judgments_of, signature_of_judgments
+from engine.compare.known_grades import (
+    OwnGrades,
+    collection_of,
+    judgments_of,
+    signature_of_judgments,
+)
 from engine.compare.model_comparisons import ModelComparisons
 from engine.compare.sensitivity_table import sensitivity
 from engine.corpora.library import Library
@@ -57,9 +61,9 @@ class Comparisons:
     """
 
     def __init__(
-        self, library: Library, notebook: Notebook, searcher: Callable[[str], Searcher]
+        self, library: Library, own_grades: OwnGrades, searcher: Callable[[str], Searcher]
     ) -> None:
-        self._library, self._notebook, self._searcher = library, notebook, searcher
+        self._library, self._own_grades, self._searcher = library, own_grades, searcher
         self.by_model = ModelComparisons(self._comparer)
         self._jobs: dict[str, SensitivityJob] = {}
         self._asked: dict[str, _Asked] = {}
@@ -83,7 +87,7 @@ class Comparisons:
 
         Args:
             orders: a model's, as :attr:`by_model` found them; they stand for the rankings.
-            annotator: whose grades count as one's own; see :class:`engine.annotate.notebook.Notebook`.
+            annotator: whose grades count as one's own.
         """
         return self._comparer(corpus, seed, text, aspect, annotator).compare(variants, orders)
 
@@ -132,7 +136,7 @@ class Comparisons:
         judgments = {}
         if seed is not None:
             info = self._library.corpus(corpus)
-            judgments = judgments_of(searcher.corpus, info, self._notebook, seed, annotator)
+            judgments = judgments_of(searcher.corpus, info, self._own_grades, seed, annotator)
         return Comparer(searcher, Query(corpus, seed=seed, text=text), aspect, judgments)
 
     # -- a whole collection ------------------------------------------------------------------

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from engine.annotate.notebook import Notebook
 from engine.collections.readers import cached_collection, signature_of
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.types.collections import Collection
 from engine.types.corpora import CorpusInfo
 from engine.types.searches import Query
+
+OwnGrades = Callable[[Query, str | None], Mapping[str, int]]
+"""The grades, by doc_id, that an annotator gave for a query."""
 
 
 def collection_of(info: CorpusInfo) -> Collection | None:
@@ -47,7 +50,7 @@ def _source(info: CorpusInfo) -> Path | None:
 def judgments_of(
     corpus: OpenCorpus,
     info: CorpusInfo,
-    notebook: Notebook,
+    own_grades: OwnGrades,
     seed: str,
     annotator: str | None = None,
 ) -> dict[str, dict[str, int]]:
@@ -56,7 +59,8 @@ def judgments_of(
     What one's own grades say of a document goes before the collection's.
 
     Args:
-        annotator: whose grades are one's own; the notebook's where nobody is named.
+        own_grades: gives an annotator's grades for a query.
+        annotator: whose grades are one's own; None: of whoever is the default.
     """
     collection = collection_of(info)
     found: dict[str, dict[str, int]] = {}
@@ -66,7 +70,7 @@ def judgments_of(
             unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
             found[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
     for aspect in corpus.aspects:
-        own = notebook.grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
+        own = own_grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
         if own:
             found[aspect] = {**found.get(aspect, {}), **own}
     for grades in found.values():

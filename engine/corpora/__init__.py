@@ -1,0 +1,1 @@
+"""The corpora of a home: importing, indexing, opening, deleting."""

@@ -16,7 +16,7 @@ from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.schema import vector_columns
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, unique_documents
-from engine.lenses.definitions import SHIPPED, lens_from_json
+from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
@@ -61,7 +61,7 @@ class Importer:
         check_corpus_name(request.name)
         on_progress(Progress("checking", 0, 0, 0.0))
         lens = self._lens(request)
-        source = open_source(request.path, request.source_format, request.mapping, lens)
+        source = open_source(request.path, request.source_format, request.mapping, lens=lens)
         report = check(source, self.settings.max_document_chars)
         self.home.create()
         busy = f"The corpus '{request.name}' is being indexed by another process."
@@ -89,7 +89,7 @@ class Importer:
         self, request: ImportRequest, source: Source, expected: int
     ) -> tuple[CorpusRow, Encoder]:
         """Check model and disk, then note in the ledger that indexing has begun."""
-        self._lens(request)
+        lens = self._lens(request)
         known = self._known(request.name)
         if known is not None:
             sweep(self.home, known)
@@ -110,7 +110,7 @@ class Importer:
             state=known.state if known else "indexing",
             source=str(source.path.resolve()),
             source_format=source.format,
-            lens=known.lens if known else registered(request.lens, store),
+            lens=known.lens if known else registered(lens, store),
             encoder=encoder.spec.to_json(),
             documents=known.documents if known else 0,
             expected=expected,
@@ -139,9 +139,11 @@ class Importer:
     def _lens(self, request: ImportRequest) -> Lens:
         """The lens to import with; BadInputError when the corpus has another one."""
         known = self._known(request.name)
+        own = RESEARCH if known is None else lens_from_json(known.lens)
+        if request.lens is None:
+            return own
         if known is None:
             return request.lens
-        own = lens_from_json(known.lens)
         asked, stored = ([a.key for a in lens.aspects] for lens in (request.lens, own))
         remedy = (
             "Import under a new name to use another lens, or change the corpus's own: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,6 @@ from engine.lenses.definitions import (
     lens_from_json,
     own_lens,
 )
-from engine.search.systems import PREPARED, SYSTEMS
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.collections import Collection
 from engine.types.corpora import (
@@ -65,6 +64,10 @@ class Library:
         jobs: imports that run in processes of their own.
         formats, fields: what can be read, and what columns can be mapped to.
         lenses: what comes with SeedLens.
+
+    Args:
+        systems: names of the systems that every corpus can be searched with.
+        prepared: of those that need scenarios.
     """
 
     formats = FORMATS
@@ -75,8 +78,16 @@ class Library:
     sentences_of = staticmethod(sentences_of)
     is_synthetic = staticmethod(is_synthetic)
 
-    def __init__(self, home: Home, ledger: Ledger, settings: Settings) -> None:
+    def __init__(
+        self,
+        home: Home,
+        ledger: Ledger,
+        settings: Settings,
+        systems: Sequence[str],
+        prepared: Sequence[str],
+    ) -> None:
         self.jobs = Jobs(home)
+        self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._trash = Trash(home, ledger)
         self._open: dict[str, OpenCorpus] = {}
@@ -126,7 +137,7 @@ class Library:
         self, path: Path, source_format: str = "auto", mapping: Mapped | None = None
     ) -> Preview:
         """The first rows of a source, and how they would be read."""
-        return preview(path, source_format, mapping)
+        return preview(path, source_format, mapping, lens=RESEARCH)
 
     def save_upload(self, name: str, content: bytes) -> Path:
         """Keep a file that came in through the browser; returns where it lies."""
@@ -321,7 +332,9 @@ class Library:
             documents=documents,
             expected=row.expected,
             state=state,
-            systems=(*SYSTEMS, *(PREPARED if has_scenarios(path) else ())) if documents else (),
+            systems=(*self._systems, *(self._prepared if has_scenarios(path) else ()))
+            if documents
+            else (),
             lens=lens_from_json(row.lens),
             encoder=EncoderSpec.from_json(row.encoder).source,
             bytes=size,

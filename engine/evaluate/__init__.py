@@ -1,0 +1,1 @@
+"""Systems measured on test collections, and the retrieval-verification gap."""

@@ -13,13 +13,13 @@ from engine.assist.model import Model, settled
 from engine.assist.reranking import Plan, model_report
 from engine.errors import SeedLensError
 from engine.evaluate.bench import StoppedError
-from engine.evaluate.verification_gap import RELEVANT, Ground, gap_now, prepare
+from engine.evaluate.verification_gap import Ground, gap_now, prepare
 from engine.jobs.threads import UNEXPECTED
 from engine.llm.budget import RoundProgress
 from engine.search.searcher import Searcher
 from engine.search.topics import sampled
 from engine.types.callbacks import tell_nobody
-from engine.types.collections import Collection, Topic
+from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.reranking import Gap, GapJob, GapRequest
 
 log = logging.getLogger("seedlens.llm")

@@ -82,7 +82,7 @@ class Laboratory:
         return self._shelf.info(key)
 
     def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
-        """Keep uploaded TREC judgments; see :meth:`engine.evaluate.collection_store.Shelf.add_qrels`."""
+        """Keep uploaded TREC judgments; see :meth:`Shelf.add_qrels`."""
         return self._shelf.add_qrels(corpus, name, content)
 
     def remove_qrels(self, key: str) -> None:
@@ -159,7 +159,7 @@ class Laboratory:
         return None if bench is None else bench.stored()
 
     def missing(self, request: EvaluationRequest, *, with_failed: bool = False) -> tuple[str, ...]:
-        """Runs that would have to be made first; see :meth:`engine.evaluate.bench.Bench.missing`."""
+        """Runs that would have to be made first; see :meth:`Bench.missing`."""
         request = self.checked(request)
         bench = self._bench(request)
         return run_names(request) if bench is None else bench.missing(with_failed=with_failed)

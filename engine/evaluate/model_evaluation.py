@@ -48,7 +48,7 @@ def evaluate_with_model(
     human: bool = False,
     on_query: Callable[[], None] = tell_nobody,
 ) -> ModelEvaluation:
-    """As :func:`engine.evaluate.system_runs.evaluate`, with systems that need a model and with reranking.
+    """As :func:`evaluate`, with systems that need a model and with reranking.
 
     A reranked system stands beside its first stage as ``<system>+<mode>``. A run that ends early
     (cancelled, budget, endpoint) still counts, as far as it came; its report says so.
@@ -58,7 +58,7 @@ def evaluate_with_model(
 
     Raises:
         EndpointError: the endpoint refused, and there is not a single answer.
-        UnknownNameError, BadInputError: as :func:`engine.evaluate.system_runs.evaluate`.
+        UnknownNameError, BadInputError: as :func:`evaluate`.
     """
     own = names_of(systems)[0]
     ranker = ranker_for(searcher, collection, own, steer=steer, sample=sample, human=human)

@@ -24,14 +24,12 @@ from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
-from engine.types.collections import Collection, Topic
+from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.evaluations import Interval
 from engine.types.reranking import Gap, GapPoint
 from engine.types.searches import Ranking
 
 MOST_SIZE = 2_000
-RELEVANT = 1
-"""The grade from which a document is put in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ def prepare(
     """Rank every topic on every system.
 
     Raises:
-        UnknownNameError, BadInputError: as :func:`check_gap` and :func:`engine.evaluate.system_runs.evaluate`.
+        UnknownNameError, BadInputError: as :func:`check_gap` and :func:`evaluate`.
     """
     check_gap(verifier, systems, sizes)
     topics = usable_topics(sampled(collection.topics, sample), searcher)

@@ -1,0 +1,1 @@
+"""Test collections of the ImpliRet kind, generated from constraints."""

@@ -13,7 +13,6 @@ from engine.ingest.formats import detect_format, existing, fitting, named
 from engine.ingest.mapping import resolve
 from engine.ingest.rows import Format, Row
 from engine.ingest.values import Notes, role_labels
-from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import Mapped, Preview
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
@@ -56,7 +55,8 @@ def open_source(
     path: Path | str,
     source_format: str = "auto",
     mapping: Mapped | None = None,
-    lens: Lens = RESEARCH,
+    *,
+    lens: Lens,
 ) -> Source:
     """Look at a path's first rows and decide how to read it.
 
@@ -85,13 +85,15 @@ def preview(
     source_format: str = "auto",
     mapping: Mapped | None = None,
     rows: int = 5,
+    *,
+    lens: Lens,
 ) -> Preview:
     """The first ``rows`` rows as they are and as documents; bad rows become ``problems``.
 
     Raises:
         BadInputError: as ``open_source``; never because of a row.
     """
-    source = open_source(path, source_format, mapping)
+    source = open_source(path, source_format, mapping, lens=lens)
     notes = Notes()
     shown: list[Row] = []
     documents: list[SourceDocument] = []

@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from engine.lenses.definitions import RESEARCH
 from engine.types.lenses import Lens
 
 Scalar = str | int | float | bool
@@ -162,10 +161,7 @@ def role_labels(lens: Lens) -> Labels:
     return labels
 
 
-_RESEARCH_LABELS = role_labels(RESEARCH)
-
-
-def role(value: Any, found: set[str], labels: Labels = _RESEARCH_LABELS) -> str | None:
+def role(value: Any, found: set[str], labels: Labels) -> str | None:
     """The aspect key of a label (``method_label``, ``M``, ``Methods`` ...), None for the rest."""
     if missing(value):
         return None

@@ -9,7 +9,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from engine.lenses.definitions import lens_from_dict
 from engine.types.corpora import ImportReport, Job, Progress
 
 
@@ -40,8 +39,7 @@ def _job(data: dict[str, Any]) -> Job:
         raise ValueError(f"state {data['state']!r}")
     report = data.pop("report")
     return Job(
-        **_without(data, "lens", "progress"),
-        lens=lens_from_dict(data["lens"]),
+        **_without(data, "progress"),
         progress=Progress(**data["progress"]),
         report=None
         if report is None

@@ -14,7 +14,7 @@ import secrets
 import subprocess
 import sys
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class Jobs:
             source_format=request.source_format,
             mapping=dict(request.mapping or {}),
             encoder=request.encoder,
-            lens=request.lens,
+            lens=None if request.lens is None else asdict(request.lens),
             state="running",
             progress=_NOTHING_YET,
             started_at=now,

@@ -1,0 +1,1 @@
+"""Measures of rankings and texts: one small function each."""

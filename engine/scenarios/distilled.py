@@ -1,4 +1,4 @@
-"""Scenarios by a small model that was trained for them; see :mod:`engine.scenarios.distillation`."""
+"""Scenarios by a small model that was trained for them; see :mod:`.distillation`."""
 
 from __future__ import annotations
 

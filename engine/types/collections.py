@@ -62,6 +62,8 @@ class HeldCollection:
     digest: str
 
 
+RELEVANT = 1
+"""The lowest grade that counts as relevant."""
 Grades = Mapping[str, int]
 """doc_id -> relevance of one query."""
 Qrels = Mapping[str, Grades]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Aspect, Lens
 
@@ -71,6 +70,7 @@ class Job:
     """An import that runs, or ran, in a process of its own.
 
     Attributes:
+        lens: the fields of the lens to import with; None: as :class:`ImportRequest`.
         state: ``interrupted`` means that its process is gone without having finished.
         report: what it did, when it is done or was cancelled.
         error, remedy: why it failed or was interrupted, and what to do.
@@ -85,7 +85,7 @@ class Job:
     source_format: str
     mapping: Mapping[str, str]
     encoder: str | None
-    lens: Lens
+    lens: Mapping[str, Any] | None
     state: JobState
     progress: Progress
     started_at: str
@@ -142,8 +142,8 @@ class ImportRequest:
         mapping: document field -> column; an empty column means that the field has none, so
             that ``{"roles": ""}`` leaves the sentence roles of the source aside.
         encoder: model name or folder; None: the corpus's own, or the embedded one.
-        lens: what its sentences are sorted by. An existing corpus keeps its own, and refuses
-            one with other aspects.
+        lens: what its sentences are sorted by; None: the corpus's own, or the one for research
+            abstracts. An existing corpus refuses one with other aspects.
     """
 
     path: Path
@@ -151,4 +151,4 @@ class ImportRequest:
     source_format: str = "auto"
     mapping: Mapped | None = None
     encoder: str | None = None
-    lens: Lens = RESEARCH
+    lens: Lens | None = None

@@ -137,7 +137,7 @@ def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]
     key = (project, identity, [judgment.event for judgment in judgments])
     if st.session_state.get(_ROWS, (None,))[0] != key:
         with st.spinner("Ranking by each annotator's grades", show_time=True):
-            st.session_state[_ROWS] = (key, explorer.annotation.human_rows(project))
+            st.session_state[_ROWS] = (key, explorer.human_rows(project))
     found: dict[str, SystemScores] = st.session_state[_ROWS][1]
     return found
 

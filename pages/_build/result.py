@@ -27,7 +27,7 @@ _BY: Mapping[BuildStep, str] = {
     "verbalise": "Queries by",
     "expand": "Grades by",
 }
-_PAGES = Path(__file__).resolve().parent
+_PAGES = Path(__file__).resolve().parents[1]
 
 
 def result_step(explorer: Explorer, state: BuildState) -> None:

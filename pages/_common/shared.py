@@ -14,7 +14,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
 log = logging.getLogger("seedlens")
 
 

@@ -176,7 +176,7 @@ def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) ->
     def run() -> None:
         helper = None
         if helped:
-            helper = explorer.verifier.trials.helper(**settings(), most_calls=most_calls())
+            helper = explorer.trials.helper(**settings(), most_calls=most_calls())
         write_view(replace(view, model=""))
         explorer.laboratory.start(view.request(info), helper)
 

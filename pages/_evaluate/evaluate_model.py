@@ -33,7 +33,7 @@ def needs_model(explorer: Explorer, view: EvaluateView) -> bool:
 
 def connected(explorer: Explorer) -> str:
     """Which model would be asked, as evaluations are told apart by it; "" where none is."""
-    return explorer.verifier.trials.model(**settings())
+    return explorer.trials.model(**settings())
 
 
 def request_of(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> EvaluationRequest:
@@ -91,7 +91,7 @@ def _estimate(estimate: CostEstimate | None) -> str:
 def evaluation_estimate(explorer: Explorer, request: EvaluationRequest) -> CostEstimate | None:
     """What the model will be asked for a request; None when there is nothing to ask."""
     missing = explorer.laboratory.missing(request, with_failed=True)
-    found = explorer.verifier.trials.estimate_evaluation(request, missing, **settings())
+    found = explorer.trials.estimate_evaluation(request, missing, **settings())
     return found if found.calls else None
 
 

@@ -91,14 +91,14 @@ def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> C
     if info.problem or not view.retrievers:
         return None
     with error_boundary():
-        return explorer.verifier.trials.estimate_gap(view.gap_request(info), **settings())
+        return explorer.trials.estimate_gap(view.gap_request(info), **settings())
     return None
 
 
 def _button(
     explorer: Explorer, view: EvaluateView, info: CollectionInfo, estimate: CostEstimate | None
 ) -> None:
-    trials = explorer.verifier.trials
+    trials = explorer.trials
     job = trials.gap_job(info.key)
 
     def run() -> None:
@@ -119,7 +119,7 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
     if not view.retrievers:
         st.html('<div class="sl-empty">Choose at least one retriever.</div>')
         return
-    trials = explorer.verifier.trials
+    trials = explorer.trials
     request = trials.checked_gap(view.gap_request(info))
     job = trials.gap_job(info.key)
     former = trials.gaps(info.key)
@@ -146,12 +146,12 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
 
 def _latest(former: Sequence[GapRecord], view: EvaluateView, info: CollectionInfo) -> str:
     """Whose gap to show while no model is connected: the latest of these settings."""
-    asked_for = engine().verifier.trials.checked_gap(view.gap_request(info))
+    asked_for = engine().trials.checked_gap(view.gap_request(info))
     return next((record.model for record in former if record.request == asked_for), "")
 
 
 def _progress(collection: str) -> None:
-    trials = engine().verifier.trials
+    trials = engine().trials
     job = trials.gap_job(collection)
     if job is None or job.state != "running":
         st.rerun()
@@ -233,7 +233,7 @@ def _take_home(explorer: Explorer, found: Gap) -> None:
     with st.popover("Take home"):
         _download("Gap (CSV)", lambda: str(point_rows(found, plain=True).to_csv(index=False)),
                   "gap.csv")  # fmt: skip
-        _download("Everything (JSON)", lambda: explorer.verifier.trials.report(found), "gap.json")
+        _download("Everything (JSON)", lambda: explorer.trials.report(found), "gap.json")
         st.caption("The chart has its own buttons for SVG and PNG; the address is the link.")
 
 

@@ -18,7 +18,7 @@ from pages._common.shared import attempt
 from pages._evaluate.evaluate_model import request_of
 from pages._evaluate.evaluate_view import EvaluateView
 
-ANNOTATE = str(Path(__file__).resolve().parent / "annotate.py")
+ANNOTATE = str(Path(__file__).resolve().parents[1] / "annotate.py")
 TOP = 20
 """As deep as the measures look."""
 _ADDED = "evaluate_added"

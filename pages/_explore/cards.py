@@ -84,7 +84,7 @@ def result_list(
     Args:
         search: names the search; what is unfolded stays so while it is the same.
         reranking: where the order is a model's: the moves are its own then.
-        generated: doc_id -> what :func:`pages._explore.explore_explain.shown` says of its explanation.
+        generated: doc_id -> what ``explore_explain.shown`` says of its explanation.
         on: what to do on ``grade``, ``keep``, ``seed`` and ``explain``.
     """
     moves = None if reranking is None else reranking.moves

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from pages._common.shared import error_boundary
 
-EXPLORE = str(Path(__file__).resolve().parent / "explore.py")
+EXPLORE = str(Path(__file__).resolve().parents[1] / "explore.py")
 _PROBLEM = "library_problem_"
 
 

@@ -179,7 +179,7 @@ def test_one_annotator_is_held_against_what_the_others_decided(small_copy: Explo
     for doc_id, grade in right.items():
         annotation.adjudicate(project, QUERY, doc_id, grade, "known", "lead")
     annotation.judge(project, "bread-survey_method", "maps-survey", "solo", 3)
-    rows = annotation.human_rows(project)
+    rows = small_copy.human_rows(project)
     assert set(rows) == {"ann", "bob", "eve"}
     assert rows["ann"].metrics["nDCG@10"] == pytest.approx(1.0)
     assert rows["eve"].metrics["nDCG@10"] < 0.8  # type: ignore[operator]
@@ -192,7 +192,7 @@ def test_nobody_s_grades_are_held_against_their_own_decisions(small_copy: Explor
         annotation.judge(project, QUERY, doc_id, "lead", lead)
         annotation.judge(project, QUERY, doc_id, "ann", ann)
         annotation.adjudicate(project, QUERY, doc_id, lead, "I said so", "lead")
-    rows = annotation.human_rows(project)
+    rows = small_copy.human_rows(project)
     assert rows["lead"].metrics["nDCG@10"] < 0.8, "not 1.0 by their own word"  # type: ignore[operator]
     assert rows["lead"].metrics["nDCG@10"] == pytest.approx(rows["ann"].metrics["nDCG@10"])
 
@@ -206,12 +206,12 @@ def test_what_a_corpus_made_anew_lacks_is_left_out_of_the_human_rows(
         for doc_id, grade in (("bread-network", 3), ("maps-survey", 0), ("bread-sensor", 1)):
             for who in ("ann", "bob"):
                 annotation.judge(project, query_id, doc_id, who, grade)
-    assert len(annotation.human_rows(project)["ann"].per_query) == 2
+    assert len(small_copy.human_rows(project)["ann"].per_query) == 2
     gone = ("tides-network", "maps-survey")
     source = write_jsonl(tmp_path / "s.jsonl", (d for d in DOCUMENTS if d["doc_id"] not in gone))
     small_copy.library.delete("small")
     small_copy.library.import_documents(ImportRequest(source, "small"))
-    (query,) = annotation.human_rows(project)["ann"].per_query
+    (query,) = small_copy.human_rows(project)["ann"].per_query
     assert (query["query_id"], query["nDCG@20"]) == (QUERY, 1.0)
 
 

@@ -267,7 +267,7 @@ def test_adjudicated_grades_of_csfcube_go_out_as_they_came_in(
 
 
 def test_the_human_row_of_csfcube_is_the_one_that_its_collection_gives(graded: Explorer) -> None:
-    rows = graded.annotation.human_rows(graded.annotation.project("csfcube"))
+    rows = graded.human_rows(graded.annotation.project("csfcube"))
     assert len(rows) >= 2
     for scores in rows.values():
         assert scores.kind == "human"

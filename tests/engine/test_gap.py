@@ -107,8 +107,8 @@ def test_a_budget_that_is_reached_is_said(
 
 def test_a_gap_is_measured_in_the_background(tiny: Explorer, pool_server: ModelServer) -> None:
     request = GapRequest("tiny", "pointwise", SYSTEMS, SIZES, sample=1)
-    job_id = tiny.verifier.trials.start_gap(request, session(pool_server))
-    job = ended(lambda: tiny.verifier.trials.gap_job("tiny"))
+    job_id = tiny.trials.start_gap(request, session(pool_server))
+    job = ended(lambda: tiny.trials.gap_job("tiny"))
     assert (job.id, job.state, job.error) == (job_id, "done", "")
     assert job.done == job.total > 0
     assert job.gap is not None

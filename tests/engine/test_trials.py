@@ -43,7 +43,7 @@ def server(lab_source: Path) -> Iterator[ModelServer]:
 def evaluated(
     lab: Explorer, server: ModelServer, request: EvaluationRequest, most: int | None = None
 ) -> EvaluationJob:
-    helper = lab.verifier.trials.helper(session(server), most_calls=most)
+    helper = lab.trials.helper(session(server), most_calls=most)
     lab.laboratory.start(request, helper)
     return ended(lab.laboratory.job)
 
@@ -127,7 +127,7 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
 
 def test_a_cancelled_evaluation_can_still_be_read(lab: Explorer, server: ModelServer) -> None:
     server.behaviour.latency = 0.1
-    lab.laboratory.start(RERANKED, lab.verifier.trials.helper(session(server)))
+    lab.laboratory.start(RERANKED, lab.trials.helper(session(server)))
     wait_until(lambda: server.seen.questions >= 5, what="five questions")
     running = lab.laboratory.job()
     assert running is not None
@@ -184,7 +184,7 @@ def test_questions_that_failed_are_asked_again(lab: Explorer, server: ModelServe
 def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     lab: Explorer, server: ModelServer
 ) -> None:
-    trials, missing = lab.verifier.trials, ("dense", "dense+pairwise")
+    trials, missing = lab.trials, ("dense", "dense+pairwise")
     plain = trials.estimate_evaluation(RERANKED, missing)
     assert plain.input_tokens is None, "nothing is known of the model"
     told = trials.estimate_evaluation(RERANKED, missing, session(server))
@@ -199,9 +199,9 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
 
 
 def test_without_an_endpoint_it_says_how_to_connect_one(lab: Explorer) -> None:
-    assert lab.verifier.trials.model() == ""
+    assert lab.trials.model() == ""
     with pytest.raises(NoEndpointError, match="OPENAI_BASE_URL"):
-        lab.verifier.trials.helper()
+        lab.trials.helper()
     with pytest.raises(BadInputError, match="needs a language model"):
         lab.laboratory.evaluate(
             EvaluationRequest("lab", ("dense",), sample=1, rerank="pairwise-thorough")
@@ -219,14 +219,14 @@ def test_a_mode_or_depth_that_does_not_exist_is_refused(lab: Explorer) -> None:
 
 
 def measured(lab: Explorer, server: ModelServer, most: int | None = None) -> GapJob:
-    lab.verifier.trials.start_gap(GAP, session(server), most_calls=most)
-    return ended(lambda: lab.verifier.trials.gap_job("lab"))
+    lab.trials.start_gap(GAP, session(server), most_calls=most)
+    return ended(lambda: lab.trials.gap_job("lab"))
 
 
 def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: ModelServer) -> None:
     job = measured(lab, server)
     assert (job.state, job.error, job.done) == ("done", "", job.total)
-    restarted = make_explorer(lab_home).verifier.trials
+    restarted = make_explorer(lab_home).trials
     again = restarted.gap(GAP, restarted.model(session(server)))
     assert again is not None
     assert job.gap is not None
@@ -244,7 +244,7 @@ def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: Mo
 
 
 def test_the_estimate_of_a_gap_is_not_exceeded(lab: Explorer, server: ModelServer) -> None:
-    estimate = lab.verifier.trials.estimate_gap(GAP, session(server))
+    estimate = lab.trials.estimate_gap(GAP, session(server))
     assert server.seen.requests == 0
     job = measured(lab, server)
     assert job.report is not None
@@ -255,7 +255,7 @@ def test_the_estimate_of_a_gap_is_not_exceeded(lab: Explorer, server: ModelServe
 def test_a_gap_that_two_people_ask_for_at_once_is_paid_for_once(
     lab: Explorer, server: ModelServer
 ) -> None:
-    trials = lab.verifier.trials
+    trials = lab.trials
     server.behaviour.latency = 0.2
     with ThreadPoolExecutor(4) as pool:
         started = set(pool.map(lambda _: trials.start_gap(GAP, session(server)), range(4)))
@@ -274,7 +274,7 @@ def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(
     job = measured(lab, server, most=20)
     assert job.gap is not None
     assert job.gap.report.stopped == "budget"
-    trials = lab.verifier.trials
+    trials = lab.trials
     assert trials.gap(GAP, trials.model(session(server))) is None
     assert measured(lab, server).gap is not None
 
@@ -283,11 +283,11 @@ def test_a_gap_can_be_cancelled_and_an_endpoint_that_is_gone_is_told(
     lab: Explorer, server: ModelServer
 ) -> None:
     server.behaviour.latency = 0.1
-    job_id = lab.verifier.trials.start_gap(GAP, session(server))
+    job_id = lab.trials.start_gap(GAP, session(server))
     lab.verifier.cancel(job_id)
-    assert ended(lambda: lab.verifier.trials.gap_job("lab")).state == "cancelled"
+    assert ended(lambda: lab.trials.gap_job("lab")).state == "cancelled"
     server.stop()
     gone = measured(lab, server)
     assert gone.state == "failed"
     assert gone.error
-    assert lab.verifier.trials.gap_job("lab") == gone
+    assert lab.trials.gap_job("lab") == gone

@@ -127,7 +127,7 @@ def test_a_gap_is_measured_shown_and_there_on_return(lab: Explorer, server: Mode
     page = visit(**GAP)
     assert "This gap was not measured yet" in shown(page)
     page.button(key="evaluate_gap_run").click()
-    page = finished(run(page), lambda: lab.verifier.trials.gap_job("lab"))
+    page = finished(run(page), lambda: lab.trials.gap_job("lab"))
     assert list(page.dataframe[0].value["Pool"]) == [5, 10]
     assert "the best retriever" in shown(page)
     assert len(page.get("plotly_chart")) == 1

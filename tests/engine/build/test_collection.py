@@ -20,6 +20,7 @@ from engine.errors import BadInputError, StorageError
 from engine.generate.generator import Builder, BuiltCollection
 from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
 from engine.ingest import detect_format, open_source
+from engine.lenses.definitions import RESEARCH
 from storage.answers import Answers
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
@@ -78,7 +79,10 @@ def test_folder_and_table_are_the_same_collection(builder: Builder, tmp_path: Pa
     assert len(folder.topics) == found.documents == 12
     assert detect_format(found.table) == "impliret"
     of_folder, of_table = (
-        {document.doc_id: document.text for document in open_source(path, source_format)}
+        {
+            document.doc_id: document.text
+            for document in open_source(path, source_format, lens=RESEARCH)
+        }
         for path, source_format in ((found.folder, "auto"), (found.table, "auto"))
     )
     assert of_folder == of_table

@@ -72,7 +72,7 @@ def test_an_item_needs_as_many_people_as_before_and_agreement_keeps_the_model_ap
     assert [pair for pair in found.pairs if found.with_model(pair)] == [
         ("Ada", JUDGE), ("Grace", JUDGE),
     ]  # fmt: skip
-    assert set(annotation.human_rows(project)) == {"Ada", "Grace"}
+    assert set(graded.human_rows(project)) == {"Ada", "Grace"}
 
 
 def test_nobody_judges_or_takes_back_by_a_models_name(graded: Explorer) -> None:

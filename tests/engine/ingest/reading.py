@@ -12,6 +12,7 @@ from engine.ingest import (
     check,
     open_source,
 )
+from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
 
 MAX_CHARS = 1_000_000
@@ -35,7 +36,7 @@ Write = Callable[[str, str | bytes], Path]
 
 
 def one(path: Path, source_format: str = "auto", **mapping: str) -> SourceDocument:
-    (document,) = open_source(path, source_format, mapping)
+    (document,) = open_source(path, source_format, mapping, lens=RESEARCH)
     return document
 
 
@@ -46,7 +47,7 @@ def passages(document: SourceDocument) -> list[str]:
 def fault(path: Path, source_format: str = "auto", max_chars: int = MAX_CHARS) -> str:
     """The error of a full check, which must be one line and say how to mend it."""
     with pytest.raises(BadInputError) as caught:
-        check(open_source(path, source_format), max_chars)
+        check(open_source(path, source_format, lens=RESEARCH), max_chars)
     assert caught.value.remedy
     assert "\n" not in str(caught.value)
     assert path.name in str(caught.value)

@@ -19,6 +19,7 @@ from engine.ingest import (
     preview,
     unique_documents,
 )
+from engine.lenses.definitions import RESEARCH
 from tests.engine.ingest.reading import BIB, MAX_CHARS, Write, fault
 
 # --- faults --------------------------------------------------------------------------------
@@ -68,7 +69,9 @@ def test_the_same_id_with_other_content_names_both_rows(jsonl: Callable[..., Pat
 
 
 def test_exact_repeats_are_kept_once_and_counted(jsonl: Callable[..., Path]) -> None:
-    source = open_source(jsonl(*[{"id": "1", "text": "a"}] * 3, {"id": "2", "text": "b"}))
+    source = open_source(
+        jsonl(*[{"id": "1", "text": "a"}] * 3, {"id": "2", "text": "b"}), lens=RESEARCH
+    )
     report = check(source, MAX_CHARS)
     assert report.documents == 2
     assert report.warnings == ("2 documents came more than once with the same content; kept once.",)
@@ -77,18 +80,18 @@ def test_exact_repeats_are_kept_once_and_counted(jsonl: Callable[..., Path]) -> 
 
 def test_nothing_at_the_path_or_an_empty_file_is_refused_at_once(write: Write) -> None:
     with pytest.raises(BadInputError, match=r"gone\.jsonl does not exist\. Check the path"):
-        open_source("/nowhere/gone.jsonl")
+        open_source("/nowhere/gone.jsonl", lens=RESEARCH)
     with pytest.raises(BadInputError, match=r"a\.jsonl is empty"):
-        open_source(write("a.jsonl", b""))
+        open_source(write("a.jsonl", b""), lens=RESEARCH)
     with pytest.raises(BadInputError, match="is a folder, but csv is read from a file"):
-        open_source(write("b.csv", "id,text\n").parent, "csv")
+        open_source(write("b.csv", "id,text\n").parent, "csv", lens=RESEARCH)
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.bib", "a.ris"])
 def test_a_file_that_is_not_utf8_names_line_and_byte(write: Write, name: str) -> None:
     path = write(name, b"\xef\xbb\xbf       \n1,caf\xe9\n")
     with pytest.raises(BadInputError, match=r"line 2: not UTF-8 \(byte 0xe9 at offset 16\)\. Save"):
-        list(open_source(path))
+        list(open_source(path, lens=RESEARCH))
 
 
 def test_utf16_is_refused_with_the_remedy(write: Write) -> None:
@@ -105,7 +108,7 @@ def test_a_five_megabyte_document_is_refused_with_both_numbers(write: Write, nam
     assert "5000000" in message
     assert "1000000" in message
     assert "SEEDLENS_MAX_DOCUMENT_CHARS" in message
-    assert check(open_source(path), max_chars=5_000_000).documents == 1
+    assert check(open_source(path, lens=RESEARCH), max_chars=5_000_000).documents == 1
 
 
 @pytest.mark.parametrize(
@@ -132,13 +135,13 @@ def test_sentences_and_roles_that_do_not_fit_are_refused(
 
 
 def test_a_source_can_be_read_twice_with_the_same_documents(write: Write) -> None:
-    source = open_source(write("refs.bib", BIB))
+    source = open_source(write("refs.bib", BIB), lens=RESEARCH)
     assert [content_hash(d) for d in source] == [content_hash(d) for d in source]
 
 
 def test_a_hash_tells_content_apart_but_not_places(jsonl: Callable[..., Path]) -> None:
     rows = [{"id": "1", "text": "a"}, {"id": "1", "text": "a"}, {"id": "1", "text": "a", "x": 1}]
-    first, same, other = open_source(jsonl(*rows))
+    first, same, other = open_source(jsonl(*rows), lens=RESEARCH)
     assert first.where != same.where
     assert content_hash(first) == content_hash(same) != content_hash(other)
 
@@ -153,7 +156,9 @@ def test_reading_needs_memory_for_a_document_not_for_the_corpus(write: Write, su
         "ris": "TY  - JOUR\nID  - {n}\nTI  - t\nAB  - {text}\nER  - \n",
     }[suffix]
     body = "".join(record.format(n=n, text=text) for n in range(400))
-    source = open_source(write(f"a.{suffix}", ("id,text\n" if suffix == "csv" else "") + body))
+    source = open_source(
+        write(f"a.{suffix}", ("id,text\n" if suffix == "csv" else "") + body), lens=RESEARCH
+    )
     tracemalloc.start()
     try:
         assert sum(1 for _ in source) == 400
@@ -165,7 +170,7 @@ def test_reading_needs_memory_for_a_document_not_for_the_corpus(write: Write, su
 
 def test_a_preview_shows_rows_and_lists_their_problems_without_raising(write: Write) -> None:
     lines = ['{"id": "1", "text": "a"}', "{broken", '{"id": "3"}', '{"id": "4", "text": "d"}']
-    shown = preview(write("a.jsonl", "\n".join(lines)), rows=4)
+    shown = preview(write("a.jsonl", "\n".join(lines)), rows=4, lens=RESEARCH)
     assert [d.doc_id for d in shown.documents] == ["1", "4"]
     assert len(shown.rows) == 3
     assert shown.columns == ("id", "text")
@@ -179,7 +184,7 @@ def test_a_preview_shows_rows_and_lists_their_problems_without_raising(write: Wr
 def test_a_preview_of_an_unreadable_file_has_problems_and_no_documents(
     write: Write, name: str, content: bytes
 ) -> None:
-    shown = preview(write(name, content))
+    shown = preview(write(name, content), lens=RESEARCH)
     assert shown.problems
     assert shown.documents == ()
 
@@ -187,7 +192,7 @@ def test_a_preview_of_an_unreadable_file_has_problems_and_no_documents(
 def test_notes_count_what_was_mended_while_reading(jsonl: Callable[..., Path]) -> None:
     notes = Notes()
     row = {"id": "1", "text": ["a"], "year": "soon", "url": "ftp:x", "roles": ["finding"]}
-    list(open_source(jsonl(row)).read(notes))
+    list(open_source(jsonl(row), lens=RESEARCH).read(notes))
     assert [line.split(" have ")[0].split(" has ")[0] for line in notes.sentences()] == [
         "1 document",
         "1 document",

@@ -14,6 +14,7 @@ from engine.ingest import (
     content_hash,
     open_source,
 )
+from engine.lenses.definitions import RESEARCH
 from tests.engine.ingest.reading import MAX_CHARS, Write, one, passages
 
 # --- fields --------------------------------------------------------------------------------
@@ -36,7 +37,7 @@ def test_mapping_to_an_unknown_column_or_field_lists_the_known_ones(
     jsonl: Callable[..., Path], mapping: dict[str, str], known: str
 ) -> None:
     with pytest.raises(UnknownNameError, match=known):
-        open_source(jsonl({"id": "1", "text": "t"}), mapping=mapping)
+        open_source(jsonl({"id": "1", "text": "t"}), mapping=mapping, lens=RESEARCH)
 
 
 @pytest.mark.parametrize(
@@ -140,19 +141,21 @@ def test_labels_and_counts_that_are_no_sentence_fields_stay_metadata(write: Writ
 def test_right_to_left_text_and_emoji_pass_unchanged(jsonl: Callable[..., Path], text: str) -> None:
     path = jsonl({"id": "1", "text": text})
     assert one(path).text == text
-    assert check(open_source(path), MAX_CHARS).warnings == ()
+    assert check(open_source(path, lens=RESEARCH), MAX_CHARS).warnings == ()
 
 
 def test_control_characters_become_spaces_and_are_counted(jsonl: Callable[..., Path]) -> None:
     rows = [{"id": n, "text": t} for n, t in enumerate(["a\x00b\x85c", "d\r\ne", "f\x07"])]
-    source = open_source(jsonl(*rows))
+    source = open_source(jsonl(*rows), lens=RESEARCH)
     assert [d.text for d in source] == ["a b c", "d \ne", "f "]
     (warning,) = check(source, MAX_CHARS).warnings
     assert warning.startswith("2 documents held control characters")
 
 
 def test_lone_surrogates_become_replacement_characters(write: Write) -> None:
-    source = open_source(write("a.jsonl", r'{"id": "1", "text": "a\ud83db \ud83d\ude00"}'))
+    source = open_source(
+        write("a.jsonl", r'{"id": "1", "text": "a\ud83db \ud83d\ude00"}'), lens=RESEARCH
+    )
     (document,) = source
     assert document.text == "a\ufffdb 😀"
     assert "U+FFFD" in check(source, MAX_CHARS).warnings[0]

@@ -18,6 +18,7 @@ from engine.ingest import (
     detect_format,
     open_source,
 )
+from engine.lenses.definitions import RESEARCH
 from storage import tables
 from tests.engine.ingest.reading import BIB, MAX_CHARS, Write, fault, one, passages
 
@@ -55,12 +56,12 @@ def test_an_unknown_ending_or_folder_or_format_names_the_known_ones(write: Write
     path = write("papers.docx", "x")
     for refused in (
         lambda: detect_format(path),
-        lambda: open_source(path, "docx"),
+        lambda: open_source(path, "docx", lens=RESEARCH),
     ):
         with pytest.raises(UnknownNameError, match=", ".join(FORMATS)):
             refused()
     with pytest.raises(BadInputError, match=r"unknown layout.*corpus\.jsonl"):
-        open_source(path.parent)
+        open_source(path.parent, lens=RESEARCH)
 
 
 # --- tables and JSON -----------------------------------------------------------------------
@@ -101,7 +102,7 @@ def test_parquet_types_arrive_as_fields_and_metadata(tmp_path: Path) -> None:
     )
     pq.write_table(table, path)
     (tmp_path / "year=2011" / "a[1]x.parquet").write_bytes(b"a glob would read this one too")
-    first, second = open_source(path)
+    first, second = open_source(path, lens=RESEARCH)
     assert (first.doc_id, first.text, first.year) == ("7", "One. Two.", 2019)
     assert first.roles == ("background", "method")
     assert passages(first) == ["One.", "Two."]
@@ -121,7 +122,7 @@ def test_nested_metadata_gives_the_year_and_further_fields(jsonl: Callable[..., 
 
 def test_blank_lines_and_line_separators_inside_json_do_not_shift_rows(write: Write) -> None:
     path = write("a.jsonl", '{"id": "1", "text": "a\u2028b"}\n\n{"id": "2", "text": "c"}')
-    assert [(d.text, d.where) for d in open_source(path)] == [
+    assert [(d.text, d.where) for d in open_source(path, lens=RESEARCH)] == [
         ("a\u2028b", "a.jsonl, row 1"),
         ("c", "a.jsonl, row 3"),
     ]
@@ -131,7 +132,7 @@ def test_blank_lines_and_line_separators_inside_json_do_not_shift_rows(write: Wr
 
 
 def test_bibtex_entries_become_documents(write: Write) -> None:
-    first, second, third = open_source(write("refs.bib", BIB))
+    first, second, third = open_source(write("refs.bib", BIB), lens=RESEARCH)
     assert (first.doc_id, first.title, first.year) == ("smith2020", "BERT for fünf & more", 2020)
     assert first.text == "It is 50% faster, said @all."
     assert first.authors == ("Ann Smith", "World Health and Co")
@@ -143,7 +144,7 @@ def test_bibtex_entries_become_documents(write: Write) -> None:
 
 
 def test_a_title_that_stands_in_for_an_abstract_is_counted(write: Write) -> None:
-    report = check(open_source(write("refs.bib", BIB)), MAX_CHARS)
+    report = check(open_source(write("refs.bib", BIB), lens=RESEARCH), MAX_CHARS)
     assert report.documents == 3
     assert report.warnings[0].startswith("2 documents have no text of their own")
 
@@ -186,7 +187,7 @@ ER  -
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_ris_records_become_documents(write: Write, end: str) -> None:
-    first, second = open_source(write("refs.ris", "\ufeff" + RIS.replace("\n", end)))
+    first, second = open_source(write("refs.ris", "\ufeff" + RIS.replace("\n", end)), lens=RESEARCH)
     assert (first.doc_id, first.title) == ("42", "A study of many lines")
     assert (first.text, first.year) == ("We study.", 2001)
     assert first.authors == ("Ann Smith", "Alan Turing")
@@ -220,7 +221,7 @@ def test_a_beir_folder_gives_its_corpus_with_our_own_fields_too(write: Write) ->
         {"doc_id": "d1x", "_id": "d2", "title": "T2", "text": ""},
     ]
     folder = write("demo/corpus.jsonl", "\n".join(map(json.dumps, rows))).parent
-    first, second = open_source(folder, mapping={"doc_id": "_id"})
+    first, second = open_source(folder, mapping={"doc_id": "_id"}, lens=RESEARCH)
     assert (first.doc_id, first.title, first.text) == ("d1", "T", "Body.")
     assert (second.doc_id, second.text) == ("d2", "T2")
 
@@ -261,7 +262,7 @@ def test_an_impliret_document_holds_nothing_of_its_question_or_answer(write: Wri
 def test_the_published_collections_are_read_whole(
     name: str, source_format: str, documents: int
 ) -> None:
-    source = open_source(SHARED / name)
+    source = open_source(SHARED / name, lens=RESEARCH)
     assert source.format == source_format
     assert check(source, MAX_CHARS).documents == documents
     for document in source:
