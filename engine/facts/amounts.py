@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from engine.facts.numbers import Number, find_numbers
 from engine.facts.phrases import (
     DETERMINERS,
+    LISTS,
     STOPS,
     Thing,
     Things,
@@ -38,7 +39,7 @@ from engine.facts.relations import (
     is_of_unread,
     measured,
 )
-from engine.facts.units import Quantity, find_quantities, format_amount, round_in, word_set
+from engine.facts.units import Quantity, find_quantities, format_amount, round_in
 from engine.types.documents import Span
 from engine.types.facts import Fact
 
@@ -255,9 +256,6 @@ def as_fact(amount: Amount, about: tuple[str, ...]) -> Fact:
     )
 
 
-_OWNING = word_set(
-    "is are was were be cost costs costing priced weighs weighed worth listed sells sold retails"
-)
 _RATE = r"(?:\s+(?:an?|per|each|every)\s+[a-z]+)?"
 _FOR = re.compile(rf"{_RATE}\s+(?:for|on)\s+(?=(?:the|an?|my|our|your|his|her|their|this)\b|[A-Z])")
 _FOR_ANY = re.compile(rf"{_RATE}\s+(?:for|on)\s+(?=[^\W\d])")
@@ -362,7 +360,7 @@ class _Reading:
         spent = _FOR if subject.span is None else _FOR_ANY
         paid_for = spent.match(self._text, end) if after is None else None
         item = phrase_after(words, paid_for.end()).span if paid_for else None
-        if item and not subject.verbs & _OWNING:
+        if item and not subject.verbs & LISTS["owning"]:
             after = item
         if after is None and subject.span is None:
             known = self._at_end.get(subject.amount or -1)
@@ -455,10 +453,10 @@ class _Reading:
                 return
             confidence = UNNAMED
             subject, thing = self._understood(relation, subject, reference.span)
-        if reference.verbs & _ROUGHLY:
+        if reference.verbs & LISTS["roughly"]:
             confidence *= HEDGED
         if thing is None:
-            self._pending.append((relation, subject, bool(reference.verbs & _NOW)))
+            self._pending.append((relation, subject, bool(reference.verbs & LISTS["now"])))
         else:
             self._links.append(Link(relation, subject, thing, confidence))
         self._things.recent.append(subject)
@@ -539,15 +537,10 @@ class _Reading:
             while words and words[0].lower() in DETERMINERS:
                 words = words[1:]
             name = " ".join(words)
-            if name and name.lower() not in _SELF and name not in names:
+            if name and name.lower() not in LISTS["self"] and name not in names:
                 names.append(name)
         names.sort(key=len, reverse=True)
         return tuple(names[:3])
-
-
-_ROUGHLY = word_set("about nearly almost roughly around approximately ~ ≈")
-_NOW = frozenset({"now", "currently"})
-_SELF = word_set("i we you me it mine ours yours")
 
 
 def _words(quantity: Quantity) -> str:

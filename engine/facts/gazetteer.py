@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal
 
-from engine.facts.units import word_set
+from engine.facts.lexicon import table, word_lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,66 +55,7 @@ class Gazetteer:
     regions: dict[str, str]
 
 
-_ALIASES = {
-    "AE": "UAE|U.A.E.|Emirates",
-    "BA": "Bosnia and Herzegovina|Bosnia-Herzegovina|Bosnia & Herzegovina|Bosnia",
-    "CD": "DRC|DR Congo|Congo-Kinshasa|Zaire",
-    "CG": "Congo-Brazzaville",
-    "CI": "Côte d'Ivoire|Cote d'Ivoire",
-    "CN": "People's Republic of China|PRC|Mainland China",
-    "CV": "Cape Verde",
-    "CZ": "Czech Republic",
-    "GB": "UK|U.K.|Great Britain|Britain",
-    "GM": "The Gambia",
-    "IE": "Republic of Ireland|Éire",
-    "IR": "Islamic Republic of Iran",
-    "KP": "DPRK",
-    "KR": "Republic of Korea|S. Korea",
-    "MK": "Macedonia",
-    "MM": "Burma",
-    "MO": "Macau",
-    "NL": "Netherlands|Holland",
-    "PS": "Palestine",
-    "RU": "Russian Federation",
-    "ST": "São Tomé and Príncipe",
-    "SZ": "Swaziland",
-    "TL": "East Timor|Timor-Leste",
-    "TR": "Türkiye|Turkiye",
-    "US": "USA|U.S.A.|US|U.S.|United States of America|America",
-    "VA": "Vatican City|Holy See",
-    "CW": "Curaçao",
-    "RE": "Réunion",
-}
-_NO_COUNTRIES = word_set("AN CS UM BV HM TF")
-_REGIONS = {
-    "GB": "ENG England|SCT Scotland|WLS Wales|NIR Northern Ireland",
-    "CA": "AB Alberta|BC British Columbia|MB Manitoba|NB New Brunswick|NS Nova Scotia|ON Ontario"
-    "|NL Newfoundland|PE Prince Edward Island|QC Quebec|QC Québec|SK Saskatchewan|YT Yukon"
-    "|NU Nunavut",
-    "AU": "NSW New South Wales|QLD Queensland|TAS Tasmania|VIC Victoria|WA Western Australia"
-    "|SA South Australia|NT Northern Territory",
-    "DE": "BY Bavaria|BY Bayern|BW Baden-Württemberg|HE Hesse|NI Lower Saxony|SN Saxony"
-    "|NW North Rhine-Westphalia|TH Thuringia|BB Brandenburg|SH Schleswig-Holstein",
-    "FR": "IDF Île-de-France|BRE Brittany|NOR Normandy|OCC Occitanie|20R Corsica|PAC Provence",
-    "ES": "CT Catalonia|AN Andalusia|PV Basque Country|MD Community of Madrid|AR Aragon",
-    "IT": "52 Tuscany|82 Sicily|88 Sardinia|25 Lombardy|21 Piedmont|34 Veneto|55 Umbria|75 Apulia",
-    "IN": "KL Kerala|TN Tamil Nadu|KA Karnataka|MH Maharashtra|GJ Gujarat|RJ Rajasthan"
-    "|WB West Bengal|UP Uttar Pradesh|BR Bihar|AS Assam|GA Goa",
-    "CN": "SC Sichuan|GD Guangdong|YN Yunnan|HB Hubei|HN Hunan|ZJ Zhejiang|JS Jiangsu|XJ Xinjiang",
-    "JP": "01 Hokkaido|47 Okinawa",
-    "NL": "FR Friesland|ZE Zeeland|LI Limburg",
-    "AT": "7 Tyrol|6 Styria|2 Carinthia",
-    "BR": "BA Bahia|MG Minas Gerais|SP São Paulo State",
-    "ZA": "GP Gauteng|KZN KwaZulu-Natal|WC Western Cape",
-    "IE": "M Munster|C Connacht|L Leinster",
-    "US": "DC Washington, D.C.|DC Washington, DC|DC Washington D.C.|DC Washington DC",
-}
-_NEVER = word_set(
-    "March Asia Africa Europe Olympic Orion Azul Roman Male Latin Turkish Oriental Of As"
-)
-"""Names of cities that nearly always mean something else."""
-
-_ALSO = {"New York": "New York City|NYC", "Los Angeles": "LA", "Gent": "Ghent"}
+LISTS = word_lists("places")
 _ALTERNATE_FROM = 500_000
 _LATIN = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{4,}")
 
@@ -125,18 +66,19 @@ def gazetteer() -> Gazetteer:
     countries = {
         code: name
         for code, name in ((c["iso"], c["name"].strip()) for c in _load("countries").values())
-        if code not in _NO_COUNTRIES
+        if code not in LISTS["no_countries"]
     }
     countries["NL"] = "Netherlands"
+    others = table("places")
     names: dict[str, list[Place]] = {}
     regions: dict[str, str] = {}
     _add_cities(names)
     for code, name in countries.items():
-        for alias in {name, *filter(None, _ALIASES.get(code, "").split("|"))}:
+        for alias in {name, *others["countries"].get(code, ())}:
             names.setdefault(alias, []).insert(0, Place(name, code, "", 0, 0, "country"))
     states = {f"{s['code']} {s['name']}" for s in _load("us_states").values()}
-    for country, line in {**_REGIONS, "US": "|".join([*sorted(states), _REGIONS["US"]])}.items():
-        for entry in line.split("|"):
+    for country, entries in others["regions"].items():
+        for entry in [*sorted(states), *entries] if country == "US" else entries:
             part, _, name = entry.partition(" ")
             code = f"{country}-{part}"
             regions.setdefault(code, name)
@@ -156,8 +98,8 @@ def _add_cities(names: dict[str, list[Place]]) -> None:
         people, others = city["population"], city["alternatenames"]
         place = Place(name, country, region, people, people * (1 + len(others)), "city")
         plain = _without_marks(name)
-        for spelled in {name, plain, *_ALSO.get(name, "").split("|")} - {""}:
-            if spelled not in _NEVER:
+        for spelled in {name, plain, *table("places")["cities"].get(name, ())}:
+            if spelled not in LISTS["never"]:
                 names.setdefault(spelled, []).append(place)
         if place.population >= _ALTERNATE_FROM:
             alternates |= {

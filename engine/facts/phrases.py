@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from engine.facts.units import word_set
+from engine.facts.lexicon import word_lists
 from engine.types.documents import Span
 
 TOKEN = re.compile(r"[^\W_](?:[\w'’&./+-]*[^\W_]\+?)?|[^\w\s]")
@@ -25,50 +25,10 @@ _LOG_HEAD = re.compile(
 """What a line of a log begins with: its message is a sentence of its own."""
 _ABBREVIATED = re.compile(r"\b(?:[A-Z]|Mr|Mrs|Ms|Dr|No|St|vs|approx)$")
 
-GENERIC = word_set(
-    "model version one ones edition variant option item unit price cost amount sum figure fee set "
-    "both of"
-)
-DETERMINERS = word_set("the a an this these those my our your his her its their another")
-_LINKS = word_set(
-    "is are was were be been being costs cost costing priced at for goes go going sells "
-    "sell sold selling runs ran listed comes come came to in weighs weigh weighed earns earn "
-    "earned gets get got pays pay paid spends spend spent spending charges charge charged asks "
-    "ask asked asking worth takes took take taking needs need needed uses use used has had have "
-    "will would should which totals totalled valued marked offered reaches reached "
-    "received receives retails fetched adds brought brings makes made lasts lasted measures "
-    "measured quoted contributed nearly almost about around roughly approximately exactly only "
-    "just now currently even over under still another actually already usually normally again "
-    "also each : = ( → ~ ≈ - – — up 's down out far of rise "
-    "rises rose increased increase fell dropped grew climbed available by went ended"
-)
-STOPS = word_set(
-    "i you he she it we they me him us them who whom whose what which that where when why how and "
-    "or but nor so yet while whereas although though because since if unless than as whether in "
-    "on at for from with without by to into onto over under about after before during between "
-    "through against of off per via up down out is are was were be been being am do does did done "
-    "has had have having will would can could should may might must shall not no n't very quite "
-    "rather too also just only even still already now then there here costs cost costing priced "
-    "bought buy chose choose found find saw see think know mentioned said says got get paid pay "
-    "compared comparing looking looks seems recently ultimately finally actually however "
-    "therefore hopefully perhaps maybe today yesterday tomorrow tonight another both either "
-    "neither more most less least much many few several some any every all please hi hello dear "
-    "ok okay purchased opted decided settled ended making which's you're i'm it's that's let's "
-    "ago honestly apparently interestingly instead sells sold goes went runs ran weighs listed"
-)
-_CROSSING = word_set("which priced listed costing selling at valued retailing marked")
-_RECENT = word_set("it this that they he she these those it's that's he's she's they're")
-_PERSONS = frozenset(["i", "we", "you"])
-_OWN = frozenset(["mine", "ours", "yours", "hers", "theirs"])
+LISTS = word_lists("phrases")
+DETERMINERS, GENERIC, STOPS = LISTS["determiners"], LISTS["generic"], LISTS["stops"]
 _BREAKS = frozenset(".!?:;\n-–—|()")
-_BEING = word_set("is are was were be been being got has have had")
-_PLACING = word_set("in from at with by on")
-_MEASURE = word_set("more most less least very much")
-_LEADING = word_set("at for in to")
-_DEGREES = word_set("quite rather very a bit much slightly somewhat also still just more most less")
-_SEEMING = word_set("seems seemed looks looked sounds appears appeared")
-_PREDICATE = _DEGREES | _BEING | _SEEMING | word_set("like as to")
-_NOT_ADVERBS = word_set("family supply assembly italy anomaly monopoly butterfly")
+_PREDICATE = LISTS["degrees"] | LISTS["being"] | LISTS["seeming"] | {"like", "as", "to"}
 
 
 _REACH = 80
@@ -159,15 +119,19 @@ def phrase_before(
         return Reference(recent=True, verbs=verbs)
     if words.ends[at] in taken:
         return Reference(amount=words.ends[at], recent=True, participle=participle, verbs=verbs)
-    if words.lower[at] in _PERSONS:
+    if words.lower[at] in LISTS["persons"]:
         return Reference(words.span(at, at), verbs=verbs)
-    first = at + 1 if words.lower[at] in _RECENT else _back(words, at, floor, taken)
+    first = at + 1 if words.lower[at] in LISTS["recent"] else _back(words, at, floor, taken)
     if first > at:
         being = _being_before(words, at, floor) if participle and "," in skipped else None
         if being is not None:
             return phrase_before(words, words.starts[being], taken, floor=floor)
         return Reference(recent=True, participle=participle, verbs=verbs)
-    if first < at and words.lower[first + 1] == "same" and words.lower[first - 1] in _PLACING:
+    if (
+        first < at
+        and words.lower[first + 1] == "same"
+        and words.lower[first - 1] in LISTS["placing"]
+    ):
         return phrase_before(
             words, words.starts[first - 1], taken, floor=floor
         )  # "... from the same maker"
@@ -183,11 +147,11 @@ def _skip_links(words: Words, at: int, floor: int) -> tuple[int, set[str]]:
     skipped: set[str] = set()
     while at >= floor:
         word = words.lower[at]
-        led = bool(skipped & _LEADING)
-        if word in _LINKS or (word == "price" and "of" in skipped):
+        led = bool(skipped & LISTS["leading"])
+        if word in LISTS["links"] or (word == "price" and "of" in skipped):
             pass
         elif word == "," and "," not in skipped and skipped:
-            if not skipped & _CROSSING and not any(one.endswith("ing") for one in skipped):
+            if not skipped & LISTS["crossing"] and not any(one.endswith("ing") for one in skipped):
                 before = _before_clause(words, at, floor)
                 if before is None:
                     break
@@ -205,12 +169,12 @@ def _is_participle(words: Words, at: int, led: bool) -> bool:
     """Whether a word is one as in "was heated for", ", ringing in at", "retailed for"."""
     before = words.lower[at - 1]
     if words.lower[at].endswith("ed"):
-        return led or before in _BEING
-    return words.lower[at].endswith("ing") and led and (before in _BEING or before == ",")
+        return led or before in LISTS["being"]
+    return words.lower[at].endswith("ing") and led and (before in LISTS["being"] or before == ",")
 
 
 def _is_adverb(word: str) -> bool:
-    return word.endswith("ly") and len(word) > 5 and word not in _NOT_ADVERBS
+    return word.endswith("ly") and len(word) > 5 and word not in LISTS["not_adverbs"]
 
 
 def _before_clause(words: Words, comma: int, floor: int) -> int | None:
@@ -226,7 +190,9 @@ def _predicate_of(words: Words, first: int, floor: int) -> int | None:
     at = first - 1
     verb = None
     while at >= floor and (words.lower[at] in _PREDICATE or _is_adverb(words.lower[at])):
-        verb = at if words.lower[at] in _BEING or words.lower[at] in _SEEMING else verb
+        verb = (
+            at if words.lower[at] in LISTS["being"] or words.lower[at] in LISTS["seeming"] else verb
+        )
         at -= 1
     return verb if verb is not None and verb > floor else None
 
@@ -234,7 +200,7 @@ def _predicate_of(words: Words, first: int, floor: int) -> int | None:
 def _being_before(words: Words, at: int, floor: int) -> int | None:
     """Index of the "is" of "is quite a bit more, ...", near before word ``at``; else None."""
     for index in range(at, max(floor, at - 6), -1):
-        if words.lower[index] in _BEING:
+        if words.lower[index] in LISTS["being"]:
             return index
         if not words.lower[index][0].isalnum():
             return None
@@ -270,7 +236,7 @@ def phrase_after(words: Words, offset: int) -> Reference:
         named = following[0].isalnum() and following not in STOPS and following not in GENERIC
         if word in {"that", "it"} or not named:
             return Reference(recent=True)
-    if word in _OWN or word in {"i", "me", "we"}:
+    if word in LISTS["own"] or word in {"i", "me", "we"}:
         return Reference(words.span(at, at))
     last = at - 1
     skipped = -1
@@ -283,7 +249,7 @@ def phrase_after(words: Words, offset: int) -> Reference:
             skipped = shut
             continue
         inside = word in DETERMINERS if index == at else word in {"&", "-"}
-        inside |= word in _MEASURE and words.lower[index - 1] in DETERMINERS
+        inside |= word in LISTS["measure"] and words.lower[index - 1] in DETERMINERS
         if not inside and (word in STOPS or word in DETERMINERS or not word[0].isalnum()):
             break
         last = index
@@ -306,7 +272,7 @@ def _back(words: Words, last: int, floor: int, taken: set[int]) -> int:
         if word in DETERMINERS:
             return at
         joins = word in {"&", "-"} or (word == "of" and floor < at < last)
-        if word in _PLACING and at < last:
+        if word in LISTS["placing"] and at < last:
             head = _determined(words, at - 1, floor)
             return at + 1 if head is None else head
         if not joins and (word in STOPS or not word[0].isalnum()):
@@ -328,9 +294,6 @@ def _determined(words: Words, last: int, floor: int) -> int | None:
     return None
 
 
-_NEWER = frozenset(["newer", "newest", "new", "latest", "later"])
-_OLDER = frozenset(["older", "oldest", "old", "earlier", "previous", "prior"])
-_COUNTED = frozenset(["two", "three", "four", "five", "second", "third", "ii", "iii"])
 _REMEMBERED = 40
 """How many things back a phrase may refer; keeps a book of 200 pages linear."""
 
@@ -351,7 +314,7 @@ def keys_of(phrase: str) -> frozenset[str]:
 
 def _numbered(keys: frozenset[str]) -> frozenset[str]:
     return frozenset(
-        key for key in keys if key in _COUNTED or any(letter.isdigit() for letter in key)
+        key for key in keys if key in LISTS["counted"] or any(letter.isdigit() for letter in key)
     )
 
 
@@ -460,7 +423,7 @@ class Things:
         if keys == {"other"}:
             others = [thing for thing in known if thing is not (than or self.last())]
             return others[0] if len(others) == 1 and len(priced) <= 2 else None
-        newer, older = keys <= _NEWER, keys <= _OLDER
+        newer, older = keys <= LISTS["newer"], keys <= LISTS["older"]
         if (newer or older) and not any(keys in thing.keys for thing in known):
             years = [(year, at) for at, thing in enumerate(known) if (year := _year(thing))]
             if len(years) == 2 and years[0][0] != years[1][0]:

@@ -13,95 +13,11 @@ import re
 from dataclasses import dataclass, replace
 
 from engine.facts.gazetteer import Gazetteer, Place, gazetteer
-from engine.facts.units import word_set
+from engine.facts.lexicon import word_lists
 from engine.types.documents import Span
 from engine.types.facts import Fact
 
-PERSONAL = word_set(
-    "Adelaide Alexandria Andrea Aurora Austin Brooklyn Bradford Camila Carolina Carson Chad "
-    "Charlotte Chelsea Chester Clinton Dallas Dakota Diego Eugene Everett Florence Francisco "
-    "Georgia Hamilton Houston Irving Israel Jackson Jersey Jordan Kent Kitty Lawrence Leon "
-    "Lincoln Logan Lourdes Lucia Madison Marion Milan Nancy Nelson Norman Odessa Orlando "
-    "Paris Phoenix Preston Regina Roma Salvador Santiago Savannah Siena Sofia Stafford Sydney "
-    "Troy Tyler Valencia Vienna Victoria Virginia Warren Washington Wellington Winston "
-    "Montgomery Columbus Lima India China Kenya Ireland Holland Love Cory Benin Malia Kobe "
-    "Davis Mercedes Guadalupe Dolores Concepcion Trinidad Kingston Ashford Ashton Clifton "
-    "Crosby Sterling Stanley Spencer Marco"
-)
-"""Names of places that people bear too: more is asked of them."""
-
-COMMON = word_set(
-    "Reading Nice Mobile Of Bath Split Hull Cork Deal Sale March Rugby Man Bury Wells Orange "
-    "Most Same Best Ham Rye Lens Tours Angers Bar Ho As Can Poole Ware Born Union Central "
-    "Enterprise Independence Liberty Opportunity Normal Superior Surprise Progress Police Bay "
-    "Mission Hope Along Data Date Male Goes Vista Coral Crystal Eagle Fleet Imperial Moss "
-    "Pearl Pala Sandy Spring Standard Battle Bend Page Gap Cary Buy Much Wink Street Hyde "
-    "Temple Home Colon Ames Sari Many Asha Waterproof Bran Pau Gent Metro Ripon Sit Una Vera "
-    "Para Ibe Bor Och Un Ye Wa Po Ban Bo Sur"
-)
-"""Names of cities that are words as well: believed only with their country behind them, or where
-people live in them."""
-
-LIVING = word_set("live lives lived living")
-"""Before "in", only a place makes sense, whatever its name."""
-
-COUNTRIES_OF_PEOPLE = word_set("Jordan Chad Georgia Israel Jersey")
-"""Countries among the personal names that are more often a person."""
-
-IN = word_set("in near around outside across throughout within inside visit visited visiting")
-"""After these only a place makes sense."""
-
-TOWARDS = word_set(
-    "at from to of via through between leaving left reached reach arrived departed toward "
-    "towards into and"
-)
-"""After these a place is likely."""
-
-TITLES = word_set(
-    "mr mrs ms miss dr prof professor aunt uncle queen king prince princess lady lord sir "
-    "dear hi hello hey"
-)
-"""Before the name of a person."""
-
-SITES = word_set(
-    "university airport bridge museum station church cathedral stadium library park garden "
-    "gardens hospital college school institute theatre theater opera zoo castle palace tower "
-    "market square hall arena festival marathon chapel temple mosque abbey harbour harbor "
-    "port planetarium observatory racecourse plaza convention city county district province "
-    "region island valley public national international metropolitan state central beach lake "
-    "river mount airport's"
-)
-"""Buildings, institutions and areas that carry the name of their place."""
-
-PARTS = word_set(
-    "north south east west northern southern eastern western central greater upper lower "
-    "downtown northeast northwest southeast southwest inner old"
-)
-"""Parts of a city or a country."""
-
-NAMING = word_set("new little fort san santa saint st el la los las lake mount cape")
-"""Words that begin a longer name."""
-
-PARTICLES = word_set("du de di del della des der von van dos das")
-"""Words that go on a longer name."""
-
-TRAVEL = word_set("went go going travel travelled traveled flew fly flying moved move trip back")
-"""Before "to", a place follows."""
-
-FUNCTION = word_set(
-    "and or but with for in on at to from by as is was are were has had where which who that "
-    "when while because after before during since until so if then again i we you he she they "
-    "it the a an this last next every today tomorrow yesterday tonight would will can could "
-    "should may might also often always never just back soon about one two three four five six "
-    "seven eight nine ten eleven twelve"
-)
-"""What may follow a place that is not before a noun."""
-
-RULING = word_set("capital governor president government people south north parliament border")
-"""Before "of", a country or a city follows."""
-
-THINGS = word_set("China Turkey Guinea Chile Mali Cuba Surat Faro Bursa Java Lagos Leon Lome Male")
-"""In small letters these are things."""
+LISTS = word_lists("places")
 
 COUNTRY = 0.95
 """Confidence of a country or a region that is named."""
@@ -193,7 +109,7 @@ class _Reading:
         self._others = {m.places for m in self._mentions if m.name != "Georgia"}
         self._firsts = {mention.first for mention in self._mentions}
         certain = [m for m in self._mentions if m.places[0].kind != "city"]
-        self._countries = {m.places[0].country for m in certain if m.name not in PERSONAL}
+        self._countries = {m.places[0].country for m in certain if m.name not in LISTS["personal"]}
 
     def places(self) -> list[tuple[Span, Place, float]]:
         """Every believed mention with its place and how sure it is."""
@@ -251,25 +167,30 @@ class _Reading:
         """Whether it is a part of a longer name, of a currency, or who wrote or is spoken to."""
         before, after = self._word(mention.first - 1), self._word(mention.last + 1)
         start, end = mention.span
-        if before.lower().rstrip(".") in TITLES:
+        if before.lower().rstrip(".") in LISTS["titles"]:
             return True
         if after.lower().rstrip(".") in {"dollar", "dollars"}:
             return True
         if after == ":" and _LINE_START.search(self._text, max(0, start - 33), start):
             return True
         joined = self._text[end : end + 1] == " "
-        if joined and after.lower() in PARTICLES and mention.places[0].kind == "city":
+        if joined and after.lower() in LISTS["particles"] and mention.places[0].kind == "city":
             return True
         if (
-            joined and after[:1].isupper() and after.lower() not in SITES and len(after) > 1
+            joined
+            and after[:1].isupper()
+            and after.lower() not in LISTS["sites"]
+            and len(after) > 1
         ) and mention.last + 1 not in self._firsts:
-            return mention.places[0].kind == "city" or mention.name in PERSONAL
+            return mention.places[0].kind == "city" or mention.name in LISTS["personal"]
         led = bool(before[:1].isupper()) and self._text[start - 1 : start] == " "
-        if led and (before.lower() in NAMING or mention.name == "America"):
+        if led and (before.lower() in LISTS["naming"] or mention.name == "America"):
             return True
-        if not led or before.lower() in SITES | PARTS | IN | TOWARDS | TRAVEL | {"the", "i"}:
+        if not led or before.lower() in LISTS["sites"] | LISTS["parts"] | LISTS["in"] | LISTS[
+            "towards"
+        ] | LISTS["travel"] | {"the", "i"}:
             return False
-        return mention.places[0].kind == "city" or mention.name in PERSONAL
+        return mention.places[0].kind == "city" or mention.name in LISTS["personal"]
 
     def _qualified(self, mention: _Mention, after: _Mention | None) -> Place | None:
         """The place whose country or region stands behind it: "Cambridge, Massachusetts"."""
@@ -292,14 +213,14 @@ class _Reading:
     def _evidence(self, mention: _Mention) -> float:
         """How sure the words around make it that a place is meant at all; 0 for not."""
         before = self._word(mention.first - 1)
-        personal, common = mention.name in PERSONAL, mention.name in COMMON
+        personal, common = mention.name in LISTS["personal"], mention.name in LISTS["common"]
         kind = mention.places[0].kind
-        located = before.lower() in IN or before.lower() in PARTS
+        located = before.lower() in LISTS["in"] or before.lower() in LISTS["parts"]
         if personal and not located:
             lead = self._word(mention.first - 2).lower()
-            capital = before.lower() in {"of", "from", "to"} and lead in RULING
-            capital |= before.lower() == "to" and lead in TRAVEL
-            sure = kind == "country" and mention.name not in COUNTRIES_OF_PEOPLE
+            capital = before.lower() in {"of", "from", "to"} and lead in LISTS["ruling"]
+            capital |= before.lower() == "to" and lead in LISTS["travel"]
+            sure = kind == "country" and mention.name not in LISTS["countries_of_people"]
             big = kind == "city" and mention.places[0].population > 1_000_000
             towards = before.lower() in {"to", "at"} and big
             if not (capital or sure or towards):
@@ -308,11 +229,11 @@ class _Reading:
             return COUNTRY
         people = max(place.population for place in mention.places)
         if common:
-            lives = self._word(mention.first - 2).lower() in LIVING
+            lives = self._word(mention.first - 2).lower() in LISTS["living"]
             return LOCATED if lives and before.lower() == "in" else 0.0
         if not located and self._modifies(mention, people):
             return 0.0
-        if located or (before.lower() in TOWARDS - {"and"} and people >= KNOWN):
+        if located or (before.lower() in LISTS["towards"] - {"and"} and people >= KNOWN):
             return LOCATED
         if self._at_site(mention, people):
             return LANDMARK
@@ -326,8 +247,11 @@ class _Reading:
         """
         after, before = self._word(mention.last + 1), self._word(mention.first - 1).lower()
         if before in {"a", "an", "the", "those", "these", "two"} or before.isdecimal():
-            return people < MODIFYING * 2 and self._word(mention.last + 1).lower() not in SITES
-        noun = after[:1].isalpha() and after.islower() and after not in FUNCTION
+            return (
+                people < MODIFYING * 2
+                and self._word(mention.last + 1).lower() not in LISTS["sites"]
+            )
+        noun = after[:1].isalpha() and after.islower() and after not in LISTS["function"]
         numbered = self._text[mention.span[1] : mention.span[1] + 2].strip().isdecimal()
         return (noun or numbered) and people < MODIFYING
 
@@ -335,13 +259,13 @@ class _Reading:
         """Whether the name of a building or an institution is beside it, or before its comma."""
         before = mention.first - 1
         beside = {self._word(mention.last + 1).lower(), self._word(before).lower()}
-        if beside & SITES:
+        if beside & LISTS["sites"]:
             return people >= KNOWN and any(mention.name == one.name for one in mention.places)
         if self._word(before) != ",":
             return False
         lead = [self._word(at) for at in range(max(0, before - 8), before)]
         named = bool(lead) and lead[-1][:1].isupper()
-        return named and any(word[:1].isupper() and word.lower() in SITES for word in lead)
+        return named and any(word[:1].isupper() and word.lower() in LISTS["sites"] for word in lead)
 
     def _likeliest(self, mention: _Mention) -> Place | None:
         """Of the places of one name the one that the rest of the text points to."""
@@ -372,7 +296,12 @@ class _Reading:
         for match in _SMALL.finditer(self._text):
             name = match[1].capitalize()
             places = self._book.names.get(name)
-            if not places or name in COMMON or name in PERSONAL or name in THINGS:
+            if (
+                not places
+                or name in LISTS["common"]
+                or name in LISTS["personal"]
+                or name in LISTS["things"]
+            ):
                 continue
             place = max(places, key=lambda one: (one.kind != "city", one.population))
             if place.kind == "city" and place.population < 1_000_000:

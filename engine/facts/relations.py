@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from engine.facts.numbers import Number
-from engine.facts.phrases import GENERIC, Words, phrase_after, phrase_before
-from engine.facts.units import Dimension, Quantity, word_set
+from engine.facts.phrases import GENERIC, LISTS, Words, phrase_after, phrase_before
+from engine.facts.units import Dimension, Quantity
 from engine.types.documents import Span
 
 
@@ -85,10 +85,6 @@ _STEP = re.compile(
     rf"\s+(?P<step>{'|'.join((*_MORE, *_LESS))})\b(?:\s+(?P<next>\w+))?", re.IGNORECASE
 )
 _THAN = re.compile(r"\s+than\b(?:\s+that\s+of\b)?", re.IGNORECASE)
-_OPEN = word_set(
-    "than for on in now today a an per this if with at and or but because so while which as to "
-    "though although here there due when every each from money of overall altogether"
-)
 _NOUN = re.compile(
     rf"\s+(?:of\s+)?(?:the\s+|its\s+|their\s+|that\s+|what\s+)?(?P<kind>(?:original|full|list|retail"
     rf"|regular|usual|normal|old|previous)\s+)?(?:{_MONEY_NOUN})\b(?P<of>\s+(?:of|for)\b)?",
@@ -261,7 +257,7 @@ def _read_step(
         return rising, dimensions, after, after if named else None
     elif word in {"above", "below"}:
         return (rising, dimensions, after, after) if following else None
-    elif following and following not in _OPEN and text[after : after + 1] == " ":
+    elif following and following not in LISTS["open"] and text[after : after + 1] == " ":
         return None
     than = _THAN.match(text, after)
     if than:
@@ -429,8 +425,6 @@ _CLAUSE_ENDED = re.compile(
     r"\s*(?:[.,;:!?)]|$)|\s+(?:together|combined|taken|put|and|or)\b", re.IGNORECASE
 )
 _UNREAD = re.compile(r"(?<![\w.,])(?!(?:19|20)\d\d\s)\d[\d.,]*\s(?P<unit>[a-z]{2,})[,;]\s")
-_PRICED = frozenset(["cost", "costs", "costing", "paid", "pays", "pay", "priced", "sells", "sold"])
-_WEIGHED = frozenset(["weighs", "weigh", "weighed"])
 
 
 def is_denied(words: Words, relation: Relation) -> bool:
@@ -471,6 +465,6 @@ def measured(relation: Relation, verbs: frozenset[str]) -> Relation:
     """The relation with what its verb says "twice as much" measures."""
     if relation.dimensions:
         return relation
-    if verbs & _PRICED:
+    if verbs & LISTS["priced"]:
         return replace(relation, dimensions=("money",))
-    return replace(relation, dimensions=("kg",)) if verbs & _WEIGHED else relation
+    return replace(relation, dimensions=("kg",)) if verbs & LISTS["weighed"] else relation

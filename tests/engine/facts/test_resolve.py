@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.text.facts.fact_cases import Value, is_near, read_cases, read_mixed, values_of
-from tests.engine.text.facts.test_temporal import CASES, MORE
+from tests.engine.facts.fact_cases import Value, is_near, read_cases, read_mixed, values_of
+from tests.engine.facts.test_temporal import CASES, MORE
 
 OTHERS = [(case.style, case.text, case.expected) for case in read_mixed("others_cases.txt")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.facts.places import find_places
-from tests.engine.text.facts.fact_cases import Count, Expected, read_cases
+from tests.engine.facts.fact_cases import Count, Expected, read_cases
 
 
 def units(text: str) -> set[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.facts.amounts import find_amounts
 from engine.types.facts import Fact
-from tests.engine.text.facts.fact_cases import Count, read_cases
+from tests.engine.facts.fact_cases import Count, read_cases
 
 
 def of_unit(text: str, unit: str) -> list[float]:
