@@ -58,7 +58,7 @@ def work(note: Note, stopped: Callable[[], bool]) -> Job:
         from engine.lenses.definitions import lens_from_dict
 
         request = ImportRequest(
-            path=Path(job.path),
+            source=Path(job.path),
             name=job.corpus,
             source_format=job.source_format,
             mapping=job.mapping,

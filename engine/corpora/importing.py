@@ -15,7 +15,7 @@ from engine.corpora.folders import READERS_GRACE, registered, store_of, sweep
 from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.schema import vector_columns
 from engine.errors import BadInputError, StorageFullError
-from engine.ingest import Source, check, open_source, unique_documents
+from engine.ingest import CheckReport, Source, check, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, ImportRequest, Progress
@@ -61,13 +61,13 @@ class Importer:
         check_corpus_name(request.name)
         on_progress(Progress("checking", 0, 0, 0.0))
         lens = self._lens(request)
-        source = open_source(request.path, request.source_format, request.mapping, lens=lens)
+        source = open_source(request.source, request.source_format, request.mapping, lens=lens)
         report = check(source, self.settings.max_document_chars)
         self.home.create()
         busy = f"The corpus '{request.name}' is being indexed by another process."
         remedy = "Wait until it is done, or import under another name."
         with alone(self.home.corpus_lock(request.name), busy, remedy):
-            row, encoder = self._register(request, source, report.documents)
+            row, encoder = self._register(request, source, report)
             lens = lens_from_json(row.lens)
             run = IndexRun(
                 table=DocumentTable.open_or_create(
@@ -86,7 +86,7 @@ class Importer:
         return replace(done, seconds=seconds, warnings=report.warnings)
 
     def _register(
-        self, request: ImportRequest, source: Source, expected: int
+        self, request: ImportRequest, source: Source, checked: CheckReport
     ) -> tuple[CorpusRow, Encoder]:
         """Check model and disk, then note in the ledger that indexing has begun."""
         lens = self._lens(request)
@@ -101,19 +101,19 @@ class Importer:
                 "Import under a new name.",
             )
         store = self.home.corpus(request.name) if known is None else store_of(self.home, known)
-        if known is None or known.documents < expected:
-            self._check_space(source, store)
+        if known is None or known.documents < checked.documents:
+            self._check_space(source.name, checked.characters, store)
         now = datetime.now(UTC)
         row = CorpusRow(
             name=request.name,
             # A corpus that is searchable stays so while documents are added to it.
             state=known.state if known else "indexing",
-            source=str(source.path.resolve()),
+            source=source.location,
             source_format=source.format,
             lens=known.lens if known else registered(lens, store),
             encoder=encoder.spec.to_json(),
             documents=known.documents if known else 0,
-            expected=expected,
+            expected=checked.documents,
             created_at=now,
             updated_at=now,
         )
@@ -164,13 +164,12 @@ class Importer:
             )
         return own
 
-    def _check_space(self, source: Source, store: Path) -> None:
-        path = source.path
-        needed = folder_bytes(path) * BYTES_PER_CHARACTER - folder_bytes(store)
+    def _check_space(self, source: str, characters: int, store: Path) -> None:
+        needed = characters * BYTES_PER_CHARACTER - folder_bytes(store)
         free = shutil.disk_usage(self.home.root).free
         if needed > free:
             raise StorageFullError(
-                f"Indexing {path.name} needs about {needed / 1e9:.1f} GB; "
+                f"Indexing {source} needs about {needed / 1e9:.1f} GB; "
                 f"{free / 1e9:.1f} GB are free in {self.home.root}.",
                 "Free some space, or set SEEDLENS_HOME to a larger disk.",
             )

@@ -44,6 +44,7 @@ from engine.types.corpora import (
     Job,
     Mapped,
     Preview,
+    Rows,
 )
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
@@ -179,6 +180,37 @@ class Library:
             self._home, self._ledger, self._settings, partial(self._load, bulk=True)
         )
         return importer.run(request, on_progress, cancelled)
+
+    def add(
+        self,
+        name: str,
+        rows: Rows,
+        *,
+        mapping: Mapped | None = None,
+        lens: Lens | None = None,
+        encoder: str | None = None,
+        on_progress: Tell = tell_nobody,
+    ) -> ImportReport:
+        """Add documents from memory to a corpus, which is made when there is none of that name.
+
+        As importing a file of the same rows does: all are checked before anything is written,
+        a document that is there unchanged is left alone, one whose content changed takes the
+        place of its former version.
+
+        Args:
+            rows: a pandas DataFrame, an Arrow table, or an iterable of dicts, with columns as in
+                a file: ``doc_id`` and ``text`` (or ``sentences``), and any others. It is read
+                twice, so an iterator is held as a list.
+            mapping: document field -> column, on top of what is guessed.
+            lens: None for the corpus's own, or the one for research abstracts.
+            encoder: model name or folder; None for the corpus's own, or the embedded one.
+
+        Raises:
+            BadInputError: a row cannot be used; it is named by its number, from 1.
+            CorpusNameError, CorpusBusyError, StorageFullError: as for a file.
+        """
+        request = ImportRequest(rows, name, mapping=mapping, encoder=encoder, lens=lens)
+        return self.import_documents(request, on_progress)
 
     def import_demo(self, on_progress: Tell = tell_nobody) -> ImportReport | None:
         """Index the demo corpus unless it is there; None when nothing was to be done."""

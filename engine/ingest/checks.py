@@ -15,9 +15,16 @@ from engine.types.documents import SourceDocument
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """A source without faults: how many different documents, and what was mended."""
+    """A source without faults.
+
+    Attributes:
+        documents: how many different ones it holds.
+        characters: of all their texts.
+        warnings: plain sentences about what was mended.
+    """
 
     documents: int
+    characters: int
     warnings: tuple[str, ...]
 
 
@@ -32,7 +39,7 @@ def check(source: Source, max_chars: int) -> CheckReport:
             with two different contents), or when there is no row.
     """
     notes = Notes()
-    documents = 0
+    documents = characters = 0
     for document in unique_documents(source, notes):
         if len(document.text) > max_chars:
             raise BadInputError(
@@ -41,9 +48,10 @@ def check(source: Source, max_chars: int) -> CheckReport:
                 "Split it into several documents, or raise SEEDLENS_MAX_DOCUMENT_CHARS.",
             )
         documents += 1
+        characters += len(document.text)
     if not documents:
         raise no_documents(source)
-    return CheckReport(documents, notes.sentences())
+    return CheckReport(documents, characters, notes.sentences())
 
 
 def unique_documents(source: Source, notes: Notes | None = None) -> Iterator[SourceDocument]:

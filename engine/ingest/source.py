@@ -1,44 +1,49 @@
-"""A path as a stream of documents that can be read as often as needed."""
+"""A file, a folder or rows in memory as documents that can be read as often as needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from engine.errors import BadInputError
+from engine.ingest import memory
 from engine.ingest.builder import Builder
 from engine.ingest.formats import detect_format, existing, fitting, named
 from engine.ingest.mapping import resolve
-from engine.ingest.rows import Format, Row
+from engine.ingest.rows import Row
 from engine.ingest.values import Notes, role_labels
-from engine.types.corpora import Mapped, Preview
+from engine.types.corpora import Mapped, Preview, Rows
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Documents of one file or folder. Iterating starts from the beginning every time.
+    """Documents of one source. Iterating starts from the beginning every time.
 
     Attributes:
+        name: what messages call it.
+        location: the absolute path; of rows in memory only that they were such.
         columns: names in the format's first ``peek`` rows, in order of appearance.
         mapping: document field -> column, as guessed, fixed by the format, or chosen.
     """
 
-    path: Path
+    name: str
+    location: str
     format: str
     columns: tuple[str, ...]
     mapping: Mapping[str, str]
-    _format: Format
+    _rows: Callable[[], Iterator[Row]]
     _builder: Builder
 
     def __iter__(self) -> Iterator[SourceDocument]:
         return self.read()
 
     def read(self, notes: Notes | None = None) -> Iterator[SourceDocument]:
-        """Documents in file order, repeated ones included; one row is in memory at a time.
+        """Documents in their order, repeated ones included; one at a time.
 
         Args:
             notes: counts what was mended on the way.
@@ -47,21 +52,22 @@ class Source:
             BadInputError: at the first row that cannot be used, naming it.
         """
         notes = notes if notes is not None else Notes()
-        for row in self._format.rows(self.path):
+        for row in self._rows():
             yield self._builder.build(row, notes)
 
 
 def open_source(
-    path: Path | str,
+    source: Path | str | Rows,
     source_format: str = "auto",
     mapping: Mapped | None = None,
     *,
     lens: Lens,
 ) -> Source:
-    """Look at a path's first rows and decide how to read it.
+    """Look at the first rows of a source and decide how to read it.
 
     Args:
-        source_format: one of ``FORMATS`` or ``auto``.
+        source: a path, or rows in memory (see :data:`engine.types.corpora.Rows`).
+        source_format: of a path, one of ``FORMATS`` or ``auto``.
         mapping: document field -> column, on top of what is guessed.
         lens: whose aspects the sentence roles of the source may name.
 
@@ -69,15 +75,21 @@ def open_source(
         BadInputError: nothing there, empty, or not of a kind that the format can be.
         UnknownNameError: no such format, field or column.
     """
-    name = source_format if source_format != "auto" else detect_format(path)
+    if isinstance(source, Path | str):
+        name = source_format if source_format != "auto" else detect_format(source)
+        path = existing(source)
+        read_as = fitting(named(name), path)
+        name, location, rows = path.name, str(path.resolve()), partial(read_as.rows, path)
+    else:
+        read_as = memory.FORMAT
+        name = location = memory.NAME
+        rows = partial(memory.rows, memory.held(source))
     chosen = dict(mapping or {})
-    found = existing(path)
-    known = fitting(named(name), found)
-    columns = _columns(known, found)
-    resolved = resolve(columns, known.preset, chosen)
-    fixed = frozenset(chosen) | frozenset(known.preset or ())
-    builder = Builder(known, resolved, fixed, role_labels(lens))
-    return Source(found, name, columns, resolved, known, builder)
+    columns = _columns(rows, read_as.peek)
+    resolved = resolve(columns, read_as.preset, chosen)
+    fixed = frozenset(chosen) | frozenset(read_as.preset or ())
+    builder = Builder(read_as, resolved, fixed, role_labels(lens))
+    return Source(name, location, read_as.name, columns, resolved, rows, builder)
 
 
 def preview(
@@ -99,7 +111,7 @@ def preview(
     documents: list[SourceDocument] = []
     problems: list[str] = []
     try:
-        for row in islice(source._format.rows(source.path), rows):
+        for row in islice(source._rows(), rows):
             shown.append(row)
             try:
                 documents.append(source._builder.build(row, notes))
@@ -122,17 +134,17 @@ def preview(
 def no_documents(source: Source) -> BadInputError:
     """The error for a source without a single row."""
     return BadInputError(
-        f"{source.path.name} holds no documents (0 rows read as {source.format}).",
-        "Choose a file with at least one row, or another format.",
+        f"There are no documents in {source.name} (0 rows read as {source.format}).",
+        "Give at least one row, or choose another format.",
     )
 
 
-def _columns(source_format: Format, path: Path) -> tuple[str, ...]:
+def _columns(rows: Callable[[], Iterator[Row]], peek: int) -> tuple[str, ...]:
     # A dict keeps the order of first appearance. What cannot be read is reported, with its
     # row, by whoever reads the documents.
     columns: dict[str, None] = {}
     try:
-        for row in islice(source_format.rows(path), source_format.peek):
+        for row in islice(rows(), peek):
             columns.update(dict.fromkeys(map(str, row.values)))
     except BadInputError:
         pass

@@ -57,7 +57,7 @@ class Jobs:
         job = Job(
             id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
             corpus=request.name,
-            path=str(Path(os.path.expanduser(request.path)).resolve()),  # noqa: PTH111
+            path=str(Path(os.path.expanduser(request.source)).resolve()),  # noqa: PTH111
             source_format=request.source_format,
             mapping=dict(request.mapping or {}),
             encoder=request.encoder,

@@ -134,11 +134,18 @@ Mapped = Mapping[str, str]
 """Document field -> column of the source: ``{"doc_id": "PMID", "text": "Abstract"}``."""
 
 
+Rows = Any
+"""Documents in memory: a pandas DataFrame, an Arrow table (or what turns into one, such as a
+polars DataFrame), or an iterable of mappings ``{column: value}``. The libraries are optional, so
+their types are not named."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
     """What to import.
 
     Attributes:
+        source: a file, a folder, or rows in memory.
         mapping: document field -> column; an empty column means that the field has none, so
             that ``{"roles": ""}`` leaves the sentence roles of the source aside.
         encoder: model name or folder; None: the corpus's own, or the embedded one.
@@ -146,7 +153,7 @@ class ImportRequest:
             abstracts. An existing corpus refuses one with other aspects.
     """
 
-    path: Path
+    source: Path | Rows
     name: str
     source_format: str = "auto"
     mapping: Mapped | None = None

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from filelock import FileLock
@@ -133,7 +134,7 @@ def test_a_changed_document_is_updated_in_its_place(
     shards: Explorer, request_: ImportRequest, fields: dict[str, Any]
 ) -> None:
     shards.library.import_documents(request_)
-    write_jsonl(request_.path, changed("bread-survey", **fields))
+    write_jsonl(request_.source, changed("bread-survey", **fields))
     report = shards.library.import_documents(request_)
     assert (report.added, report.updated, report.unchanged, report.documents) == (0, 1, 39, 40)
     ids = stored(shards)["doc_id"].to_pylist()
@@ -147,7 +148,7 @@ def test_a_changed_text_is_found_by_its_new_words_and_no_longer_by_the_old(
     shards.library.import_documents(request_)
     seed = Query("papers", text="questionnaires about zeppelins", system="bm25", k=50)
     assert "plain" not in [r.doc_id for r in shards.search(seed).results]
-    write_jsonl(request_.path, changed("plain", text="Zeppelins land in fog."))
+    write_jsonl(request_.source, changed("plain", text="Zeppelins land in fog."))
     shards.library.import_documents(request_)
     assert shards.search(seed).results[0].doc_id == "plain"
     old = replace(seed, text="a camera behind quartz glass")
@@ -159,7 +160,7 @@ def test_new_documents_are_added_and_found(shards: Explorer, request_: ImportReq
     shards.library.import_documents(request_)
     before = stored(shards)
     extra = {"doc_id": "new", "title": "New", "text": "Zeppelins land in fog."}
-    write_jsonl(request_.path, [extra, *DOCUMENTS])
+    write_jsonl(request_.source, [extra, *DOCUMENTS])
     report = shards.library.import_documents(request_)
     assert (report.added, report.updated, report.unchanged, report.documents) == (1, 0, 40, 41)
     after = stored(shards)
@@ -189,7 +190,7 @@ def test_a_search_under_way_is_not_disturbed_by_an_import(
     plain = Query("papers", seed="bees-network", system="dense")
     expected = under_way.search(plain)
     extra = {"doc_id": "new", "title": "New", "text": "Zeppelins land in fog."}
-    write_jsonl(request_.path, [extra, *changed("plain", text="New text.")])
+    write_jsonl(request_.source, [extra, *changed("plain", text="New text.")])
     shards.library.import_documents(request_)
     assert onlooker.search(plain).total == 40, "a later search sees the new document"
     # The earlier one still answers from the forty documents that it began with.
@@ -233,7 +234,7 @@ def test_an_import_during_an_import_is_told_that_the_corpus_is_busy(
 def test_a_bad_row_anywhere_changes_nothing(shards: Explorer, request_: ImportRequest) -> None:
     shards.library.import_documents(request_)
     before = version(shards)
-    write_jsonl(request_.path, [*changed("plain", text="New text."), {"title": "no id"}])
+    write_jsonl(request_.source, [*changed("plain", text="New text."), {"title": "no id"}])
     with pytest.raises(BadInputError, match="row 41"):
         shards.library.import_documents(request_)
     assert version(shards) == before
@@ -241,7 +242,7 @@ def test_a_bad_row_anywhere_changes_nothing(shards: Explorer, request_: ImportRe
 
 
 def test_a_bad_first_import_leaves_no_corpus(shards: Explorer, request_: ImportRequest) -> None:
-    write_jsonl(request_.path, [*DOCUMENTS, {"title": "no id"}])
+    write_jsonl(request_.source, [*DOCUMENTS, {"title": "no id"}])
     with pytest.raises(BadInputError, match="row 41"):
         shards.library.import_documents(request_)
     with pytest.raises(CorpusNameError, match=r"'\.\./papers' cannot be the name"):
@@ -280,3 +281,44 @@ def test_too_little_room_is_said_before_anything_is_indexed(
     with pytest.raises(StorageFullError, match=r"papers\.jsonl needs about .* GB.*SEEDLENS_HOME"):
         shards.library.import_documents(request_)
     assert shards.library.corpora() == []
+
+
+# Documents from memory
+
+
+def test_rows_in_memory_and_a_file_of_them_are_one_corpus(
+    shards: Explorer, request_: ImportRequest, tiny_model: Path
+) -> None:
+    frame = pd.DataFrame(DOCUMENTS)
+    added = shards.library.add("papers", frame, encoder=str(tiny_model))
+    assert (added.corpus, added.read, added.added, added.documents) == ("papers", 40, 40, 40)
+    info = shards.library.corpus("papers")
+    assert (info.state, info.source, info.source_format) == ("ready", "a table in memory", "rows")
+    before = version(shards)
+    assert shards.library.import_documents(request_).unchanged == 40
+    assert shards.library.add("papers", iter(DOCUMENTS)).unchanged == 40
+    assert version(shards) == before
+
+
+def test_rows_are_added_to_a_corpus_and_take_the_place_of_former_versions(
+    shards: Explorer, request_: ImportRequest
+) -> None:
+    shards.library.import_documents(request_)
+    rows = [{"doc_id": "new", "text": "A new one."}, {**DOCUMENTS[0], "title": "Another title"}]
+    report = shards.library.add("papers", rows)
+    assert (report.added, report.updated, report.documents) == (1, 1, 41)
+    assert shards.document("papers", DOCUMENTS[0]["doc_id"]).title == "Another title"
+    assert shards.search(Query("papers", seed="new")).total == 40
+
+
+def test_a_row_that_cannot_be_used_changes_nothing(shards: Explorer, tiny_model: Path) -> None:
+    with pytest.raises(BadInputError, match="row 41: no text"):
+        shards.library.add("papers", [*DOCUMENTS, {"doc_id": "empty"}], encoder=str(tiny_model))
+    assert shards.library.corpora() == []
+
+
+def test_a_corpus_from_memory_has_no_test_collection(shards: Explorer, tiny_model: Path) -> None:
+    shards.library.add("papers", DOCUMENTS, encoder=str(tiny_model))
+    assert shards.laboratory.collections() == ()
+    with pytest.raises(BadInputError, match="did not come from a test collection"):
+        shards.comparing.collection("papers")
