@@ -22,7 +22,7 @@ from engine.evaluate.collection_store import Shelf
 from engine.evaluate.human import human_rows
 from engine.evaluate.laboratory import Laboratory
 from engine.evaluate.trials import Trials
-from engine.facts.resolve import find_facts
+from engine.facts import find_facts
 from engine.generate.generator import Builder
 from engine.jobs.threads import Jobs
 from engine.lenses.instructions import LensWords

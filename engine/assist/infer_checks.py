@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from engine.assist.infer_prompts import Claim
-from engine.facts.dates import month_days
 from engine.facts.gazetteer import gazetteer
-from engine.facts.grammar import Period, in_words
+from engine.facts.periods import Period, in_words, month_days
 from engine.facts.units import find_quantities, format_amount, round_in
 from engine.llm.texts import find_quote
 from engine.types.documents import Span

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from engine.corpora.schema import aspect_column, facet
 from engine.corpora.stored_facts import FACT_FIELDS, fact_columns, find_anew
-from engine.facts.resolve import VERSION
+from engine.facts import VERSION
 from engine.ingest import content_hash
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.prototypes import prototypes

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.facts.resolve import VERSION, find_facts
+from engine.facts import VERSION, find_facts
 from engine.types.documents import Span
 from engine.types.facts import Fact
 from storage.vectors import DocumentTable

@@ -1,5 +1,27 @@
-"""Facts that a text states or implies, resolved without a model.
+"""Facts that a text states or implies, found without a model.
 
-One module per kind of fact, each a pure function from a text to facts;
-:mod:`engine.facts.message_stamps` says when, and by whom, each part of a text was written.
+One module per kind of fact (:mod:`.dates`, :mod:`.amounts`, :mod:`.places`), each with a pure
+function from a text to facts; :mod:`.fact_index` says which facts answer which.
 """
+
+from __future__ import annotations
+
+from datetime import date
+
+from engine.facts.amounts import find_amounts
+from engine.facts.dates import find_dates
+from engine.facts.places import find_places
+from engine.types.facts import Fact
+
+VERSION = 1
+"""Grows with every change of what is found; facts stored by another version are found anew."""
+
+
+def find_facts(text: str, document_date: date | None = None) -> tuple[Fact, ...]:
+    """Dates, amounts and places that ``text`` states or implies, in reading order.
+
+    Args:
+        document_date: when the document was written, where its metadata say so.
+    """
+    facts = (*find_dates(text, document_date), *find_amounts(text), *find_places(text))
+    return tuple(sorted(facts, key=lambda fact: fact.span))

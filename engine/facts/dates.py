@@ -1,299 +1,351 @@
-"""Calendar words, and dates that a text states in full: one reading per notation.
-
-Digits of every script are read (``\\d`` and ``int`` know them). What is impossible (31 February)
-or can be read in two ways (03/04/05) is not a date, unless the text's other dates settle it.
-"""
+"""From expressions of time to days: each against its nearest proper anchor."""
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
+from engine.facts.message_stamps import Message, messages
+from engine.facts.periods import Anchor, Candidate, Candidates, Period, in_words, one_day
+from engine.facts.recurring import KEYS as RECURRING
+from engine.facts.recurring import Calendar, Recurring, event_at, find_recurring
+from engine.facts.relative import CLAUSE_START, TOKEN, find_relative, tense_at
+from engine.facts.stated import find_days, find_stated
 from engine.types.documents import Span
+from engine.types.facts import Fact
 
-MONTHS = {
-    name: number
-    for number in range(1, 13)
-    for name in (calendar.month_name[number].lower(), calendar.month_abbr[number].lower())
-} | {"sept": 9}
-WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "monday mon", "tuesday tues tue", "wednesday wed", "thursday thurs thur thu",
-            "friday fri", "saturday sat", "sunday sun",
-        )
-    )
-    for name in names.split()
-}  # fmt: skip
-"""Weekdays as ``date.weekday`` counts them: Monday is 0."""
-FULL_WEEKDAYS = tuple(name for name in WEEKDAYS if name.endswith("day"))
-
-
-def _any_of(words: list[str] | tuple[str, ...]) -> str:
-    """Alternatives of a pattern, the longest first, in capitals or not."""
-    return "|".join(
-        f"[{word[0].upper()}{word[0]}]{word[1:]}|{word.upper()}"
-        for word in sorted(words, key=len, reverse=True)
-    )
-
-
-def _spelled(names: tuple[str, ...], full: tuple[str, ...]) -> str:
-    """Pattern of names in full, and of their abbreviations with or without a full stop."""
-    short = tuple(name for name in names if name not in full)
-    return rf"(?:(?:{_any_of(full)})\b|(?:{_any_of(short)})\b\.?)"
-
-
-FULL_MONTHS = tuple(name.lower() for name in calendar.month_name[1:])
-MONTH = _spelled(tuple(MONTHS), FULL_MONTHS)
-WEEKDAY = _spelled(tuple(WEEKDAYS), FULL_WEEKDAYS)
-FULL_WEEKDAY = rf"(?:{_any_of(FULL_WEEKDAYS)})\b"
-DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-BEFORE_CHRIST = r"(?:BCE?\b|B\.\s?C\.)"
-YEAR = rf"(?:1\d{{3}}|20\d\d|[٠-٩۰-۹०-९０-９]{{4}})(?!\d|[.,]\d|\w|\s{BEFORE_CHRIST})"
-DASH = r"\s?[-–—]\s?"
-TO = rf"(?:{DASH}|\s(?:to|and|until|till|through|thru)\s)"
-ON = r"(?<![\w./:,$€£#+-])"  # where a number may begin that is not part of another
-OFF = r"(?![\w/-]|[.,:]\d)"  # where it may end
-
-WORDED = re.compile(
-    rf"(?:\b(?P<weekday>{WEEKDAY}),?\s(?:the\s)?)?(?:"
-    rf"{ON}(?P<d1>{DAY})(?:(?P<l1>{TO})(?P<d2>{DAY}))?(?:\sday)?(?:\s|-|/)(?:of\s)?(?P<m1>{MONTH})"
-    rf"(?:(?:,?\s|-|/)(?:of\s)?(?P<y1>{YEAR})|\s?['’](?P<s1>\d\d)\b)?"
-    rf"|\b(?P<m2>{MONTH})(?:\s|-)(?:the\s)?(?P<d3>{DAY})(?!\d|:\d)(?:(?P<l2>{TO})(?P<d4>{DAY})(?![\d:]))?"
-    rf"(?:(?:,\s?|\s|-)(?:of\s)?(?P<y2>{YEAR})|,?\s['’](?P<s2>\d\d)\b)?"
-    r")(?![\w])"
+LINK = re.compile(r"\s*(?:[-–—]|(?:to|until|till|through|thru)\s)")
+AND = re.compile(r"\s+and\s")
+BETWEEN = re.compile(r"\bbetween\s(?:the\s)?$")
+MOVED = re.compile(
+    r"\b(?:moved|postponed|rescheduled|changed|shifted|brought forward)\b[^.;]{0,40}$"
 )
-"""A day and a month in words, in either order; the year may lack; two days are a range."""
+SAID = re.compile(
+    r"\b(?:said|says|told\s\w+|announced|reported|wrote|added|confirmed|stated)(?:\sin\sa\s\w+)?\s$"
+)
+"""What comes before the day of a report, which is not the day of what is reported."""
+OPENING = re.compile(r"\b(?:from|between|on|in|since|by|until|till)\s$")
 
-FIGURES = re.compile(r"\d{1,4}([-/.])\d\d?\1\d{1,4}(?!\d)")
-"""What may be a date in figures; most texts have none, so that little is looked at closely."""
-ISO = re.compile(
-    rf"{ON}(?P<y>\d{{4}})(?P<sep>[-/.])(?P<m>\d\d?)(?P=sep)(?P<d>\d\d?)(?![\d/-]|\.\d)"
-)
-ISO_COMPACT = re.compile(rf"{ON}(?P<y>(?:19|20)\d\d)(?P<m>\d\d)(?P<d>\d\d)(?=T\d{{4}})")
-ISO_WEEK = re.compile(rf"{ON}(?P<y>\d{{4}})-?W(?P<w>\d\d)(?:-?(?P<d>[1-7]))?{OFF}")
-EAST_ASIAN = re.compile(
-    r"(?P<y>\d{4})\s?[年년]\s?(?P<m>\d\d?)\s?[月월](?:\s?(?P<d>\d\d?)\s?[日일号])?"
-)
-NUMERIC = re.compile(
-    rf"{ON}(?P<a>\d\d?)(?P<sep>[-/.])(?P<b>\d\d?)(?P=sep)(?P<c>\d{{4}}|\d\d)(?![\w/-]|\.\d)"
-)
-CLOCK_AFTER = re.compile(r",?\s\d\d?:\d\d")
-WEEKDAY_BEFORE = re.compile(rf"\b(?P<weekday>{WEEKDAY}),?\s$")
-BETWEEN = re.compile(r"\b[Bb]etween\s(?:the\s)?$")
-MONTH_WORD = re.compile(rf"(?<![^\W\d_]){MONTH}")
-ANCIENT = re.compile(rf",?\s(?:\d{{1,4}}\s?)?{BEFORE_CHRIST}")
-LONGEST_WORDED = 45
-"""Characters of a date in words before its month: "Wednesday, the 27th to the 29th day of"."""
-NO_DATE_BEFORE = re.compile(
-    r"(?:\b(?:version|ver|release|build|v|rev|section|sect|ip|isbn|issn|tel|phone|fax|no|nr)"
-    r"\.?:?\s?|[$€£#+]\s?)$",
-    re.IGNORECASE,
-)
-"""What makes of the digits behind it a version, a price or a telephone number."""
+STAMP_CONFIDENCE = 0.5
+"""A time stamp tells when something was written, and only sometimes what it is about."""
+BORROWED = 0.85
+"""Factor for a date that takes its year from another date of the text."""
+DISTANT = 0.75
+"""Factor for an expression that should follow a date, and has only the time of writing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """A date as a text states it.
-
-    Attributes:
-        span: where.
-        low, high: the first and last day; None where the year lacks.
-        month, day, last_day: what is known of a date without a year; 0 where it is not.
-        weekday: 0 (Monday) to 6 when one is named, else None.
-        confidence: 0 to 1.
-    """
+class Resolved:
+    """A candidate with its days, and the anchor they were got from (None: stated)."""
 
     span: Span
-    low: date | None = None
-    high: date | None = None
-    month: int = 0
-    day: int = 0
-    last_day: int = 0
-    weekday: int | None = None
-    confidence: float = 1.0
+    period: Period
+    anchor: Anchor | None
+    confidence: float
+    recurrence: str = ""
+    event: str = ""
 
 
-def day(year: int, month: int, day_of_month: int) -> date | None:
-    """Return the date, None when there is no such day."""
-    try:
-        return date(year, month, day_of_month)
-    except ValueError:
+class Resolver:
+    """The candidates of one text, and what they resolve to."""
+
+    def __init__(self, text: str, document_date: date | None) -> None:
+        lowered = text.lower()
+        if len(lowered) != len(text):  # a few letters grow when they are lowered
+            lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        self.text, self.lowered = text, lowered
+        self.document_date = document_date
+        tokens = list(TOKEN.finditer(lowered))
+        self.words = frozenset(token[0] for token in tokens)
+        stated = find_days(text)
+        self.parts = messages(text, stated)
+        every = [*find_stated(text, stated, self.words), *find_relative(text, lowered, tokens)]
+        self.candidates = Candidates(every)
+        self.chosen = Candidates(_apart(self.candidates.all))
+        self.days = [
+            (candidate.span, period)
+            for part in self.parts
+            for candidate in self.chosen.beginning(*part.span)
+            if candidate.kind == "stated"
+            and not _inside(candidate.span, part.time_span)
+            and (period := _alone(candidate))
+        ]
+        self.calendar = Calendar(text, self.days)
+
+    def resolve(self) -> list[Resolved]:
+        """Return everything that could be resolved, in order of its place."""
+        found: list[Resolved] = []
+        for part in self.parts:
+            anchor = self._anchor(part)
+            recurring = self._recurring(part, anchor)
+            here = [
+                candidate
+                for candidate in self.chosen.beginning(*part.span)
+                if (candidate.kind == "stated" or candidate.span[0] >= part.body[0])
+                and not any(_inside(candidate.span, entry.span) for entry in recurring)
+            ]
+            plain = self._walk(part, here, anchor)
+            found += sorted([*recurring, *plain], key=lambda entry: entry.span)
+        return found
+
+    def _anchor(self, part: Message) -> Anchor | None:
+        if part.time is not None:
+            day = part.time.date()
+            clock = part.time_span and ":" in self.text[slice(*part.time_span)]
+            words = f"a message of {in_words(one_day(day))}"
+            return Anchor(day, day, part.time_span, words, moment=part.time if clock else None)
+        if self.document_date is None or part.time_span is not None:
+            return None  # a time that can be read in two ways is nearer than the document's date
+        day = self.document_date
+        return Anchor(day, day, None, f"a document of {in_words(one_day(day))}", kind="document")
+
+    def _walk(
+        self, part: Message, here: list[Candidate], anchor: Anchor | None
+    ) -> Iterator[Resolved]:
+        """Resolve in reading order: what was told last is the anchor of what follows."""
+        last: Anchor | None = None
+        skip = -1
+        for index, candidate in enumerate(here):
+            if index == skip:
+                continue
+            following = here[index + 1] if index + 1 < len(here) else None
+            stamp = _inside(candidate.span, part.time_span)
+            resolved = None
+            if following and not stamp and self._linked(candidate, following):
+                resolved = self._range(candidate, following, anchor, last)
+                skip = index + 1 if resolved else -1
+            resolved = resolved or self._one(candidate, anchor, last)
+            if resolved is None or not resolved.period.plausible:
+                continue
+            if stamp:
+                yield replace(resolved, confidence=STAMP_CONFIDENCE)
+                continue
+            yield resolved
+            if not SAID.search(self.lowered, max(0, candidate.span[0] - 30), candidate.span[0]):
+                last = self._told(resolved)
+
+    def _told(self, resolved: Resolved) -> Anchor:
+        period = resolved.period
+        words = in_words(period)
+        return Anchor(period.low, period.high, resolved.span, words, period.grain, kind="text")
+
+    def _one(
+        self, candidate: Candidate, anchor: Anchor | None, last: Anchor | None
+    ) -> Resolved | None:
+        if candidate.kind == "stated":
+            period = _alone(candidate)
+            return Resolved(candidate.span, period, None, candidate.confidence) if period else None
+        if candidate.kind == "offset":
+            return self._offset(candidate, anchor, last)
+        if candidate.kind == "weekday" and self._is_moved(candidate):
+            return None
+        factor = 1.0
+        against = anchor
+        if candidate.kind == "weekday" and anchor and last and self._goes_on(candidate, last):
+            against = last if last.low > anchor.high else anchor
+        if candidate.kind == "anaphoric":
+            against, factor = (last, 1.0) if last else (anchor, DISTANT)
+        elif candidate.kind == "partial" and anchor is None:
+            against, factor = last or self._first_told(), BORROWED
+        if against is None:
+            return None
+        period = self._against(candidate, against)
+        if period is None:
+            return None
+        sure = candidate.confidence * period.certainty * factor
+        return Resolved(candidate.span, period, against, sure)
+
+    def _goes_on(self, candidate: Candidate, last: Anchor) -> bool:
+        """Return whether a weekday continues the sentence of a date: "Monday ..., back Friday"."""
+        return (
+            last.span is not None
+            and last.high - last.low < timedelta(days=7)
+            and not CLAUSE_START.search(self.lowered, last.span[1], candidate.span[0])
+        )
+
+    def _against(self, candidate: Candidate, anchor: Anchor) -> Period | None:
+        try:
+            tense = tense_at(self.lowered, candidate.span)
+            return candidate.resolve(replace(anchor, tense=tense))
+        except (ValueError, OverflowError):
+            return None
+
+    def _first_told(self) -> Anchor | None:
+        """Return the text's only stated day, or the first of several in one year."""
+        if len({period.low.year for _, period in self.days}) != 1:
+            return None
+        span, period = self.days[0]
+        return Anchor(period.low, period.high, span, in_words(period), period.grain, kind="text")
+
+    def _linked(self, first: Candidate, second: Candidate) -> bool:
+        """Return whether two expressions are the ends of one stretch."""
+        joinable = ("stated", "partial", "weekday")
+        if first.kind not in joinable or second.kind not in joinable:
+            return False
+        before = self.lowered[max(0, first.span[0] - 60) : first.span[0]]
+        between = self.lowered[first.span[1] : second.span[1]]
+        if second.span[0] - first.span[1] > 8 or self._is_moved(first):
+            return False
+        if LINK.match(between):
+            return True
+        return AND.match(between) is not None and BETWEEN.search(before) is not None
+
+    def _is_moved(self, candidate: Candidate) -> bool:
+        """Return whether the words tell of a change of plan: which of its days hold is unclear."""
+        start = candidate.span[0]
+        return MOVED.search(self.lowered, max(0, start - 60), start) is not None
+
+    def _range(
+        self, first: Candidate, second: Candidate, anchor: Anchor | None, last: Anchor | None
+    ) -> Resolved | None:
+        end = self._one(second, None, None) if second.kind == "stated" else None
+        if first.kind == "partial" and end is not None:
+            start = self._one(first, self._told(end), None)
+        else:
+            start = self._one(first, anchor, last)
+        if start is not None and end is None:
+            period = second.resolve(replace(self._told(start), tense=1))
+            end = replace(start, period=period) if period else None
+        if start is None or end is None or start.period.low > end.period.high:
+            return None
+        opening = OPENING.search(self.lowered, max(0, first.span[0] - 8), first.span[0])
+        begin = opening.start() if opening else first.span[0]
+        return Resolved(
+            (begin, second.span[1]),
+            Period(start.period.low, end.period.high, "range"),
+            None if second.kind == "stated" and first.kind != "weekday" else start.anchor,
+            min(start.confidence, end.confidence),
+        )
+
+    def _offset(
+        self, candidate: Candidate, anchor: Anchor | None, last: Anchor | None
+    ) -> Resolved | None:
+        """Count from the date behind the expression, or from the event named there."""
+        tail = candidate.tail
+        behind = self.candidates.covering(tail, candidate.span[1])
+        if behind is not None and behind.kind not in ("offset", "anaphoric"):
+            target = self._one(behind, anchor, last)
+            if target is None:
+                return None
+            against, end, event = self._told(target), behind.span[1], ""
+        else:
+            named = event_at(self.text, tail)
+            dated = named and self.calendar.date_of(named)
+            if not named or not dated:
+                return None
+            span, period = dated
+            words = in_words(period)
+            against = Anchor(period.low, period.high, span, words, period.grain, kind="text")
+            end, event = named[1], self.text[slice(*named)]
+        found = self._against(candidate, against)
+        if found is None:
+            return None
+        sure = candidate.confidence * found.certainty * (0.9 if event else 1.0)
+        return Resolved((candidate.span[0], end), found, against, sure, event=event)
+
+    def _recurring(self, part: Message, anchor: Anchor | None) -> list[Resolved]:
+        """Return what recurs by the words of a part, its bounds resolved against its anchor."""
+        used: list[Anchor] = []
+
+        def resolve(candidate: Candidate) -> Period | None:
+            found = self._one(candidate, anchor, None)
+            if found and found.anchor:
+                used.append(found.anchor)
+            return found.period if found else None
+
+        if self.words.isdisjoint(RECURRING):
+            return []
+        entries = find_recurring(self.lowered, part.body, self.candidates, resolve)
+        return [found for entry in entries if (found := _first_time(entry, anchor, used))]
+
+
+def _first_time(entry: Recurring, anchor: Anchor | None, used: list[Anchor]) -> Resolved | None:
+    since = entry.low or (anchor.low if anchor else None)
+    bounded = entry.low is not None or entry.high != date.max
+    if since is None or (entry.needs_bounds and not bounded):
         return None
+    low = entry.first(since)
+    if low is None:
+        return None
+    against = None if entry.low and not used else anchor
+    confidence = 0.95 if entry.low else 0.85 if bounded else 0.7
+    if "INTERVAL" in entry.rule and not entry.low:
+        confidence = 0.5  # which of the weeks is not said
+    return Resolved(entry.span, Period(low, entry.high, "range"), against, confidence, entry.rule)
 
 
-def full_year(two_digits: int) -> int:
-    """Return the year that two digits mean by POSIX: 1969 to 2068."""
-    return two_digits + (2000 if two_digits < 69 else 1900)
+def _alone(candidate: Candidate) -> Period | None:
+    """Return the days of what needs no anchor."""
+    return candidate.resolve(Anchor(date.min, date.min, None, ""))
 
 
-def month_of(name: str) -> int:
-    """Return 1 to 12 for the name of a month or its abbreviation."""
-    return MONTHS[name.lower().rstrip(".")]
+def _apart(candidates: list[Candidate]) -> list[Candidate]:
+    """Drop candidates that overlap an earlier or longer one, or one that is stated in full."""
+    apart: list[Candidate] = []
+    for candidate in candidates:
+        if not apart or candidate.span[0] >= apart[-1].span[1]:
+            apart.append(candidate)
+        elif candidate.kind == "stated" and apart[-1].kind in ("partial", "weekday"):
+            apart[-1] = candidate  # "in May" gives way to "May and June 2017"
+    return apart
 
 
-def weekday_of(name: str) -> int:
-    """Return 0 (Monday) to 6 for the name of a weekday or its abbreviation."""
-    return WEEKDAYS[name.lower().rstrip(".")]
+def _inside(span: Span, other: Span | None) -> bool:
+    return other is not None and other[0] <= span[0] and span[1] <= other[1]
 
 
-def month_days(year: int, month: int) -> tuple[date, date]:
-    """Return the first and the last day of a month."""
-    return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
+def as_fact(text: str, resolved: Resolved) -> Fact:
+    """Return the fact of what was resolved, with how it was got in words for people."""
+    anchor, period = resolved.anchor, resolved.period
+    span = _trimmed(text, resolved.span)
+    words = re.sub(r"\s+", " ", text[slice(*span)])
+    if anchor is None:
+        derivation = ""
+    elif resolved.event:
+        derivation = f"'{words}', which the text dates {anchor.words}"
+    elif anchor.kind == "text":
+        derivation = f"'{words}', told after {anchor.words}"
+    else:
+        derivation = f"'{words}' in {anchor.words}"
+    return Fact(
+        kind="date",
+        low=float(period.low.toordinal()),
+        high=float(period.high.toordinal()),
+        unit="day",
+        text=in_words(period),
+        span=span,
+        derivation=derivation,
+        anchor=anchor.span if anchor else None,
+        implied=anchor is not None,
+        confidence=round(resolved.confidence, 3),
+        recurrence=resolved.recurrence,
+    )
 
 
-def find_days(text: str) -> tuple[Stated, ...]:
-    """Find the dates of days (and of ranges within a month) that ``text`` states.
+def _trimmed(text: str, span: Span) -> Span:
+    low, high = span
+    while high > low and text[high - 1].isspace():
+        high -= 1
+    return low, high
+
+
+def find_dates(text: str, document_date: date | None = None) -> tuple[Fact, ...]:
+    """Find the dates that ``text`` states or implies.
+
+    Relative expressions are resolved against the nearest proper anchor: the time stamp of their
+    message for what counts from the time of writing ("two days ago"), the date told last for
+    what counts from a date ("the following morning"), the date of a named event ("a fortnight
+    before the launch"), else ``document_date``. What has no anchor, is impossible or can be read
+    in two ways is no fact.
 
     Returns:
-        in order of their place, never overlapping; those without a year have ``low`` None.
+        in order of their place; a stretch of days is one fact. The time stamps of messages are
+        among them, with a confidence of 0.5.
 
-    >>> [found.low for found in find_days("Paid 13/04/2005, shipped 05/05/05 and 03/04/05.")]
-    [datetime.date(2005, 4, 13), datetime.date(2005, 5, 5), datetime.date(2005, 4, 3)]
+    >>> written, ran = find_dates("2024-02-29 09:01, Ann: I ran two days ago")
+    >>> ran.text, ran.derivation
+    ('27 February 2024', "'two days ago' in a message of 29 February 2024")
     """
-    found: list[Stated] = []
-    if any(map(str.isdigit, text)):
-        found.extend(_numbered(text))
-        found.extend(_worded(text))
-    return tuple(sorted(found, key=lambda stated: stated.span))
-
-
-def _numbered(text: str) -> Iterator[Stated]:
-    numeric = []
-    for figures in FIGURES.finditer(text):
-        if _is_something_else(text, figures.start()):
-            continue
-        match = ISO.match(text, figures.start())
-        if match and (stated := _iso(match)):
-            yield stated
-        elif match := NUMERIC.match(text, figures.start()):
-            before = WEEKDAY_BEFORE.search(text, max(0, match.start() - 12), match.start())
-            numeric.append((match, before))
-    if "T" in text:
-        yield from filter(None, map(_iso, ISO_COMPACT.finditer(text)))
-    if "W" in text:
-        yield from _iso_weeks(text)
-    if "年" in text or "년" in text:
-        yield from _east_asian(text)
-    if numeric:
-        yield from _numeric(numeric)
-
-
-def _iso(match: re.Match[str]) -> Stated | None:
-    that = day(int(match["y"]), int(match["m"]), int(match["d"]))
-    return Stated(match.span(), that, that) if that and that.year >= 1000 else None
-
-
-def _iso_weeks(text: str) -> Iterator[Stated]:
-    for match in ISO_WEEK.finditer(text):
-        try:
-            low = date.fromisocalendar(int(match["y"]), int(match["w"]), int(match["d"] or 1))
-        except ValueError:
-            continue
-        yield Stated(match.span(), low, low if match["d"] else low + timedelta(days=6))
-
-
-def _east_asian(text: str) -> Iterator[Stated]:
-    for match in EAST_ASIAN.finditer(text):
-        year, month = int(match["y"]), int(match["m"])
-        if match["d"] and (that := day(year, month, int(match["d"]))):
-            yield Stated(match.span(), that, that)
-        elif not match["d"] and day(year, month, 1):
-            yield Stated(match.span(), *month_days(year, month))
-
-
-def _is_something_else(text: str, start: int) -> bool:
-    return NO_DATE_BEFORE.search(text, max(0, start - 10), start) is not None
-
-
-def _readings(match: re.Match[str], weekday: int | None) -> dict[str, date]:
-    """Return the possible days by order ("dmy", "mdy", "ymd") of a date in figures."""
-    first, second, last = (int(match[name]) for name in "abc")
-    short = len(match["c"]) == 2
-    year = full_year(last) if short else last
-    orders = {"dmy": (year, second, first)}
-    if match["sep"] != ".":  # with full stops the day comes first wherever they are used
-        orders["mdy"] = (year, first, second)
-        if short and match["sep"] == "-":
-            orders["ymd"] = (full_year(first), second, last)
-    elif short and not CLOCK_AFTER.match(match.string, match.end()):
-        return {}  # 1.2.24 is a version as often as a date
-    days = {order: day(*parts) for order, parts in orders.items() if parts[0] >= 1000}
-    readings = {order: that for order, that in days.items() if that}
-    agreeing = {order: that for order, that in readings.items() if that.weekday() == weekday}
-    return agreeing or readings
-
-
-def _numeric(found: list[tuple[re.Match[str], re.Match[str] | None]]) -> Iterator[Stated]:
-    """Read dates in figures; those that have one reading settle the order for the others."""
-    weekdays = [weekday_of(before["weekday"]) if before else None for _, before in found]
-    readings = [
-        _readings(match, weekday) for (match, _), weekday in zip(found, weekdays, strict=True)
-    ]
-    certain = {next(iter(orders)) for orders in readings if len(orders) == 1}
-    for (match, before), weekday, orders in zip(found, weekdays, readings, strict=True):
-        days, confidence = set(orders.values()), 0.97
-        if len(days) > 1 and len(certain) == 1:
-            days, confidence = {orders[order] for order in certain if order in orders}, 0.9
-        if len(days) == 1:
-            that = days.pop()
-            span = (before.start() if before else match.start(), match.end())
-            yield Stated(span, that, that, weekday=weekday, confidence=confidence)
-
-
-def _worded(text: str) -> Iterator[Stated]:
-    end = 0
-    for month in MONTH_WORD.finditer(text):
-        if month.start() < end:
-            continue
-        reach = max(end, month.start() - LONGEST_WORDED), month.end() + LONGEST_WORDED
-        match = WORDED.search(text, *reach)
-        if match and match.start() <= month.start():
-            end = match.end()
-            if not ANCIENT.match(text, end) and (stated := _read_words(match)):
-                yield from _apart(text, match, stated)
-
-
-def _apart(text: str, match: re.Match[str], both: Stated) -> Iterator[Stated]:
-    """Yield a stretch of days as it is, and two days joined by "and" as two."""
-    link, last = ("l1", "d2") if match["d1"] else ("l2", "d4")
-    if "and" not in (match[link] or "") or BETWEEN.search(
-        text, max(0, match.start() - 14), match.start()
-    ):
-        yield both
-        return
-    first, second = (both.span[0], match.start(link)), (match.start(last), both.span[1])
-    yield replace(both, span=first, high=both.low, last_day=both.day)
-    yield replace(both, span=second, low=both.high, day=both.last_day, weekday=None)
-
-
-def _read_words(match: re.Match[str]) -> Stated | None:
-    name = match["m1"] or match["m2"]
-    year, short = match["y1"] or match["y2"], match["s1"] or match["s2"]
-    if name[0].islower() and name.lower() in AMBIGUOUS_MONTHS and not year:
-        return None
-    first = match["d1"] or match["d3"]
-    month, low_day = month_of(name), _number(first)
-    high_day = _number(match["d2"] or match["d4"] or first)
-    weekday = weekday_of(match["weekday"]) if match["weekday"] else None
-    number = int(year) if year else full_year(int(short)) if short else 2024  # a leap year
-    low, high = day(number, month, low_day), day(number, month, high_day)
-    if low is None or high is None or high < low or number < 1000:
-        return None
-    if year or short:
-        agrees = weekday is None or low.weekday() == weekday
-        return Stated(match.span(), low, high, weekday=weekday, confidence=1.0 if agrees else 0.6)
-    return Stated(match.span(), month=month, day=low_day, last_day=high_day, weekday=weekday)
-
-
-AMBIGUOUS_MONTHS = frozenset({"may", "march", "mar", "dec", "jan", "jun", "sep", "oct"})
-"""Names of months that are other words or abbreviations when they are not capitalised."""
-
-
-def _number(words: str) -> int:
-    return int(words.rstrip("sthndr"))
+    return tuple(as_fact(text, resolved) for resolved in Resolver(text, document_date).resolve())

@@ -10,8 +10,7 @@ from functools import cached_property
 
 from dateutil.rrule import rrulestr
 
-from engine.facts import dates
-from engine.facts.grammar import Candidate, Found, Period
+from engine.facts.periods import FULL_WEEKDAYS, Candidate, Candidates, Period, weekday_of
 from engine.types.documents import Span
 
 NAMED_EVENT = re.compile(
@@ -37,7 +36,7 @@ NOUN_OF = {
 """The nouns of verbs that do not look like them."""
 ENDINGS = re.compile(r"(?:ations?|itions?|ions?|ments?|ings?|als?|ures?|ers?|ed|es|s|e|y)$")
 REACH = 120
-"""How far, in characters, a date may be from the event that it dates."""
+"""How far, in characters, a date may be from the event that it """
 
 
 def stem(word: str) -> str:
@@ -122,7 +121,7 @@ class Calendar:
 
 
 CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-_DAY = rf"(?:{'|'.join(dates.FULL_WEEKDAYS)})"
+_DAY = rf"(?:{'|'.join(FULL_WEEKDAYS)})"
 _PLURALS = rf"{_DAY}s(?:(?:,\s|\sand\s|,\sand\s){_DAY}s)*"
 _LIST = rf"{_DAY}(?:(?:,\s|\sand\s|,\sand\s){_DAY})*"
 _NTH = {"other": 2, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "two": 2, "three": 3}
@@ -190,7 +189,7 @@ class Recurring:
 def find_recurring(
     lowered: str,
     body: Span,
-    candidates: Found,
+    candidates: Candidates,
     resolve: Callable[[Candidate], Period | None],
 ) -> Iterator[Recurring]:
     """Yield what recurs by the words of a part of a text.
@@ -212,13 +211,13 @@ def find_recurring(
 
 
 _OFTEN = "every each daily weekly fortnightly biweekly monthly month alternate"
-KEYS = frozenset([*_OFTEN.split(), *(f"{day}s" for day in dates.FULL_WEEKDAYS)])
+KEYS = frozenset([*_OFTEN.split(), *(f"{day}s" for day in FULL_WEEKDAYS)])
 
 
 def _rule(match: re.Match[str]) -> str | None:
     groups = match.groupdict()
     if groups.get("plain"):
-        return PLAIN[re.sub(r"\s+", " ", groups["plain"])]
+        return PLAIN[" ".join(groups["plain"].split())]
     if groups.get("unit"):
         if groups.get("number"):
             number = int(groups["number"])
@@ -233,13 +232,13 @@ def _rule(match: re.Match[str]) -> str | None:
 
 def _codes(words: str) -> str:
     days = re.findall(_DAY, words)
-    return ",".join(CODES[number] for number in sorted({dates.weekday_of(day) for day in days}))
+    return ",".join(CODES[number] for number in sorted({weekday_of(day) for day in days}))
 
 
 def _bounds(
     lowered: str,
     match: re.Match[str],
-    candidates: Found,
+    candidates: Candidates,
     resolve: Callable[[Candidate], Period | None],
 ) -> tuple[date | None, date, int]:
     """Return the first day, the last day and where the words that say so end."""

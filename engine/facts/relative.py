@@ -1,31 +1,181 @@
-"""Rules for what is counted from the time of writing: "two days ago", "in a month's time"."""
+"""Expressions of time that count from another day: "two days ago", "the Monday after".
+
+A rule is a pattern over lower-cased text and the days that it means, seen from an anchor.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache, partial
 
-from engine.facts import dates
-from engine.facts.grammar import (
-    AT,
-    COUNT,
-    HOURS,
-    MONTH,
-    UNIT,
-    WEEKDAY,
+from engine.facts.numbers import parse_number
+from engine.facts.periods import (
+    FULL_WEEKDAYS,
+    MONTHS,
+    WEEKDAYS,
     Anchor,
+    Candidate,
     Grain,
+    Kind,
     Period,
     containing,
-    count_of,
+    day_of,
+    month_of,
     one_day,
-    rule,
     season,
     shifted,
-    unit_of,
     weekday_near,
+    weekday_of,
+    whole_month,
 )
-from engine.facts.stated import nearest_year
+from engine.facts.stated import AMBIGUOUS_MONTHS, nearest_year
+from engine.types.documents import Span
+
+FUTURE = re.compile(
+    r"\b(?:will|shall|won't|won’t|going to|gonna|due|deadline|please|let's|let’s|should|must|can"
+    r"|can't|can’t|could you|would you|expires?|starts?|begins?|ends?|leaves?|(?:re)?opens?|closes?"
+    r"|returns?|meets?|arrives?|runs?|takes? place|lasts?|see you|(?:is|are|be|'s|’s) (?:\w+ly )?"
+    r"(?:scheduled|planned|set|expected|booked|due|away|off|back|\w+ing)|plans?|hope|hopes|intends?|upcoming|tomorrow)\b"
+    r"|['’]ll\b"
+)
+PAST = re.compile(
+    r"\b(?:was|were|wasn't|weren't|had|did|didn't|didn’t|haven't|haven’t|hasn't|been|came|went|got"
+    r"|saw|took|said|told|sent|made|found|gave|bought|lost|won|broke|began|ran|fell|held|kept"
+    r"|sold|paid|spoke|wrote|ate|drank|drove|flew|slept|met|left|felt|knew|thought|became|began"
+    r"|caught|chose|built|brought|taught|sat|stood|woke|wore|rose|grew|led|spent|swam|sang|sank"
+    r"|struck|heard|understood|forgot|threw|drew|hid|rode|shook|shot|slid|stuck|swore|tore"
+    r"|(?!need\b|feed\b|speed\b|seed\b|indeed\b|exceed\b|proceed\b|succeed\b|bed\b|red\b|shed\b"
+    r"|embed\b|hundred\b|wed\b|ted\b|fred\b|interested\b|supposed\b|scheduled\b|planned\b)[a-z]+ed)\b"
+)
+PASSIVE = re.compile(
+    r"\b(?:is|are|be|being|am) (?:\w+ly )?[a-z]+(?:ed|id|pt|ent|wn|en|ld|ght|lt)\b"
+)
+"""The present passive: its participle is no past."""
+COPULA = re.compile(r"(?:\b(?:is|are)|['’]s|\bam)(?:\s(?:not|only|on|this|the|for|from|by))*\s*$")
+CLAUSE_END = re.compile(r"[.;!?:\n](?=\s|$)|$")
+CLAUSE_START = re.compile(r"[.;!?:\n](?=\s)")
+
+
+def tense_at(lowered: str, span: Span) -> int:
+    """Return the tense around an expression: -1 past, 1 future, 0 when no word tells.
+
+    Of the words that tell in its clause the nearest decides, those before it first.
+    """
+    reach = lowered[max(0, span[0] - 160) : span[0]]
+    before = reach[max((m.end() for m in CLAUSE_START.finditer(reach)), default=0) :]
+    stop = CLAUSE_END.search(lowered, span[1], min(len(lowered), span[1] + 160))
+    after = lowered[span[1] : stop.start() if stop else span[1] + 160]
+    if COPULA.search(before):
+        return 1
+    for piece, end in ((before, -1), (after, 0)):
+        marks = [(m.span(), 1) for m in FUTURE.finditer(piece)]
+        covered = [place for place, _ in marks] + [m.span() for m in PASSIVE.finditer(piece)]
+        marks += [
+            (m.span(), -1)
+            for m in PAST.finditer(piece)
+            if not any(low <= m.start() < high for low, high in covered)
+        ]
+        if marks:
+            return sorted(marks)[end][1]
+    return 0
+
+
+_ONES = "(?:one|two|three|four|five|six|seven|eight|nine)"
+_TEENS = "(?:ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen)"
+_TENS = f"(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ]{_ONES})?)"
+_WORD = f"(?:{_TENS}|{_TEENS}|{_ONES})"
+COUNT = (
+    rf"(?P<count>\d{{1,4}}|(?:a )?couple(?: of)?|(?:a |half a )?dozen"
+    rf"|(?:a|{_ONES}) hundred(?:(?: and)? {_WORD})?|{_WORD}|an?)"
+)
+UNIT = (
+    r"(?P<unit>(?:working|business|week) ?day|day|night|week|fortnight|weekend|month|quarter|year"
+    r"|decade)s?\b"
+)
+WEEKDAY = r"(?P<weekday>" + "|".join(sorted(WEEKDAYS, key=len, reverse=True)) + r")\b(?!-)\.?"
+MONTH = r"(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b"
+HOURS = r"(?:morning|afternoon|evening|night|noon|lunchtime|midnight)"
+AT = rf"(?: {HOURS})?\b"
+
+VAGUE_BEFORE = re.compile(
+    r"(?:\b(?:than|about|around|roughly|nearly|almost|over|under|some|every|each|approximately|least"
+    r"|most|half|point|the|any|no|per|many|version|within)\s|[-–./,:]|[$€£#]\s?|\d"
+    rf"|(?:\b{_WORD.replace(' ', chr(92) + 's')}|\d)(?:\s(?:or|to)\s|\s?[-–]\s?))$"
+)
+"""Words before a count that make it a part of another number, or a guess."""
+
+Resolve = Callable[[re.Match[str], Anchor], Period | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """One way to speak of time.
+
+    Attributes:
+        pattern: over lower-cased text; every blank stands for any white space.
+        keys: words of which one is in every match, so that most texts skip most patterns.
+        kind: see :class:`Candidate`.
+        confidence: 0 to 1.
+        resolve: from the match and the anchor.
+    """
+
+    pattern: re.Pattern[str]
+    keys: frozenset[str]
+    kind: Kind
+    confidence: float
+    resolve: Resolve
+
+
+def rule(pattern: str, keys: str, kind: Kind, confidence: float) -> Callable[[Resolve], Rule]:
+    """Make the decorated function the rule that resolves ``pattern``; :data:`RULES` lists them."""
+    compiled = re.compile(pattern.replace(" ", r"\s"))
+    return partial(Rule, compiled, frozenset(keys.split()), kind, confidence)
+
+
+def count_of(match: re.Match[str]) -> int | None:
+    """Return the whole number, 0 or more, of a match's ``count``; None when it is vague."""
+    words = " ".join(match["count"].split())
+    if words in ("a", "an"):
+        return 1
+    if "couple" in words:
+        return 2
+    value = parse_number(re.sub("^a ", "one ", words))
+    return int(value) if value is not None and value == int(value) else None
+
+
+def unit_of(match: re.Match[str]) -> str:
+    """Return the ``unit`` of a match as :func:`periods.shifted` knows it."""
+    unit = match["unit"]
+    return "workday" if unit.startswith(("working", "business", "week ", "weekday")) else unit
+
+
+def is_name(text: str, match: re.Match[str]) -> bool:
+    """Return whether a weekday or month of a match is not spelt like one, or part of a name."""
+    groups = match.re.groupindex
+    group = "weekday" if "weekday" in groups and match["weekday"] else "month"
+    if group not in groups or not match[group]:
+        return False
+    start, end = match.span(group)
+    capital = text[start].isupper()
+    if not capital and text[start:end] not in FULL_NAMES:
+        return True
+    return NAME_BEFORE.search(text, max(0, start - 14), start) is not None or (
+        NAME_AFTER.match(text, end) is not None
+    )
+
+
+FULL_NAMES = frozenset(FULL_WEEKDAYS) | {
+    name for name in MONTHS if len(name) > 4 and name not in AMBIGUOUS_MONTHS
+}
+NAME_BEFORE = re.compile(
+    r"\b(?:Black|Good|Ash|Cyber|Easter|Palm|Fat|Bloody|Super|Holy|Shrove|Maundy|Whit|Giving|Casual"
+    r"|Ruby|Wednesday)\s$"
+)
+NAME_AFTER = re.compile(r"\.\w|['’]s\s[A-Z]|\s(?:Times|Group|Night Live|Review|Club|Street)\b")
+
 
 STOP = (
     r"(?= *(?:$|[.,;:!?)\]\n–—\"”]"
@@ -35,6 +185,7 @@ UNITS = "day days night nights week weeks fortnight fortnights month months quar
 UNITS += " years decade decades weekend weekends weekdays workdays"
 DAYS = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 """Days that a count may start from."""
+STEPS = {"last": -1, "this": 0, "next": 1}
 
 
 @rule(
@@ -67,7 +218,7 @@ def _from_day(match: re.Match[str], anchor: Anchor) -> Period | None:
 def same_day(that: date, period: Period) -> Period | None:
     """Return the day of a month or year that has the number (and month) of ``that``."""
     month = that.month if period.grain == "year" else period.low.month
-    found = dates.day(period.low.year, month, that.day)
+    found = day_of(period.low.year, month, that.day)
     return one_day(found) if found else None
 
 
@@ -83,9 +234,13 @@ def _hours_ago(match: re.Match[str], anchor: Anchor) -> Period | None:
 @rule(rf"\b{COUNT} weeks? ago (?:on )?{WEEKDAY}", "ago", "deictic", 0.8)
 def _weekday_ago(match: re.Match[str], anchor: Anchor) -> Period | None:
     count = count_of(match)
+    return shifted(in_week(anchor, match["weekday"]), "week", -count) if count else None
+
+
+def in_week(anchor: Anchor, weekday: str, weeks: int = 0) -> date:
+    """Return the day of that name in the week that is ``weeks`` from the anchor's."""
     monday = containing("week", anchor.low).low
-    wanted = dates.weekday_of(match["weekday"])
-    return shifted(monday + timedelta(days=wanted), "week", -count) if count else None
+    return monday + timedelta(days=7 * weeks + weekday_of(weekday))
 
 
 @rule(
@@ -110,14 +265,14 @@ def _in(match: re.Match[str], anchor: Anchor) -> Period | None:
 
 @rule(
     rf"\b(?:a (?P<unit>week|fortnight) (?:on|from) {WEEKDAY}{AT}"
-    rf"|(?:on )?(?P<day>{'|'.join(dates.FULL_WEEKDAYS)}) week\b)",
+    rf"|(?:on )?(?P<day>{'|'.join(FULL_WEEKDAYS)}) week\b)",
     "week fortnight",
     "deictic",
     0.9,
 )
 def _week_on(match: re.Match[str], anchor: Anchor) -> Period | None:
     """A week after the next such day: "a week on Monday", "Monday week"."""
-    that = weekday_near(anchor.low, dates.weekday_of(match["weekday"] or match["day"]), 1)
+    that = weekday_near(anchor.low, weekday_of(match["weekday"] or match["day"]), 1)
     return shifted(that, match["unit"] or "week", 1)
 
 
@@ -139,6 +294,22 @@ def from_edge(anchor: Anchor, unit: str, count: int) -> Period | None:
     return shifted(anchor.high if count > 0 else anchor.low, unit, count)
 
 
+def beside(anchor: Anchor, unit: str, step: int) -> Period | None:
+    """Return the unit of the calendar before (-1) or after (+1) the anchor; a day for its parts."""
+    if unit not in ("week", "weekend", "month", "quarter", "year"):
+        return from_edge(anchor, "day", step)
+    period = from_edge(anchor, unit, step)
+    return period and containing(unit, period.low)
+
+
+def weekday_beside(anchor: Anchor, name: str, step: int) -> Period | None:
+    """Return the last such weekday before the anchor (-1) or the first one after it (+1)."""
+    if from_edge(anchor, "day", step) is None:
+        return None
+    day = anchor.high if step > 0 else anchor.low
+    return one_day(weekday_near(day, weekday_of(name), step))
+
+
 @rule(
     rf"\b(?:the (?P<way>following|next|previous|preceding) "
     rf"(?P<unit>day|week|weekend|month|quarter|year|{HOURS})|(?P<bare>next|following) day)\b"
@@ -151,14 +322,9 @@ def _following(match: re.Match[str], anchor: Anchor) -> Period | None:
     if match["bare"]:
         return from_edge(anchor, "day", 1) if anchor.kind == "text" else None
     step = 1 if match["way"] in FORWARD else -1
-    named = match["unit"]
-    unit = named if named in ("week", "weekend", "month", "quarter", "year") else "day"
-    if anchor.kind != "text" and match["way"] in FORWARD:
+    if anchor.kind != "text" and step > 0:
         return None
-    if unit == "day":
-        return from_edge(anchor, "day", step)
-    period = from_edge(anchor, unit, step)
-    return period and containing(unit, period.low)
+    return beside(anchor, match["unit"], step)
 
 
 @rule(
@@ -170,14 +336,11 @@ def _following(match: re.Match[str], anchor: Anchor) -> Period | None:
 def _following_named(match: re.Match[str], anchor: Anchor) -> Period | None:
     step = 1 if match["way"] in FORWARD else -1
     if match["weekday"]:
-        if from_edge(anchor, "day", step) is None:
-            return None
-        day = anchor.high if step > 0 else anchor.low
-        return one_day(weekday_near(day, dates.weekday_of(match["weekday"]), step))
-    month = dates.month_of(match["month"])
+        return weekday_beside(anchor, match["weekday"], step)
+    month = month_of(match["month"])
     year = anchor.high.year if step > 0 else anchor.low.year
     for candidate in (year, year + step):
-        period = Period(*dates.month_days(candidate, month), "month")
+        period = whole_month(candidate, month)
         if period.low > anchor.high if step > 0 else period.high < anchor.low:
             return period
     return None
@@ -216,17 +379,12 @@ def _counted(match: re.Match[str], anchor: Anchor) -> Period | None:
 def _the_day_before(match: re.Match[str], anchor: Anchor) -> Period | None:
     if anchor.kind != "text":
         return None
-    step = 1 if match["way"] == "after" else -1
-    unit = match["unit"]
-    if unit in ("week", "weekend", "month", "year"):
-        period = from_edge(anchor, unit, step)
-        return period and containing(unit, period.low)
-    return from_edge(anchor, "day", step)
+    return beside(anchor, match["unit"], 1 if match["way"] == "after" else -1)
 
 
 @rule(
     rf"(?:\b{COUNT} {UNIT}|\b(?:on )?the (?:very )?(?P<named>day|week|weekend|month|year"
-    rf"|{HOURS}|eve|{'|'.join(dates.FULL_WEEKDAYS)}))"
+    rf"|{HOURS}|eve|{'|'.join(FULL_WEEKDAYS)}))"
     r" (?P<way>before|after|prior to|following|from|of) (?:on )?",
     "before after prior following from eve",
     "offset",
@@ -243,19 +401,11 @@ def _offset(match: re.Match[str], anchor: Anchor) -> Period | None:
         return from_edge(anchor, unit_of(match), step * count) if count else None
     if way == "from":
         return None
-    if named in dates.WEEKDAYS:
-        if from_edge(anchor, "day", step) is None:
-            return None
-        return one_day(
-            weekday_near(anchor.high if step > 0 else anchor.low, dates.weekday_of(named), step)
-        )
-    if named in ("week", "weekend", "month", "year"):
-        period = from_edge(anchor, named, step)
-        return period and containing(named, period.low)
-    return from_edge(anchor, "day", step)
+    if named in WEEKDAYS:
+        return weekday_beside(anchor, named, step)
+    return beside(anchor, named, step)
 
 
-WEEKDAYS = " ".join(dates.WEEKDAYS)
 NOT_MINE = (
     r"(?<!\bmy )(?<!\byour )(?<!\bhis )(?<!\bher )(?<!\bits )(?<!\bour )(?<!\btheir )(?<!['’]s )"
     r"(?<!\bthe )(?<!\bat )(?<!\bevery )(?<!\beach )(?<!\ba )(?<!\bvery )"
@@ -278,7 +428,7 @@ _NAMED = "|".join(sorted((name.removeprefix("the ") for name in NAMED_DAYS), key
     0.95,
 )
 def _named_day(match: re.Match[str], anchor: Anchor) -> Period:
-    name = re.sub(r"\s+", " ", match["name"])
+    name = " ".join(match["name"].split())
     days = NAMED_DAYS.get(name, NAMED_DAYS.get(f"the {name}", 0))
     certainty = 0.7 if name == "today" else 1.0  # as often "nowadays"
     that = anchor.low + timedelta(days=days)
@@ -293,17 +443,15 @@ def _named_day(match: re.Match[str], anchor: Anchor) -> Period:
     0.93,
 )
 def _unit(match: re.Match[str], anchor: Anchor) -> Period | None:
-    steps = {"last": -1, "past": -1, "this past": -1, "next": 1, "coming": 1, "this coming": 1}
-    step = steps.get(re.sub(r"\s+", " ", match["which"]), 0)
-    unit = match["unit"]
+    steps = {"last": -1, "past": -1, "next": 1, "coming": 1}
+    return whole(anchor, match["unit"], steps.get(match["which"].split()[-1], 0))
+
+
+def whole(anchor: Anchor, unit: str, step: int) -> Period | None:
+    """Return the unit of the calendar that is ``step`` units from the one around the anchor."""
     start = containing("week", anchor.low).low if unit in ("week", "weekend") else anchor.low
-    moved = start
-    if step:
-        period = shifted(start, unit, step)
-        if period is None:
-            return None
-        moved = period.low
-    return containing(unit, moved)
+    period = shifted(start, unit, step)
+    return period and containing(unit, period.low)
 
 
 @rule(
@@ -313,10 +461,7 @@ def _unit(match: re.Match[str], anchor: Anchor) -> Period | None:
     0.95,
 )
 def _second_unit(match: re.Match[str], anchor: Anchor) -> Period | None:
-    unit = match["unit"]
-    start = containing("week", anchor.low).low if unit.startswith("week") else anchor.low
-    period = shifted(start, unit, -2 if "last" in match["way"] else 2)
-    return period and containing(unit, period.low)
+    return whole(anchor, match["unit"], -2 if "last" in match["way"] else 2)
 
 
 @rule(
@@ -359,23 +504,22 @@ def _rolling(match: re.Match[str], anchor: Anchor) -> Period | None:
 
 @rule(
     rf"{NOT_MINE}\b(?P<which>last|next|this(?: past| coming)?|past|coming) {WEEKDAY}{AT}",
-    WEEKDAYS,
+    " ".join(WEEKDAYS),
     "deictic",
     0.95,
 )
 def _which_weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
-    which = re.sub(r"\s+", " ", match["which"])
-    wanted = dates.weekday_of(match["weekday"])
+    which = " ".join(match["which"].split())
+    wanted = weekday_of(match["weekday"])
     today = anchor.low
     if which in ("last", "past", "this past"):
         that = weekday_near(today, wanted, -1)
         same_week = containing("week", today).low <= that
         return Period(that, that, certainty=0.85 if which == "last" and same_week else 1.0)
     if which == "next":  # that of the week after this one, for most; some mean the one to come
-        monday = containing("week", today).low + timedelta(days=7)
-        that = monday + timedelta(days=wanted)
+        that = in_week(anchor, match["weekday"], 1)
         return Period(that, that, certainty=0.7 if wanted > today.weekday() else 1.0)
-    that = containing("week", today).low + timedelta(days=wanted)
+    that = in_week(anchor, match["weekday"])
     if which == "this" and (that >= today or anchor.tense < 0):
         return one_day(that)
     return one_day(weekday_near(today, wanted, 1))
@@ -383,18 +527,17 @@ def _which_weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
 
 @rule(
     rf"\b(?:on )?{WEEKDAY}{AT} (?:(?:of |in )?(?P<which>last|next|this) week\b)"
-    rf"|\b(?P<also>last|next|this) week(?:['’]s| on) (?P<day>{'|'.join(dates.FULL_WEEKDAYS)})\b",
+    rf"|\b(?P<also>last|next|this) week(?:['’]s| on) (?P<day>{'|'.join(FULL_WEEKDAYS)})\b",
     "week",
     "deictic",
     0.93,
 )
 def _weekday_of_week(match: re.Match[str], anchor: Anchor) -> Period:
-    step = {"last": -7, "this": 0, "next": 7}[match["which"] or match["also"]]
-    wanted = dates.weekday_of(match["weekday"] or match["day"])
-    return one_day(containing("week", anchor.low).low + timedelta(days=step + wanted))
+    weeks = STEPS[match["which"] or match["also"]]
+    return one_day(in_week(anchor, match["weekday"] or match["day"], weeks))
 
 
-_MONTHS = "(?:" + "|".join(sorted(dates.MONTHS, key=len, reverse=True)) + ")"
+_MONTHS = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
 BARE = (
     r"(?<!\bthe )(?<!\blast )(?<!\bnext )(?<!\bevery )(?<!\beach )(?<!\bother )(?<!\bone )(?<!\ba )"
 )
@@ -410,7 +553,7 @@ NO_DATE = (
 @rule(
     rf"{BARE}\b(?:(?P<prep>on|by|until|till|since|before|after|from|to|come|for) )?{BARE}"
     rf"{WEEKDAY}{NO_DATE}{AT}",
-    WEEKDAYS,
+    " ".join(WEEKDAYS),
     "weekday",
     0.9,
 )
@@ -427,7 +570,7 @@ def _weekday(match: re.Match[str], anchor: Anchor) -> Period | None:
         tense = 1
     if not tense:
         return None
-    return one_day(weekday_near(anchor.low, dates.weekday_of(match["weekday"]), tense))
+    return one_day(weekday_near(anchor.low, weekday_of(match["weekday"]), tense))
 
 
 @rule(
@@ -441,25 +584,21 @@ def _day_of_month(match: re.Match[str], anchor: Anchor) -> Period | None:
     number, tense = int(match["day"]), anchor.tense
     if not 1 <= number <= 31:
         return None
-    if match["which"]:
-        step = {"last": -1, "this": 0, "next": 1}[match["which"]]
-        month = shifted(anchor.low, "month", step)
-        found = month and dates.day(month.low.year, month.low.month, number)
-        return one_day(found) if found else None
     if match["prep"] in ("by", "until", "till") and tense == 0:
         tense = 1
-    for step in (0, tense, 2 * tense) if tense else ():
+    which = match["which"]
+    for step in (STEPS[which],) if which else (0, tense, 2 * tense) if tense else ():
         month = shifted(anchor.low, "month", step)
-        found = month and dates.day(month.low.year, month.low.month, number)
-        if found and (found - anchor.low).days * tense >= 0:
-            return one_day(found)
+        that = month and day_of(month.low.year, month.low.month, number)
+        if that and (which or (that - anchor.low).days * tense >= 0):
+            return one_day(that)
     return None
 
 
 @rule(
     rf"{NOT_MINE}\b(?P<which>last|next|this(?: past| coming)?) (?:{MONTH}"
     r"|(?P<season>spring|summer|autumn|fall|winter)\b)(?! \d)",
-    " ".join(dates.MONTHS) + " spring summer autumn fall winter",
+    " ".join(MONTHS) + " spring summer autumn fall winter",
     "deictic",
     0.88,
 )
@@ -469,8 +608,8 @@ def _which_month(match: re.Match[str], anchor: Anchor) -> Period | None:
     if match["season"]:
         periods = [season(match["season"], year) for year in years]
     else:
-        month = dates.month_of(match["month"])
-        periods = [Period(*dates.month_days(year, month), "month") for year in years]
+        month = month_of(match["month"])
+        periods = [whole_month(year, month) for year in years]
     if which in ("last", "past"):
         ended = [period for period in periods if period.high < anchor.low]
         return ended[-1] if ended else None
@@ -482,7 +621,7 @@ def _which_month(match: re.Match[str], anchor: Anchor) -> Period | None:
 @rule(
     rf"\b(?P<prep>in|since|by|until|till|during|throughout|early|mid|late)[ -]{MONTH}"
     r"(?![ -]\d|['’]s)",
-    " ".join(dates.MONTHS),
+    " ".join(MONTHS),
     "partial",
     0.85,
 )
@@ -490,10 +629,89 @@ def _month(match: re.Match[str], anchor: Anchor) -> Period | None:
     tense = -1 if match["prep"] == "since" else anchor.tense
     if match["prep"] == "by" and (tense < 0 or len(match["month"]) < 5):
         return None  # "written by April"
-    month = dates.month_of(match["month"])
+    month = month_of(match["month"])
     if month == anchor.low.month:
-        return Period(*dates.month_days(anchor.low.year, month), "month", 0.9)
+        return whole_month(anchor.low.year, month, 0.9)
     near = nearest_year(month, 15, anchor.low, tense)
     if near is None:
         return None
-    return Period(*dates.month_days(near[0].year, month), "month", near[1])
+    return whole_month(near[0].year, month, near[1])
+
+
+RULES: tuple[Rule, ...] = (
+    _ago,
+    _from_day,
+    _hours_ago,
+    _weekday_ago,
+    _from_now,
+    _in,
+    _week_on,
+    _following,
+    _following_named,
+    _counted,
+    _the_day_before,
+    _offset,
+    _named_day,
+    _unit,
+    _second_unit,
+    _rest,
+    _rolling,
+    _which_weekday,
+    _weekday_of_week,
+    _weekday,
+    _day_of_month,
+    _which_month,
+    _month,
+)
+"""In this order they are tried."""
+
+TOKEN = re.compile(r"[^\W_]+")
+REACH = 6
+"""Words that an expression may have before its key: "one hundred and five working days before"."""
+
+
+@cache
+def _rules_by_key() -> dict[str, list[Rule]]:
+    by_key: dict[str, list[Rule]] = {}
+    for entry in RULES:
+        for key in entry.keys:
+            by_key.setdefault(key, []).append(entry)
+    return by_key
+
+
+def find_relative(text: str, lowered: str, tokens: Sequence[re.Match[str]]) -> Iterator[Candidate]:
+    """Yield what the rules find; they are tried only where one of their keys stands.
+
+    Args:
+        lowered: ``text`` in lower case, of the same length.
+        tokens: the words and numbers (:data:`TOKEN`) of ``lowered``.
+    """
+    by_key = _rules_by_key()
+    reached: dict[Rule, int] = {}
+    for index, token in enumerate(tokens):
+        for entry in by_key.get(token[0], ()):
+            key = token.start()
+            if reached.get(entry, 0) > key:
+                continue
+            for start in tokens[max(0, index - REACH) : index + 1]:
+                match = entry.pattern.match(lowered, start.start())
+                if match and match.end() > key and _fits(text, lowered, match):
+                    reached[entry] = match.end()
+                    yield _candidate(entry, match)
+                    break
+
+
+def _fits(text: str, lowered: str, match: re.Match[str]) -> bool:
+    if "count" in match.re.groupindex and match["count"]:
+        start = match.start("count")
+        if VAGUE_BEFORE.search(lowered, max(0, start - 16), start):
+            return False
+    return not is_name(text, match)
+
+
+def _candidate(entry: Rule, match: re.Match[str]) -> Candidate:
+    resolve = partial(entry.resolve, match)
+    if entry.kind == "offset":  # what follows the way is not a part of it
+        span = match.start(), match.start("way") - 1
+        return Candidate(span, entry.kind, resolve, entry.confidence, tail=match.end())
+    return Candidate(match.span(), entry.kind, resolve, entry.confidence)

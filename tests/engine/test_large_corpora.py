@@ -19,7 +19,7 @@ from engine.corpora.contracts import Request, ScoredDocument, VectorPart, ordere
 from engine.corpora.indexing import table_schema
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column, facet, vector_columns
-from engine.facts.resolve import VERSION
+from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
 from engine.numeric import FloatArray, unit
 from engine.search.queries import parse_filter

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from engine.facts import find_facts
 from engine.facts.message_stamps import messages
-from engine.facts.resolve import find_facts
 from engine.types.facts import Fact
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.facts.dates import find_dates
 from engine.facts.message_stamps import messages
-from engine.facts.resolving import find_dates
 from engine.types.facts import Fact
 
 HERE = Path(__file__).parent
