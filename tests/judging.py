@@ -51,7 +51,17 @@ def reranked(explorer: Explorer, job_id: str, seconds: float = 180.0) -> RerankJ
     return ended(lambda: explorer.verifier.state(job_id), seconds=seconds)
 
 
-def session(server: ModelServer, **changes: str) -> dict[str, str]:
+def session(server: ModelServer, **changes: str) -> Endpoint:
+    """The endpoint of a tests' server; ``changes`` by the names of :func:`entered`."""
+    values = entered(server, **changes)
+    return Endpoint(
+        values["OPENAI_BASE_URL"],
+        values["SEEDLENS_LLM_MODEL"],
+        SecretStr(values["OPENAI_API_KEY"]),
+    )
+
+
+def entered(server: ModelServer, **changes: str) -> dict[str, str]:
     """What a person enters on a page to connect this model."""
     names = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
     return {**names, **changes}

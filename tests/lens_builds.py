@@ -23,7 +23,7 @@ def run_step(
     builds: LensBuilds, server: ModelServer, step: BuildStep, corpus: str = "small", **more: Any
 ) -> StepReport:
     """One step of the build, now."""
-    return builds.run(corpus, NAME, step, AUTHOR, session=session(server), **more)
+    return builds.run(corpus, NAME, step, AUTHOR, endpoint=session(server), **more)
 
 
 def run_all(builds: LensBuilds, server: ModelServer) -> list[StepReport]:

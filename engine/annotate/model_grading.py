@@ -23,8 +23,9 @@ from engine.corpora.library import Library
 from engine.jobs.threads import Jobs
 from engine.llm.budget import Estimate
 from engine.llm.client import Client
-from engine.llm.connecting import Values, connect, describe
-from engine.llm.endpoints import Connection
+from engine.llm.connecting import connect, describe
+from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.estimates import estimator
 from engine.llm.run import Run, complete
 from engine.search.searcher import Searcher
 from engine.types.annotating import Project
@@ -86,20 +87,19 @@ class ModelGrading:
         self,
         project: Project,
         request: GradingRequest,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
     ) -> GradingEstimate:
         """What a request would take at most; nothing is asked. Tokens only with an endpoint.
 
         Raises:
             UnknownNameError, BadInputError: no such corpus or query; a number that cannot be.
         """
-        info = describe(self._settings, self._ledger.answers, session, secrets)
+        info = describe(self._settings, self._ledger.answers, endpoint)
         name = self.annotator(info.model) if info.model else ""
         plan = self._plan(project, name, request)
         cost = None
         if info.set_up and plan.candidates:
-            connection = connect(self._settings, session, secrets)
+            connection = connect(self._settings, endpoint)
             cost = self._cost(plan, connection)
         return GradingEstimate(
             request=request,
@@ -119,8 +119,7 @@ class ModelGrading:
         self,
         project: Project,
         request: GradingRequest,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> str:
         """Grade in the background; returns the job's id. A project has one run at a time in
@@ -132,7 +131,7 @@ class ModelGrading:
             CorpusBusyError: the project is being graded already; says in which process.
             StorageError: the home cannot be written to.
         """
-        connection = connect(self._settings, session, secrets, most_calls)
+        connection = connect(self._settings, endpoint, most_calls)
         name, place = self.annotator(connection.endpoint.model), (project.corpus, project.name)
 
         def begin() -> GradingWork:
@@ -148,8 +147,7 @@ class ModelGrading:
         project: Project,
         request: GradingRequest,
         *,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         tell: TellGrading = tell_nobody,
     ) -> GradingReport:
@@ -160,7 +158,7 @@ class ModelGrading:
             EndpointError: the endpoint refused or failed, and there is not a single answer.
             NoEndpointError, UnknownNameError, BadInputError, CorpusBusyError: as :meth:`start`.
         """
-        connection = connect(self._settings, session, secrets, most_calls)
+        connection = connect(self._settings, endpoint, most_calls)
         self._check(project, self.annotator(connection.endpoint.model), request)
 
         async def work(client: Client) -> GradingReport:
@@ -277,13 +275,10 @@ class ModelGrading:
         factor = len(plan.candidates) / len(sampled)
         material = Material(plan, self._searcher(plan.project.corpus))
 
-        async def work(client: Client) -> Estimate:
-            sizes = [await client.estimate(p, 1) for p in material.prompts(sampled)]
-            return client.meter.estimate(
-                len(plan.candidates),
-                round(sum(size.input_tokens for size in sizes) * factor),
-                round(sum(size.output_tokens for size in sizes) * factor),
-            )
-
-        # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
-        return complete(connection, self._ledger.answers, work, cancelled=lambda: True).value
+        known = estimator(connection, self._ledger.answers)
+        sizes = [known.estimate(prompt) for prompt in material.prompts(sampled)]
+        return known.total(
+            len(plan.candidates),
+            round(sum(size.input_tokens for size in sizes) * factor),
+            round(sum(size.output_tokens for size in sizes) * factor),
+        )

@@ -10,11 +10,12 @@ from engine.ask.passages import passages_of
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.jobs.threads import Jobs
-from engine.llm.budget import Estimate, Usage
-from engine.llm.client import Client
-from engine.llm.connecting import Values, connect
+from engine.llm.budget import Usage
+from engine.llm.connecting import connect
+from engine.llm.endpoints import Endpoint
+from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
-from engine.llm.run import Run, complete
+from engine.llm.run import Run
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
 from engine.types.reading import AskJob, AskRequest
@@ -66,20 +67,14 @@ class Reader:
         searcher = self._searcher(corpus)
         return any_scenarios(self._scenarios(searcher), searcher.corpus.doc_ids)
 
-    def estimate(
-        self, request: AskRequest, session: Values = None, secrets: Values = None
-    ) -> CostEstimate:
+    def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> CostEstimate:
         """What an answer costs at most; nothing is asked. Raises as :meth:`ask`."""
-        connection = connect(self._settings, session, secrets, None)
+        connection = connect(self._settings, endpoint, None)
         results, scenarios = self._find(request)
         asked = messages(request.question, passages_of(results, scenarios))
         prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
 
-        async def work(client: Client) -> Estimate:
-            return await client.estimate(prompt, 1)
-
-        # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
-        found = complete(connection, self._answers, work, cancelled=lambda: True).value
+        found = estimator(connection, self._answers).estimate(prompt)
         return CostEstimate(
             ASK,
             len(results),
@@ -94,8 +89,7 @@ class Reader:
     def ask(
         self,
         request: AskRequest,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> str:
         """Find passages now and have the answer written in the background; returns the job's id.
@@ -107,7 +101,7 @@ class Reader:
                 there are no scenarios to go along.
         """
         _check(request)
-        connection = connect(self._settings, session, secrets, most_calls)
+        connection = connect(self._settings, endpoint, most_calls)
         place = connection.endpoint
         results, scenarios = self._find(request)
         job = AskWork(request, results, scenarios, Usage(place.address, place.model))

@@ -17,8 +17,8 @@ from engine.ask.reading_plans import Asked, Condition, Ground, ReadingPlan, prep
 from engine.ask.reading_prompts import Grade, declines, grading
 from engine.assist.model import Model
 from engine.assist.reranking import usage_report
-from engine.llm.budget import Estimate
 from engine.llm.client import Client
+from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import Outcome, complete
 from engine.measures.metrics import confidence_interval, mean
@@ -82,25 +82,21 @@ def read_now(ground: Ground, model: Model) -> ReadingTest:
 def foresee(ground: Ground, model: Model) -> CostEstimate:
     """What the test costs at most when nothing of it was asked before. Nothing is asked."""
 
-    async def work(client: Client) -> Estimate:
-        tokens_in = tokens_out = calls = 0
-        for condition in ground.given:
-            every = max(1, ground.queries // SAMPLED)
-            sample = ground.prompts(condition, every)
-            estimates = [await client.estimate(prompt, 1) for prompt in sample]
-            tokens_in += round(fmean(e.input_tokens for e in estimates) * ground.queries)
-            tokens_out += round(fmean(e.output_tokens for e in estimates) * ground.queries)
-            calls += ground.queries
-        if ground.plan.grade:
-            asked = next(iter(ground.given.values()))[0]
-            one = await client.estimate(grading(asked.question, "?" * 200, asked.reference), 1)
-            tokens_in += one.input_tokens * calls
-            tokens_out += one.output_tokens * calls
-            calls *= 2
-        return client.meter.estimate(calls, tokens_in, tokens_out)
-
-    # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
-    found = complete(model.connection, model.store, work, cancelled=lambda: True).value
+    known = estimator(model.connection, model.store)
+    tokens_in = tokens_out = calls = 0
+    for condition in ground.given:
+        every = max(1, ground.queries // SAMPLED)
+        sample = [known.estimate(prompt) for prompt in ground.prompts(condition, every)]
+        tokens_in += round(fmean(e.input_tokens for e in sample) * ground.queries)
+        tokens_out += round(fmean(e.output_tokens for e in sample) * ground.queries)
+        calls += ground.queries
+    if ground.plan.grade:
+        asked = next(iter(ground.given.values()))[0]
+        one = known.estimate(grading(asked.question, "?" * 200, asked.reference))
+        tokens_in += one.input_tokens * calls
+        tokens_out += one.output_tokens * calls
+        calls *= 2
+    found = known.total(calls, tokens_in, tokens_out)
     rounds = len(ground.given) * (2 if ground.plan.grade else 1)
     return CostEstimate(
         READ,

@@ -13,11 +13,10 @@ from engine.assist.model_systems import HOPS, PER_HOP, question
 from engine.assist.reranking import TOP, Plan
 from engine.llm.budget import Estimate
 from engine.llm.cache import AnswerStore
-from engine.llm.client import Client
 from engine.llm.endpoints import Connection
-from engine.llm.judges import ModelJudge, Question
+from engine.llm.estimates import Estimator, estimator
+from engine.llm.judges import Question, estimate_questions
 from engine.llm.prompts import Criterion, noting, rewording
-from engine.llm.run import complete
 from engine.rerank import estimate, find_mode
 from engine.rerank.listwise import LENGTH
 from engine.rerank.tournament import BATCH
@@ -117,11 +116,8 @@ def together(
     if connection is None or not specimens:
         return found
 
-    async def work(client: Client) -> list[Estimate]:
-        return [await _tokens(client, one, specimens) for one in ahead if one.calls]
-
-    # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
-    tokens = complete(connection, store, work, cancelled=lambda: True).value
+    known = estimator(connection, store)
+    tokens = [_tokens(known, one, specimens) for one in ahead if one.calls]
     costs = [one.cost for one in tokens if one.cost is not None]
     return replace(
         found,
@@ -131,9 +127,9 @@ def together(
     )
 
 
-async def _tokens(client: Client, ahead: Foreseen, specimens: Sequence[Specimen]) -> Estimate:
+def _tokens(known: Estimator, ahead: Foreseen, specimens: Sequence[Specimen]) -> Estimate:
     """The mean over the specimens, each asked all the questions."""
-    found = [await _tokens_like(client, ahead, one) for one in specimens]
+    found = [_tokens_like(known, ahead, one) for one in specimens]
     count = len(found)
     costs = [one.cost for one in found if one.cost is not None]
     return Estimate(
@@ -144,15 +140,16 @@ async def _tokens(client: Client, ahead: Foreseen, specimens: Sequence[Specimen]
     )
 
 
-async def _tokens_like(client: Client, ahead: Foreseen, specimen: Specimen) -> Estimate:
+def _tokens_like(known: Estimator, ahead: Foreseen, specimen: Specimen) -> Estimate:
     wish = question(specimen.criterion)
     if ahead.mode == "rewrite":
-        return await client.estimate(rewording(wish, 1), ahead.calls)
+        return known.estimate(rewording(wish, 1), ahead.calls)
     if ahead.mode == "multi-hop":
-        return await client.estimate(noting(wish, [], _batch(specimen.texts)), ahead.calls)
-    judge = ModelJudge(client, specimen.criterion, specimen.texts)
+        return known.estimate(noting(wish, [], _batch(specimen.texts)), ahead.calls)
     asks: Question = find_mode(ahead.mode).asks
-    return await judge.estimate(asks, ahead.calls, _LIST.get(ahead.mode, 2))
+    return estimate_questions(
+        known, specimen.criterion, specimen.texts, asks, ahead.calls, _LIST.get(ahead.mode, 2)
+    )
 
 
 def _batch(texts: Mapping[str, str]) -> dict[str, str]:

@@ -45,8 +45,9 @@ from engine.corpora.stored_facts import (
 from engine.errors import BadInputError
 from engine.llm.budget import Estimate
 from engine.llm.client import Client
-from engine.llm.connecting import Values, connect
-from engine.llm.endpoints import Connection
+from engine.llm.connecting import connect
+from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.estimates import Estimator, estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import complete
 from engine.llm.texts import estimate_tokens, parts_of
@@ -74,9 +75,7 @@ class FactsByModel:
     settings: Settings
     library: Library
 
-    def estimate(
-        self, request: InferRequest, session: Values = None, secrets: Values = None
-    ) -> InferEstimate:
+    def estimate(self, request: InferRequest, endpoint: Endpoint | None = None) -> InferEstimate:
         """What a run takes at most; nothing is asked.
 
         Raises:
@@ -84,13 +83,10 @@ class FactsByModel:
             NoEndpointError: no model is set up; says how to.
         """
         corpus, doc_ids = self._plan(request)
-        connection = connect(self.settings, session, secrets)
+        connection = connect(self.settings, endpoint)
 
-        async def work(client: Client) -> Estimate:
-            return await _estimated(client, corpus, doc_ids, request.kinds)
-
-        # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
-        cost = complete(connection, self.ledger.answers, work, cancelled=lambda: True).value
+        known = estimator(connection, self.ledger.answers)
+        cost = _estimated(known, corpus, doc_ids, request.kinds)
         return InferEstimate(
             len(doc_ids), cost.calls, cost.input_tokens, cost.output_tokens, cost.cost
         )
@@ -99,8 +95,7 @@ class FactsByModel:
         self,
         request: InferRequest,
         *,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         tell: TellInferring = tell_nobody,
         cancelled: Ask = never,
@@ -113,7 +108,7 @@ class FactsByModel:
             NoEndpointError, UnknownNameError, BadInputError: as :meth:`estimate`.
         """
         self._plan(request)
-        connection = connect(self.settings, session, secrets, most_calls)
+        connection = connect(self.settings, endpoint, most_calls)
         with self._writing(request.corpus):
             corpus, doc_ids = self._plan(request)
             schema = table_schema(corpus.spec, corpus.lens)
@@ -245,20 +240,18 @@ def _part_tokens(context: int | None) -> int:
     return max(FEWEST_TOKENS, min(PART_TOKENS, context - fixed - longest))
 
 
-async def _estimated(
-    client: Client, corpus: OpenCorpus, doc_ids: Sequence[str], kinds: Sequence[FactKind]
+def _estimated(
+    known: Estimator, corpus: OpenCorpus, doc_ids: Sequence[str], kinds: Sequence[FactKind]
 ) -> Estimate:
     """What asking about these documents takes at most, from a sample of their lengths."""
-    tokens = _part_tokens(await client.context())
+    tokens = _part_tokens(known.known.room)
     sampled = doc_ids[:: -(-len(doc_ids) // SAMPLE)] if doc_ids else []
     calls = sent = answered = 0
     for start in range(0, len(sampled), BATCH):
         for document in corpus.documents(sampled[start : start + BATCH]):
             for prompt in _prompts(document, kinds, tokens):
-                one = await client.estimate(prompt, 1)
+                one = known.estimate(prompt)
                 calls += 1
                 sent, answered = sent + one.input_tokens, answered + one.output_tokens
     factor = len(doc_ids) / len(sampled) if sampled else 0.0
-    return client.meter.estimate(
-        round(calls * factor), round(sent * factor), round(answered * factor)
-    )
+    return known.total(round(calls * factor), round(sent * factor), round(answered * factor))

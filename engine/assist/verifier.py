@@ -26,9 +26,9 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.jobs.threads import Jobs
 from engine.llm.budget import RoundProgress
 from engine.llm.client import Client
-from engine.llm.connecting import Values, connect, describe, try_endpoint
+from engine.llm.connecting import HOW, connect, describe, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import Connection
+from engine.llm.endpoints import Connection, Endpoint, find_endpoint
 from engine.llm.run import Outcome, complete
 from engine.rerank import DEFAULT_MODE, MODES
 from engine.search.searcher import FirstStage, Searcher
@@ -47,11 +47,10 @@ from storage.ledger import Ledger
 class Verifier:
     """A language model over one home. Safe to share between threads.
 
-    ``session`` and ``secrets`` are settings by the names ``OPENAI_BASE_URL``, ``OPENAI_API_KEY``
-    and ``SEEDLENS_LLM_MODEL``: what a person entered on the page, and what ``secrets.toml``
-    says. They come before the environment, in this order, and are not kept.
+    Where an ``endpoint`` is taken, None is the one of the environment; see :meth:`find_endpoint`.
 
     Attributes:
+        how: ways to connect a model, a line each.
         modes: name -> one line for people.
         systems: those that need a model, beside ``Explorer.systems``.
 
@@ -59,6 +58,7 @@ class Verifier:
         searcher: gives the search engine of a corpus by name.
     """
 
+    how = HOW
     modes: Mapping[str, str] = {mode.name: mode.description for mode in MODES.values()}
     systems = tuple(MODEL_SYSTEMS)
 
@@ -80,27 +80,42 @@ class Verifier:
         """Requests that one run may send by the settings; None for no limit."""
         return self._settings.llm_max_calls
 
-    def endpoint(self, session: Values = None, secrets: Values = None) -> EndpointInfo:
+    def find_endpoint(
+        self, session: Mapping[str, str], secrets: Mapping[str, str]
+    ) -> Endpoint | None:
+        """The endpoint that was set up, None where none was.
+
+        Args:
+            session, secrets: settings by the names ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and
+                ``SEEDLENS_LLM_MODEL``: what a person entered on a page, and what ``secrets.toml``
+                says. They come before the environment, in this order, and are not kept.
+
+        Raises:
+            NoEndpointError: settings that cannot be used.
+        """
+        return find_endpoint(self._settings, secrets, session)
+
+    def endpoint(self, endpoint: Endpoint | None = None) -> EndpointInfo:
         """Which endpoint would be asked, without asking it; or why none can be. Never raises
         for settings."""
-        return describe(self._settings, self._answers, session, secrets)
+        return describe(self._settings, self._answers, endpoint)
 
-    def check(self, session: Values = None, secrets: Values = None) -> EndpointInfo:
+    def check(self, endpoint: Endpoint | None = None) -> EndpointInfo:
         """Ask the endpoint something tiny, and remember what it can do.
 
         The ``problem`` says what is wrong where it does not answer.
         """
-        found = self.endpoint(session, secrets)
+        found = self.endpoint(endpoint)
         if not found.set_up:
             return found
         try:
-            try_endpoint(self.connection(session, secrets), self._answers)
+            try_endpoint(self.connection(endpoint), self._answers)
         except EndpointError as error:
             return replace(found, tried=False, problem=str(error))
-        return self.endpoint(session, secrets)
+        return self.endpoint(endpoint)
 
     def connection(
-        self, session: Values = None, secrets: Values = None, most_calls: int | None = None
+        self, endpoint: Endpoint | None = None, most_calls: int | None = None
     ) -> Connection:
         """The connection that was set up, with the budget of the settings.
 
@@ -110,7 +125,7 @@ class Verifier:
         Raises:
             NoEndpointError: none is set up; says how to.
         """
-        return connect(self._settings, session, secrets, most_calls)
+        return connect(self._settings, endpoint, most_calls)
 
     def model(
         self,
@@ -128,8 +143,7 @@ class Verifier:
         query: Query,
         mode: str = DEFAULT_MODE,
         depth: int = DEFAULT_DEPTH,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
     ) -> CostEstimate:
         """What reranking will cost; nothing is asked. Tokens only with an endpoint.
 
@@ -138,11 +152,11 @@ class Verifier:
         Raises:
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
-        plan, info = plan_for(query, mode, depth), self.endpoint(session, secrets)
+        plan, info = plan_for(query, mode, depth), self.endpoint(endpoint)
         corpus = self._searcher(query.corpus).corpus.identity
 
         def make() -> CostEstimate:
-            connection = self.connection(session, secrets) if info.set_up else None
+            connection = self.connection(endpoint) if info.set_up else None
             given = assignment_of(*self._staged(query))
             if plan is None:
                 return priced_search(query.system, given, connection, self._answers)
@@ -155,8 +169,7 @@ class Verifier:
         query: Query,
         mode: str = DEFAULT_MODE,
         depth: int = DEFAULT_DEPTH,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> str:
         """Rerank in the background; returns the job's id, of one under way where there is one.
@@ -167,7 +180,7 @@ class Verifier:
             NoEndpointError: none is set up; says how to.
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
-        task, begin = self._prepared(query, mode, depth, session, secrets, most_calls)
+        task, begin = self._prepared(query, mode, depth, endpoint, most_calls)
         return self._jobs.start_unless_running(
             RankingWork,  # type: ignore[type-abstract]
             lambda work: work.task == task,
@@ -179,14 +192,13 @@ class Verifier:
         query: Query,
         mode: str = DEFAULT_MODE,
         depth: int = DEFAULT_DEPTH,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
     ) -> str | None:
         """The id of a job under way that ranks the same with the same model and key.
 
         Whoever began it: a page that is opened anew goes on with it. Raises as :meth:`start`.
         """
-        place = self.connection(session, secrets).endpoint
+        place = self.connection(endpoint).endpoint
         corpus = self._searcher(query.corpus).corpus.identity
         return self._running(Task(query, plan_for(query, mode, depth), place, corpus))
 
@@ -195,16 +207,15 @@ class Verifier:
         query: Query,
         mode: str = DEFAULT_MODE,
         depth: int = DEFAULT_DEPTH,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
     ) -> str | None:
         """The id of a job that is under way, or done from answers in the ledger alone.
 
         None where the model would have to be asked; nothing is sent. Raises as :meth:`start`.
         """
-        task, begin = self._prepared(query, mode, depth, session, secrets, most_calls=0)
+        task, begin = self._prepared(query, mode, depth, endpoint, most_calls=0)
         running = self._running(task)
-        if running is not None or not self.endpoint(session, secrets).tried:
+        if running is not None or not self.endpoint(endpoint).tried:
             return running  # an endpoint that was not tried out would be, and that asks it
         job = begin()
         try:
@@ -237,8 +248,7 @@ class Verifier:
         mode: str = DEFAULT_MODE,
         depth: int = DEFAULT_DEPTH,
         *,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         tell: Callable[[RoundProgress], None] = tell_nobody,
     ) -> Reranking:
@@ -249,7 +259,7 @@ class Verifier:
             NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
         """
         plan = Plan(mode, depth)
-        connection = self.connection(session, secrets, most_calls)
+        connection = self.connection(endpoint, most_calls)
         searcher, stage = self._first(query)
 
         async def work(client: Client) -> Finished:
@@ -272,14 +282,13 @@ class Verifier:
         self,
         query: Query,
         *,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         tell: Callable[[RoundProgress], None] = tell_nobody,
     ) -> Reranking:
         """Search with one of :attr:`systems`; moves are against ``dense``. Raises as rerank."""
         find_model_system(query.system)
-        connection = self.connection(session, secrets, most_calls)
+        connection = self.connection(endpoint, most_calls)
         searcher, stage = self._staged(query)
         work = searching(searcher, stage, query)
         done = complete(connection, self._answers, work, tell)
@@ -287,7 +296,7 @@ class Verifier:
         return helped(searcher, stage, done.value, report, query)
 
     def explain_with_model(
-        self, query: Query, doc_id: str, session: Values = None, secrets: Values = None
+        self, query: Query, doc_id: str, endpoint: Endpoint | None = None
     ) -> GeneratedExplanation:
         """Why a document is similar to the seed in what is asked for, in a model's words.
 
@@ -297,7 +306,7 @@ class Verifier:
             EndpointError: none is set up, it failed, or its answer has no evidence.
             UnknownNameError: no such document.
         """
-        connection = self.connection(session, secrets)
+        connection = self.connection(endpoint)
         searcher = self._searcher(query.corpus)
         return explanation(searcher, query, doc_id, connection, self._answers)
 
@@ -319,13 +328,12 @@ class Verifier:
         query: Query,
         mode: str,
         depth: int,
-        session: Values,
-        secrets: Values,
+        endpoint: Endpoint | None,
         most_calls: int | None,
     ) -> tuple[Task, Callable[[], RankingWork]]:
-        connection = self.connection(session, secrets, most_calls)
+        connection = self.connection(endpoint, most_calls)
         plan = plan_for(query, mode, depth)
-        estimate = self.estimate(query, mode, depth, session, secrets)
+        estimate = self.estimate(query, mode, depth, endpoint)
         return prepared(*self._staged(query), query, plan, estimate, connection, self._answers)
 
     def _staged(self, query: Query) -> tuple[Searcher, FirstStage]:

@@ -16,13 +16,11 @@ from engine.build.expanding import SCALE, candidates
 from engine.build.labelling import aspect_of, labelling_of
 from engine.build.step_work import counted
 from engine.build.verbalising import MOST_AVOIDED, TRIES
-from engine.llm.budget import Budget, Estimate, Meter
+from engine.llm.budget import Estimate
 from engine.llm.cache import AnswerStore
-from engine.llm.capabilities import Capabilities
-from engine.llm.client import Client
 from engine.llm.endpoints import Connection
+from engine.llm.estimates import Estimator, estimator
 from engine.llm.messages import Prompt
-from engine.llm.run import complete
 from engine.types.builds import BuildLens, BuildStep, StepEstimate
 from engine.types.documents import Document
 from engine.types.grading import GradingRequest
@@ -40,7 +38,7 @@ class _Plan:
     sample: Sequence[Prompt[Any]]
 
 
-class Estimator:
+class StepEstimator:
     """Estimates steps; asks nothing, whatever is known of the endpoint."""
 
     def __init__(self, shelf: Shelf, annotation: Annotation, answers: AnswerStore) -> None:
@@ -122,31 +120,20 @@ class Estimator:
     # -- the price ---------------------------------------------------------------------
 
     def _priced(self, plans: Sequence[_Plan], connection: Connection | None) -> Estimate:
-        if connection is None:
-            known = Capabilities()
-            sizes = [[known.size(prompt) for prompt in plan.sample] for plan in plans]
-            return _summed(Meter(Budget()), plans, sizes)
-
-        async def work(client: Client) -> Estimate:
-            sizes = []
-            for plan in plans:
-                found = [await client.estimate(prompt, 1) for prompt in plan.sample]
-                sizes.append([(one.input_tokens, one.output_tokens) for one in found])
-            return _summed(client.meter, plans, sizes)
-
-        # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
-        return complete(connection, self._answers, work, cancelled=lambda: True).value
+        known = estimator(connection, self._answers)
+        sizes = [[known.known.size(prompt) for prompt in plan.sample] for plan in plans]
+        return _summed(known, plans, sizes)
 
 
 def _summed(
-    meter: Meter, plans: Sequence[_Plan], sizes: Sequence[Sequence[tuple[int, int]]]
+    known: Estimator, plans: Sequence[_Plan], sizes: Sequence[Sequence[tuple[int, int]]]
 ) -> Estimate:
     """All calls, each of the mean size of its kind."""
     sent = answered = 0.0
     for plan, found in zip(plans, sizes, strict=True):
         sent += plan.calls * sum(size for size, _ in found) / len(found)
         answered += plan.calls * sum(size for _, size in found) / len(found)
-    return meter.estimate(sum(plan.calls for plan in plans), round(sent), round(answered))
+    return known.total(sum(plan.calls for plan in plans), round(sent), round(answered))
 
 
 def _grading(lens: BuildLens, query: str, documents: Sequence[Document]) -> list[Prompt[Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.annotate.annotation import Annotation
 from engine.annotate.project_settings import check_annotator
-from engine.build.build_estimates import Estimator
+from engine.build.build_estimates import StepEstimator
 from engine.build.build_settings import check_lens
 from engine.build.build_store import Shelf, step_states
 from engine.build.cluster_editing import dropped as dropping
@@ -25,7 +25,8 @@ from engine.build.vocabulary import Vocabularies
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.jobs.threads import Jobs
-from engine.llm.connecting import Values, connect, describe
+from engine.llm.connecting import connect, describe
+from engine.llm.endpoints import Endpoint
 from engine.types.annotating import Project
 from engine.types.builds import (
     BUILD_STEPS,
@@ -75,7 +76,7 @@ class LensBuilds:
         vocabularies = Vocabularies()
         self._desk = Desk(self._shelf, vocabularies)
         self._runner = Runner(home, ledger, self._shelf, annotation, vocabularies)
-        self._estimator = Estimator(self._shelf, annotation, ledger.answers)
+        self._estimator = StepEstimator(self._shelf, annotation, ledger.answers)
         self._jobs = Jobs()
 
     # -- what there is -----------------------------------------------------------------
@@ -200,8 +201,7 @@ class LensBuilds:
         corpus: str,
         name: str,
         step: BuildStep,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
     ) -> StepEstimate:
         """What a step would ask of the model at most; nothing is asked.
 
@@ -210,8 +210,8 @@ class LensBuilds:
         """
         lens = self._shelf.lens(corpus, name)
         check_step(self._shelf, lens, step)
-        info = describe(self._settings, self._answers, session, secrets)
-        connection = connect(self._settings, session, secrets) if info.set_up else None
+        info = describe(self._settings, self._answers, endpoint)
+        connection = connect(self._settings, endpoint) if info.set_up else None
         return self._estimator.estimate(lens, step, connection)
 
     def start(
@@ -220,8 +220,7 @@ class LensBuilds:
         name: str,
         step: BuildStep,
         author: str,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> str:
         """Run a step in the background; returns the job's id.
@@ -236,7 +235,7 @@ class LensBuilds:
         return self._jobs.start_unless_running(
             StepWork,
             lambda w: (w.corpus, w.name, w.progress.step) == asked,
-            lambda: self._begin(*asked, author, session, secrets, most_calls, tell_nobody),
+            lambda: self._begin(*asked, author, endpoint, most_calls, tell_nobody),
         )[0]
 
     def run(
@@ -246,8 +245,7 @@ class LensBuilds:
         step: BuildStep,
         author: str,
         *,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         tell: TellStep = tell_nobody,
     ) -> StepReport:
@@ -259,7 +257,7 @@ class LensBuilds:
             CorpusBusyError: another process is running a step of this build.
             NoEndpointError, BadInputError: as :meth:`start`.
         """
-        work = self._begin(corpus, name, step, author, session, secrets, most_calls, tell)
+        work = self._begin(corpus, name, step, author, endpoint, most_calls, tell)
         return work.outcome()
 
     def job(self, job_id: str) -> StepJob:
@@ -284,17 +282,16 @@ class LensBuilds:
         name: str,
         step: BuildStep,
         author: str,
-        session: Values,
-        secrets: Values,
+        endpoint: Endpoint | None,
         most_calls: int | None,
         tell: TellStep,
     ) -> StepWork:
         lens, author = self._shelf.lens(corpus, name), check_annotator(author)
         check_step(self._shelf, lens, step)
-        info = describe(self._settings, self._answers, session, secrets)
+        info = describe(self._settings, self._answers, endpoint)
         connection = None
         if info.set_up or step != "collapse":  # which can do without
-            connection = connect(self._settings, session, secrets, most_calls)
+            connection = connect(self._settings, endpoint, most_calls)
         work = StepWork(StepProgress(step, 0, 0), corpus, name)
         work.begin(
             lambda note, stop: self._runner.run(lens, step, author, connection, note, stop), tell

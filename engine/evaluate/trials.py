@@ -32,8 +32,7 @@ from engine.evaluate.model_evaluation import ModelHelper, topic_criterion
 from engine.evaluate.model_runs import HELPED
 from engine.evaluate.verification_gap import MOST_SIZE, check_gap
 from engine.jobs.threads import Jobs
-from engine.llm.connecting import Values
-from engine.llm.endpoints import Connection
+from engine.llm.endpoints import Connection, Endpoint
 from engine.search.searcher import Searcher
 from engine.search.topics import sampled
 from engine.types.collections import Collection, Topic
@@ -41,14 +40,13 @@ from engine.types.evaluations import EvaluationRequest
 from engine.types.reranking import CostEstimate, Gap, GapJob, GapRecord, GapRequest
 from storage.ledger import Ledger
 
-Connect = Callable[[Values, Values, int | None], Connection]
-"""Gives the connection of (session, secrets, calls at most), or raises NoEndpointError."""
+Connect = Callable[[Endpoint | None, int | None], Connection]
+"""Gives the connection of (endpoint, calls at most), or raises NoEndpointError."""
 
 
 class Trials:
     """Measurements of one home that a model takes part in. Safe to share between threads.
 
-    ``session`` and ``secrets`` are those of :class:`engine.assist.verifier.Verifier`.
 
     Args:
         connect: see :data:`Connect`.
@@ -70,15 +68,15 @@ class Trials:
         self._starting = Lock()
         self._estimates = Estimates()
 
-    def model(self, session: Values = None, secrets: Values = None) -> str:
+    def model(self, endpoint: Endpoint | None = None) -> str:
         """Which model would be asked, and where; "" where none can be. Never raises."""
-        connection = self._usable(session, secrets)
+        connection = self._usable(endpoint)
         return "" if connection is None else model_name(connection)
 
     # -- evaluations -------------------------------------------------------------------
 
     def helper(
-        self, session: Values = None, secrets: Values = None, most_calls: int | None = None
+        self, endpoint: Endpoint | None = None, most_calls: int | None = None
     ) -> ModelHelper:
         """The model for one evaluation; see :meth:`engine.evaluate.laboratory.Laboratory.start`.
 
@@ -88,14 +86,13 @@ class Trials:
         Raises:
             NoEndpointError: none is set up; says how to.
         """
-        return ModelHelper(Model(self._connect(session, secrets, most_calls), self._answers))
+        return ModelHelper(Model(self._connect(endpoint, most_calls), self._answers))
 
     def estimate_evaluation(
         self,
         request: EvaluationRequest,
         missing: Sequence[str],
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
     ) -> CostEstimate:
         """What the model will be asked at most; nothing is asked. Tokens only with an endpoint.
 
@@ -115,7 +112,7 @@ class Trials:
             elif name in HELPED:
                 ahead.append(foreseen_helped(name, sizes))
         key = (request.collection, request.sample, request.depth, tuple(missing))
-        return self._priced(key, request.depth, ahead, searcher, topics, session, secrets)
+        return self._priced(key, request.depth, ahead, searcher, topics, endpoint)
 
     # -- the gap -----------------------------------------------------------------------
 
@@ -134,21 +131,18 @@ class Trials:
         sizes = tuple(sorted(set(request.sizes)))
         return replace(request, systems=systems, sizes=sizes, sample=sample)
 
-    def estimate_gap(
-        self, request: GapRequest, session: Values = None, secrets: Values = None
-    ) -> CostEstimate:
+    def estimate_gap(self, request: GapRequest, endpoint: Endpoint | None = None) -> CostEstimate:
         """What the verifier will be asked at most; nothing is asked. Raises as checked_gap."""
         request = self.checked_gap(request)
         searcher, collection, topics = self._ground(request.collection, request.sample)
         ahead = [foreseen_gap(request, searcher, collection, topics)]
         depth = min(max(request.sizes), MOST_SIZE)
-        return self._priced((request,), depth, ahead, searcher, topics, session, secrets)
+        return self._priced((request,), depth, ahead, searcher, topics, endpoint)
 
     def start_gap(
         self,
         request: GapRequest,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> str:
         """Measure in the background and keep what was found; returns the job's id.
@@ -161,7 +155,7 @@ class Trials:
             CorpusBusyError: another gap of this collection is being measured.
         """
         request = self.checked_gap(request)
-        connection = self._connect(session, secrets, most_calls)
+        connection = self._connect(endpoint, most_calls)
         with self._starting:  # two people may press the button at once, and only one is to pay
             job_id, running = self._latest_gap(request.collection)
             if running is None or running.run.state.state != "running":
@@ -233,9 +227,9 @@ class Trials:
         searcher = self._searcher(self._shelf.info(key).corpus)
         return searcher, collection, sampled(collection.topics, sample)
 
-    def _usable(self, session: Values, secrets: Values) -> Connection | None:
+    def _usable(self, endpoint: Endpoint | None) -> Connection | None:
         try:
-            return self._connect(session, secrets, None)
+            return self._connect(endpoint, None)
         except SeedLensError:
             return None
 
@@ -246,10 +240,9 @@ class Trials:
         ahead: Sequence[Foreseen],
         searcher: Searcher,
         topics: Sequence[Topic],
-        session: Values,
-        secrets: Values,
+        endpoint: Endpoint | None,
     ) -> CostEstimate:
-        connection = self._usable(session, secrets)
+        connection = self._usable(endpoint)
         name, known = "", None
         if connection is not None:
             place = connection.endpoint

@@ -26,6 +26,7 @@ from engine.llm.budget import Estimate, RoundProgress, Usage
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
+from engine.llm.estimates import estimator
 from engine.llm.run import complete
 from engine.types.callbacks import Ask, never, tell_nobody
 
@@ -87,18 +88,11 @@ class Builder:
         return tuple(examples_of(request, 0)[:count])
 
     def estimate(self, request: ImplicitRequest, connection: Connection) -> Estimate:
-        """What a model would be asked if every first attempt was accepted.
-
-        Raises:
-            EndpointError: the endpoint does not answer.
-        """
+        """What a model would be asked if every first attempt was accepted; nothing is sent."""
         [example, *_] = examples_of(request, 0)
         prompt = writing(request.seed, example.scene, 0)
-
-        async def work(client: Client) -> Estimate:
-            return await client.estimate(prompt, 2 * request.sets * request.documents)
-
-        return complete(connection, self._answers, work).value
+        calls = 2 * request.sets * request.documents
+        return estimator(connection, self._answers).estimate(prompt, calls)
 
     def implicit(
         self,

@@ -94,12 +94,6 @@ class Meter:
         cost = None if price is None else price.cost(self._input, self._output)
         return Spent(self._calls, self._input, self._output, self._guessed, cost)
 
-    def estimate(self, calls: int, input_tokens: int, output_tokens: int) -> Estimate:
-        """The estimate with its cost."""
-        price = self._budget.price
-        cost = None if price is None else price.cost(input_tokens, output_tokens)
-        return Estimate(calls, input_tokens, output_tokens, cost)
-
     def hold(self, input_tokens: int, output_tokens: int) -> None:
         """Set tokens aside for a call that starts now.
 

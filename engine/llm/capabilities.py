@@ -97,6 +97,13 @@ class Capabilities:
             }
         return found
 
+    @property
+    def room(self) -> int | None:
+        """Tokens for a question and its answer, thinking aside; None where nobody knows."""
+        if self.context is None:
+            return None
+        return max(0, self.context - (REASONING_TOKENS if self.reasons else 0))
+
     def size(self, prompt: Prompt[Any]) -> tuple[int, int]:
         """Tokens (input, output) that a question is expected to take."""
         sent = sum(estimate_tokens(m.content) + TOKENS_PER_MESSAGE for m in prompt.messages)

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from engine.errors import StorageError
-from engine.llm.budget import Estimate, Meter, RoundProgress, Spent, Stopped, Usage
+from engine.llm.budget import Meter, RoundProgress, Spent, Stopped, Usage
 from engine.llm.cache import AnswerCache, AnswerStore
-from engine.llm.capabilities import REASONING_TOKENS, Capabilities, try_out
+from engine.llm.capabilities import Capabilities, try_out
 from engine.llm.endpoint_errors import (
     BudgetReachedError,
     EndpointError,
@@ -524,19 +524,11 @@ class Client:
     async def context(self) -> int | None:
         """Tokens for a question and its answer, thinking aside; None where nobody knows."""
         known = await self._learner.capabilities()
-        if known is None or known.context is None:
-            return None
-        return max(0, known.context - (REASONING_TOKENS if known.reasons else 0))
+        return None if known is None else known.room
 
     async def try_out(self) -> None:
         """Find out anew what the model can do; what was known stays where that fails."""
         await self._learner.renew()
-
-    async def estimate(self, prompt: Prompt[Any], calls: int) -> Estimate:
-        """What ``calls`` questions like this one would take if none was in the ledger."""
-        known = await self._learner.capabilities() or Capabilities()
-        size_in, size_out = known.size(prompt)
-        return self.meter.estimate(calls, calls * size_in, calls * size_out)
 
     def raise_problem(self) -> None:
         """Raise what stopped the run, or else the last failure, if there was any."""

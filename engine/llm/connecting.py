@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from engine.config import Settings
 from engine.llm.cache import AnswerStore
 from engine.llm.capabilities import Capabilities
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
-from engine.llm.endpoints import ADDRESS, KEY, MODEL, Connection, find_endpoint, make_connection
+from engine.llm.endpoints import (
+    ADDRESS,
+    KEY,
+    MODEL,
+    Connection,
+    Endpoint,
+    find_endpoint,
+    make_connection,
+)
 from engine.llm.run import complete
 from engine.types.reranking import EndpointInfo
 
@@ -20,16 +26,15 @@ HOW = (
     f"Ollama: run `ollama pull MODEL`, then set {ADDRESS}=http://localhost:11434/v1 and "
     f"{MODEL}=MODEL.",
 )
-Values = Mapping[str, str] | None
-"""Settings by the names of :data:`engine.llm.endpoints.NAMES`."""
 
 
 def connect(
-    settings: Settings, session: Values, secrets: Values, most_calls: int | None = None
+    settings: Settings, endpoint: Endpoint | None = None, most_calls: int | None = None
 ) -> Connection:
-    """The connection that was set up.
+    """The connection to an endpoint, with the budget of the settings.
 
     Args:
+        endpoint: None for the one that the settings name.
         most_calls: requests at most; where the settings allow fewer, theirs is the limit.
 
     Raises:
@@ -40,17 +45,17 @@ def connect(
         allowed = settings.llm_max_calls
         most_calls = most_calls if allowed is None else min(allowed, most_calls)
         settings = settings.model_copy(update={"llm_max_calls": most_calls})
-    return make_connection(settings, find_endpoint(settings, secrets, session))
+    return make_connection(settings, endpoint or find_endpoint(settings))
 
 
 def describe(
-    settings: Settings, store: AnswerStore, session: Values, secrets: Values
+    settings: Settings, store: AnswerStore, endpoint: Endpoint | None = None
 ) -> EndpointInfo:
-    """What is known of the endpoint without asking it."""
+    """What is known of an endpoint (None: of the settings') without asking it."""
     try:
-        endpoint = find_endpoint(settings, secrets, session)
+        endpoint = endpoint or find_endpoint(settings)
     except EndpointError as error:
-        return EndpointInfo("", "", set_up=False, problem=str(error), how=HOW)
+        return unusable(error)
     if endpoint is None:
         return EndpointInfo(
             "", "", set_up=False, problem="No language model is connected.", how=HOW
@@ -69,6 +74,11 @@ def describe(
         context=known.context,
         how=HOW,
     )
+
+
+def unusable(error: EndpointError) -> EndpointInfo:
+    """What to say of settings that name no endpoint that can be asked."""
+    return EndpointInfo("", "", set_up=False, problem=str(error), how=HOW)
 
 
 def try_endpoint(connection: Connection, store: AnswerStore) -> None:

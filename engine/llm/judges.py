@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from engine.llm.budget import Estimate, Usage
 from engine.llm.client import Client
+from engine.llm.estimates import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.prompts import (
     CANDIDATE_TOKENS,
@@ -156,28 +157,6 @@ class ModelJudge(Judge):
             for doc_ids, order in zip(shown, found, strict=True)
         ]
 
-    async def estimate(self, question: Question, calls: int, size: int = 2) -> Estimate:
-        """What ``calls`` questions would take at most if none was answered before.
-
-        Lengths are means over the documents; nothing is asked but, once per endpoint, what it
-        can do.
-
-        Args:
-            size: documents per list, for "order".
-        """
-        count = {"compare": 2, "grade": 1, "order": size}[question]
-        tokens = await self._room(count)
-        texts = [text for text in self._texts.values() if text]
-        sizes = [min(estimate_tokens(text), tokens) for text in texts]
-        mean = round(sum(sizes) / len(sizes)) if sizes else 0
-        blank = "x " * round(mean * 1.8)  # of that many tokens, by our own count
-        prompts: dict[Question, Prompt[float] | Prompt[list[int]]] = {
-            "compare": pairwise(self._criterion, blank, blank, tokens),
-            "grade": pointwise(self._criterion, blank, tokens),
-            "order": listwise(self._criterion, [blank] * count, tokens),
-        }
-        return await self._client.estimate(prompts[question], calls)
-
     async def _round(
         self, items: Sequence[Item], ask: Callable[[Item], Prompt[Value] | None]
     ) -> list[Value | None]:
@@ -196,10 +175,7 @@ class ModelJudge(Judge):
     async def _room(self, documents: int) -> int:
         """Tokens per document when so many share the model's context with the criterion."""
         context = await self._client.context()
-        if context is None:
-            return self._tokens
-        fixed = estimate_tokens(self._criterion.text) + estimate_tokens(RULES) + OVERHEAD_TOKENS
-        return max(FEWEST_TOKENS, min(self._tokens, (context - fixed) // max(1, documents)))
+        return _room(context, self._criterion, self._tokens, documents)
 
     def _seen(self, doc_id: str, tokens: int) -> str:
         """The text of a document; what is odd about it is noted."""
@@ -214,3 +190,39 @@ class ModelJudge(Judge):
 def document_text(document: Document) -> str:
     """What a judge reads of a document: title, then text."""
     return f"{document.title.strip()}\n{document.text.strip()}".strip()
+
+
+def _room(context: int | None, criterion: Criterion, tokens: int, documents: int) -> int:
+    """Tokens per document, at most ``tokens``, in a context of that size (None: unknown)."""
+    if context is None:
+        return tokens
+    fixed = estimate_tokens(criterion.text) + estimate_tokens(RULES) + OVERHEAD_TOKENS
+    return max(FEWEST_TOKENS, min(tokens, (context - fixed) // max(1, documents)))
+
+
+def estimate_questions(
+    known: Estimator,
+    criterion: Criterion,
+    texts: Mapping[str, str],
+    question: Question,
+    calls: int,
+    size: int = 2,
+) -> Estimate:
+    """What ``calls`` questions would take at most if none was answered before; nothing is asked.
+
+    Lengths are means over the documents.
+
+    Args:
+        size: documents per list, for "order".
+    """
+    count = {"compare": 2, "grade": 1, "order": size}[question]
+    tokens = _room(known.known.room, criterion, CANDIDATE_TOKENS, count)
+    sizes = [min(estimate_tokens(text.strip()), tokens) for text in texts.values() if text.strip()]
+    mean = round(sum(sizes) / len(sizes)) if sizes else 0
+    blank = "x " * round(mean * 1.8)  # of that many tokens, by our own count
+    prompts: dict[Question, Prompt[float] | Prompt[list[int]]] = {
+        "compare": pairwise(criterion, blank, blank, tokens),
+        "grade": pointwise(criterion, blank, tokens),
+        "order": listwise(criterion, [blank] * count, tokens),
+    }
+    return known.estimate(prompts[question], calls)

@@ -15,6 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from engine.jobs.runner import in_foreground
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client, open_client
@@ -110,6 +111,30 @@ class Run(Generic[Value]):
         return Outcome(value, usage)
 
 
+def ask_model(
+    connection: Connection,
+    store: AnswerStore,
+    work: Work[Value],
+    tell: Callable[[RoundProgress], None] = tell_nobody,
+    cancelled: Ask = never,
+) -> Outcome[Value]:
+    """Run ``work`` with a model in this thread, for a job that has a thread already.
+
+    Raises:
+        EndpointError: the endpoint refused or failed, and there is not a single answer.
+        StorageError: the ledger cannot be read.
+    """
+
+    async def run() -> Outcome[Value]:
+        async with open_client(connection, store, cancelled, tell) as client:
+            value = await work(client)
+            usage = client.usage
+            client.raise_if_nothing_came()
+        return Outcome(value, usage)
+
+    return asyncio.run(run())
+
+
 def complete(
     connection: Connection,
     store: AnswerStore,
@@ -117,18 +142,13 @@ def complete(
     tell: Callable[[RoundProgress], None] = tell_nobody,
     cancelled: Ask = never,
 ) -> Outcome[Value]:
-    """Run ``work`` to its end. Ctrl-C cancels it, and the outcome is what there is until then.
+    """:func:`ask_model` for a command: Ctrl-C cancels it.
 
-    A second Ctrl-C is a KeyboardInterrupt. Raises as :meth:`Run.result`.
+    The outcome is what there is until then. A second Ctrl-C is a KeyboardInterrupt.
     """
-    run = Run(connection, store, work, tell, cancelled)
-    try:
-        # In short steps: a long wait would keep Ctrl-C waiting on some systems.
-        while not run._ended.wait(POLL_SECONDS):
-            pass
-    except KeyboardInterrupt:
-        run.cancel()
-    return run.result()
+    return in_foreground(
+        lambda stop: ask_model(connection, store, work, tell, lambda: stop() or cancelled())
+    )
 
 
 MOST_TOKENS = 1500

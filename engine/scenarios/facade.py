@@ -14,8 +14,8 @@ from engine.errors import UnknownNameError
 from engine.jobs.threads import Jobs
 from engine.llm.budget import Usage
 from engine.llm.client import Client, open_client
-from engine.llm.connecting import Values, connect, describe
-from engine.llm.endpoints import Connection
+from engine.llm.connecting import connect, describe
+from engine.llm.endpoints import Connection, Endpoint
 from engine.scenarios.plans import estimated, make_plan, own_writer, recipe_of
 from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import ModelWriter, Writer
@@ -107,7 +107,7 @@ class Scenarios:
     # -- writing -----------------------------------------------------------------------
 
     def estimate(
-        self, request: ScenarioRequest, session: Values = None, secrets: Values = None
+        self, request: ScenarioRequest, endpoint: Endpoint | None = None
     ) -> ScenarioEstimate:
         """What a request would take at most; nothing is asked. Tokens only with an endpoint.
 
@@ -118,18 +118,17 @@ class Scenarios:
         plan = make_plan(store, request)
         connection, model = None, ""
         if request.source == "generated":
-            info = describe(self._settings, self._answers, session, secrets)
+            info = describe(self._settings, self._answers, endpoint)
             model = info.model
             if info.set_up:
-                connection = connect(self._settings, session, secrets)
+                connection = connect(self._settings, endpoint)
         recipe = recipe_of(store, request, model)
         return estimated(store, plan.request, recipe, connection, self._answers)
 
     def start(
         self,
         request: ScenarioRequest,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> str:
         """Write in the background; returns the job's id. What is being written already is not
@@ -142,15 +141,14 @@ class Scenarios:
         return self._jobs.start_unless_running(
             ScenarioWork,
             lambda work: work.request == request,
-            lambda: self._begin(request, session, secrets, most_calls, tell_nobody),
+            lambda: self._begin(request, endpoint, most_calls, tell_nobody),
         )[0]
 
     def run(
         self,
         request: ScenarioRequest,
         *,
-        session: Values = None,
-        secrets: Values = None,
+        endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         tell: TellScenarios = tell_nobody,
     ) -> ScenarioReport:
@@ -161,7 +159,7 @@ class Scenarios:
             CorpusBusyError: another process is writing to the corpus.
             NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
         """
-        return self._begin(request, session, secrets, most_calls, tell).outcome()
+        return self._begin(request, endpoint, most_calls, tell).outcome()
 
     def state(self, job_id: str) -> ScenarioJob:
         """How far a job is; UnknownNameError."""
@@ -176,15 +174,14 @@ class Scenarios:
     def _begin(
         self,
         request: ScenarioRequest,
-        session: Values,
-        secrets: Values,
+        endpoint: Endpoint | None,
         most_calls: int | None,
         tell: TellScenarios,
     ) -> ScenarioWork:
         make_plan(self._store(request.corpus), request)
         connection = None
         if request.source == "generated":
-            connection = connect(self._settings, session, secrets, most_calls)
+            connection = connect(self._settings, endpoint, most_calls)
         work = ScenarioWork(ScenarioProgress(0, 0), request)
         work.begin(lambda note, stop: self._perform(request, connection, note, stop), tell)
         return work

@@ -10,9 +10,8 @@ from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStor
 from engine.errors import BadInputError
 from engine.llm.budget import Estimate
 from engine.llm.cache import AnswerStore
-from engine.llm.client import Client
 from engine.llm.endpoints import Connection
-from engine.llm.run import complete
+from engine.llm.estimates import estimator
 from engine.llm.texts import estimate_tokens, parts_of
 from engine.scenarios.distilled import distilled_recipe, load_writer
 from engine.scenarios.scenario_prompts import WRITING, most_tokens, writing
@@ -111,25 +110,22 @@ def estimated(
         calls = sum(len(parts_of(document)) for document in _documents(store, sampled))
         return _with(found, Estimate(round(calls * factor), 0, 0), priced=False)
 
-    async def work(client: Client) -> Estimate:
-        tokens = part_tokens(await client.context())
-        calls = sent = answered = 0
-        for document in _documents(store, sampled):
-            for part in parts_of(document, tokens):
-                calls += 1
-                sent += estimate_tokens(part) + estimate_tokens(document.title)
-                answered += most_tokens(part)
-        blank = writing("", "")
-        one = await client.estimate(blank, 1)  # the fixed part of a question and of an answer
-        fixed_out = one.output_tokens - blank.most_tokens
-        return client.meter.estimate(
-            round(calls * factor),
-            round((sent + calls * one.input_tokens) * factor),
-            round((answered + calls * fixed_out) * factor),
-        )
-
-    # Cancelled from the start: what is remembered of the endpoint is used, nothing is sent.
-    priced = complete(connection, answers, work, cancelled=lambda: True).value
+    known = estimator(connection, answers)
+    tokens = part_tokens(known.known.room)
+    calls = sent = answered = 0
+    for document in _documents(store, sampled):
+        for part in parts_of(document, tokens):
+            calls += 1
+            sent += estimate_tokens(part) + estimate_tokens(document.title)
+            answered += most_tokens(part)
+    blank = writing("", "")
+    one = known.estimate(blank)  # the fixed part of a question and of an answer
+    fixed_out = one.output_tokens - blank.most_tokens
+    priced = known.total(
+        round(calls * factor),
+        round((sent + calls * one.input_tokens) * factor),
+        round((answered + calls * fixed_out) * factor),
+    )
     return _with(found, priced, priced=True)
 
 

@@ -21,8 +21,9 @@ from pages._annotate.assessor_lines import (
 )
 from pages._common.job_card import POLL_SECONDS, LastJobs, outcome, progress
 from pages._common.shared import attempt, engine, error_boundary, note
-from pages._model.model_form import apply_model_style, endpoint, folded_panel, settings
+from pages._model.model_form import apply_model_style, endpoint, folded_panel
 from pages._model.model_lines import is_finished
+from pages._model.model_settings import chosen
 
 ABOUT = (
     "The model reads the query, the guidelines, the scale, a few documents that are known to be "
@@ -147,7 +148,7 @@ def _estimate(
     asked = (project, request, info, len(annotation.pool(project)), last and last[0].event)
     known: Any = st.session_state.get("annotate_model_estimate")
     if known is None or known[0] != asked:
-        known = (asked, annotation.grading.estimate(project, request, **settings()))
+        known = (asked, annotation.grading.estimate(project, request, endpoint=chosen(explorer)))
         st.session_state["annotate_model_estimate"] = known
     found: GradingEstimate = known[1]
     return found
@@ -163,7 +164,7 @@ def _jobs() -> LastJobs[tuple[str, str]]:
 
 
 def _start(explorer: Explorer, project: Project, request: GradingRequest) -> None:
-    job_id = explorer.annotation.grading.start(project, request, **settings())
+    job_id = explorer.annotation.grading.start(project, request, endpoint=chosen(explorer))
     _jobs().remember(_place(project), job_id)
 
 

@@ -13,7 +13,7 @@ from pages._common.reading_card import card, find, remember, under_way
 from pages._build.build_lines import comes_first, earlier, estimate_line, step_number
 from pages._common.problem import attempt_at, problem_at
 from pages._build.build_view import SHOWN_BY, STEPS, go
-from pages._model.model_form import endpoint, endpoint_panel, is_panel_busy, settings
+from pages._model.model_form import endpoint, endpoint_panel, is_panel_busy, chosen
 from pages._common.shared import escape_label
 
 _MOST = "build_most_calls"
@@ -57,7 +57,7 @@ def _start(explorer: Explorer, build: _Build, step: BuildStep) -> None:
         return  # two clicks, or another visitor's
     most = st.session_state.get(_MOST)
     job_id = explorer.builds.start(
-        *build, step, annotator(explorer), **settings(),
+        *build, step, annotator(explorer), endpoint=chosen(explorer),
         most_calls=None if most is None else int(most),
     )  # fmt: skip
     remember(build, job_id)
@@ -168,7 +168,7 @@ def _estimate(explorer: Explorer, state: BuildState, step: BuildStep) -> StepEst
     key = f"build_estimate_{lens.corpus}_{lens.name}_{step}"
     known = st.session_state.get(key)
     if known is None or known[0] != asked:
-        known = (asked, explorer.builds.estimate(lens.corpus, lens.name, step, **settings()))
+        known = (asked, explorer.builds.estimate(lens.corpus, lens.name, step, endpoint=chosen(explorer)))
         st.session_state[key] = known
     found: StepEstimate = known[1]
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pages._model.model_settings import chosen
+
 import html
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -16,7 +16,8 @@ from pages._common.job_card import Started
 from pages._compare.compare_session import Asked, Stamp, compared_by_model
 from pages._compare.compare_verdicts import KINDS
 from pages._compare.compare_view import CompareView
-from pages._model.model_form import endpoint, is_panel_busy, settings
+from pages._model.model_form import endpoint, is_panel_busy
+from pages._model.model_settings import chosen
 
 OWN, BEFORE = "by the model", "without it"
 ORDER = "compare_order"
@@ -54,7 +55,7 @@ def open_run(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) 
     job = _find(explorer, key)
     # While the endpoint is tried out, what it can do is not known: nothing would be found.
     if job is None and info.tried and not is_panel_busy() and key not in _tried():
-        model = explorer.verifier.model(explorer.verifier.connection(**settings()))
+        model = explorer.verifier.model(explorer.verifier.connection(chosen(explorer)))
         _keep(key, explorer.comparing.by_model.recall(request, model))
         _tried().add(key)  # not before: a click meanwhile ends this run of the page
         job = _find(explorer, key)
@@ -72,7 +73,7 @@ def start(explorer: Explorer, run: ModelRun) -> None:
     """Ask the model, in the background."""
     if run.request is None:
         return
-    model = explorer.verifier.model(explorer.verifier.connection(**settings()))
+    model = explorer.verifier.model(explorer.verifier.connection(chosen(explorer)))
     job_id = explorer.comparing.by_model.start(run.request, model)
     _keep((run.request, run.stamp, run.info.address, run.info.model), job_id)
     st.session_state[ORDER] = OWN

@@ -18,8 +18,8 @@ from pages._common.shared import attempt, engine, note
 from pages._compare.compare_run import BEFORE, ORDER, OWN, ModelRun
 from pages._compare.compare_session import asked, estimated
 from pages._compare.compare_view import read_view
-from pages._model.model_form import settings
 from pages._model.model_lines import counted, duration, estimate_line, joined, money, tokens
+from pages._model.model_settings import chosen
 
 BESIDE = (
     "Each system is also reranked once without a wording, which is counted here: against that "
@@ -80,7 +80,7 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
     if run.request is None:
         return
     try:
-        model = explorer.verifier.model(explorer.verifier.connection(**settings()))
+        model = explorer.verifier.model(explorer.verifier.connection(chosen(explorer)))
         estimate = estimated(explorer, run.request, run.stamp, run.info, model)
     except SeedLensError as error:
         note(error.message, error.remedy, kind="error")

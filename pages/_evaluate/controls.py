@@ -29,7 +29,7 @@ from pages._evaluate.evaluate_view import (
     with_collection,
     write_view,
 )
-from pages._model.model_form import settings
+from pages._model.model_settings import chosen
 
 
 def controls(
@@ -176,7 +176,7 @@ def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) ->
     def run() -> None:
         helper = None
         if helped:
-            helper = explorer.trials.helper(**settings(), most_calls=most_calls())
+            helper = explorer.trials.helper(endpoint=chosen(explorer), most_calls=most_calls())
         write_view(replace(view, model=""))
         explorer.laboratory.start(view.request(info), helper)
 

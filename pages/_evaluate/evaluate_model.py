@@ -18,8 +18,8 @@ from pages._model.model_form import (
     endpoint,
     endpoint_panel,
     estimate_line,
-    settings,
 )
+from pages._model.model_settings import chosen
 
 MOST = "evaluate_most_calls"
 
@@ -33,7 +33,9 @@ def needs_model(explorer: Explorer, view: EvaluateView) -> bool:
 
 def connected(explorer: Explorer) -> str:
     """Which model would be asked, as evaluations are told apart by it; "" where none is."""
-    return explorer.trials.model(**settings())
+    if not endpoint(explorer).set_up:
+        return ""
+    return explorer.trials.model(chosen(explorer))
 
 
 def request_of(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> EvaluationRequest:
@@ -91,7 +93,7 @@ def _estimate(estimate: CostEstimate | None) -> str:
 def evaluation_estimate(explorer: Explorer, request: EvaluationRequest) -> CostEstimate | None:
     """What the model will be asked for a request; None when there is nothing to ask."""
     missing = explorer.laboratory.missing(request, with_failed=True)
-    found = explorer.trials.estimate_evaluation(request, missing, **settings())
+    found = explorer.trials.estimate_evaluation(request, missing, endpoint=chosen(explorer))
     return found if found.calls else None
 
 

@@ -30,7 +30,8 @@ from pages._evaluate.gap_tables import (
     verdict,
 )
 from pages._library.import_jobs import time_left
-from pages._model.model_form import report_line, settings
+from pages._model.model_form import report_line
+from pages._model.model_settings import chosen
 
 
 def controls(
@@ -91,7 +92,7 @@ def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> C
     if info.problem or not view.retrievers:
         return None
     with error_boundary():
-        return explorer.trials.estimate_gap(view.gap_request(info), **settings())
+        return explorer.trials.estimate_gap(view.gap_request(info), endpoint=chosen(explorer))
     return None
 
 
@@ -103,7 +104,7 @@ def _button(
 
     def run() -> None:
         write_view(replace(view, model=""))
-        trials.start_gap(view.gap_request(info), **settings(), most_calls=most_calls())
+        trials.start_gap(view.gap_request(info), endpoint=chosen(explorer), most_calls=most_calls())
 
     lacking = not connected(explorer)
     busy = st.session_state[DRAWN_BUSY] = job is not None and job.state == "running"

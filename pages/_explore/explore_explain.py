@@ -17,7 +17,7 @@ from engine.types.reranking import EndpointInfo, GeneratedExplanation
 from engine.types.searches import Query
 from pages._model.beside import beside
 from pages._model.model_form import endpoint
-from pages._model.model_settings import settings
+from pages._model.model_settings import chosen
 
 _EXPLANATIONS = "explore_explanations"
 _POLL_SECONDS = 0.4
@@ -49,7 +49,9 @@ def _submit(explorer: Explorer, query: Query, doc_id: str, info: EndpointInfo) -
         trial: _Trial = Future()
         trial.set_exception(SeedLensError(info.problem))
         return trial
-    return beside(partial(explorer.verifier.explain_with_model, query, doc_id, **settings()))
+    return beside(
+        partial(explorer.verifier.explain_with_model, query, doc_id, endpoint=chosen(explorer))
+    )
 
 
 def shown(explorer: Explorer, query: Query, doc_ids: list[str]) -> dict[str, dict[str, Any]]:

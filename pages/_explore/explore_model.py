@@ -16,7 +16,7 @@ from pages import _model_jobs
 from pages._common.shared import attempt
 from pages._explore.explore_page import sets
 from pages._explore.explore_run import ORDER, OWN, ModelRun, wanted
-from pages._explore.explore_view import DEEPEST, View, read_view
+from pages._explore.explore_view import DEEPEST, View
 from pages._model.model_form import folded_panel
 from pages._model.model_jobs import Asked
 from pages._model.model_lines import counted, estimate_line
@@ -103,7 +103,7 @@ def _is_whole(job: RerankJob) -> bool:
 
 def _start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
     # A click may come before the page has caught up: another search is not what was agreed to.
-    now = read_view()
+    now = View.read()
     if wanted(explorer, now, now.to_query(explorer)) == asked:
         _model_jobs.start(explorer, asked, info)
         st.session_state[ORDER] = OWN

@@ -16,7 +16,7 @@ from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages import _explore_explain, _login, _seed_finder
 from pages._common.components import Event
 from pages._common.shared import attempt, show_error
-from pages._explore.explore_view import DEFAULT, View, change_view, read_view, write_view
+from pages._explore.explore_view import DEFAULT, View
 
 SYSTEMS = {
     "aspect": "document and aspect vectors, weighed by steer.",
@@ -38,7 +38,7 @@ SYSTEMS = {
 def open_view(explorer: Explorer, names: list[str]) -> View:
     """The view of the address; one that cannot be opened is explained and replaced."""
     try:
-        view = read_view()
+        view = View.read()
         if view.corpus and view.corpus not in names:
             explorer.library.open(view.corpus)  # says why not
         if view.rerank and view.rerank not in explorer.verifier.modes:
@@ -61,7 +61,7 @@ def start_view(explorer: Explorer, view: View, names: list[str]) -> View:
         view = replace(view, seed=seed, aspect=view.aspect or aspect)
     if not view.trail:
         view = replace(view, trail=secrets.token_urlsafe(9))
-    write_view(view)
+    view.write()
     return view
 
 
@@ -70,7 +70,7 @@ def corpus_box(view: View, names: list[str]) -> None:
 
     def change() -> None:
         corpus = st.session_state["explore_corpus"]
-        change_view(lambda now: View(corpus=corpus, trail=now.trail))
+        View.change(lambda now: View(corpus=corpus, trail=now.trail))
 
     st.session_state["explore_corpus"] = view.corpus
     st.selectbox("Corpus", names, key="explore_corpus", on_change=attempt, args=(change,))
@@ -78,7 +78,7 @@ def corpus_box(view: View, names: list[str]) -> None:
 
 def reseed(doc_id: str = "", text_id: str = "") -> None:
     """Start from another document or pasted text, keeping how to rank."""
-    change_view(lambda now: replace(now, seed=doc_id, text_id=text_id, focus=(), page=1))
+    View.change(lambda now: replace(now, seed=doc_id, text_id=text_id, focus=(), page=1))
 
 
 def seed_finder(explorer: Explorer, view: View) -> None:
@@ -93,7 +93,7 @@ def seed_finder(explorer: Explorer, view: View) -> None:
 
 
 def _choose_aspect(key: str) -> None:
-    change_view(lambda now: replace(now, aspect=key, instruction="", focus=(), page=1))
+    View.change(lambda now: replace(now, aspect=key, instruction="", focus=(), page=1))
 
 
 def show_text(**values: str) -> None:
@@ -112,7 +112,7 @@ def sets(field: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[s
 
     def change() -> None:
         value = read(st.session_state[key])
-        change_view(lambda now: replace(now, **{field: value}, page=1))
+        View.change(lambda now: replace(now, **{field: value}, page=1))
 
     return {"key": key, "on_change": attempt, "args": (change,)}
 
@@ -200,7 +200,7 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
                 return now  # another seed by now: its sentences are others
             return replace(now, focus=tuple(sorted({*now.focus} ^ {int(event["index"])})), page=1)
 
-        change_view(pick)
+        View.change(pick)
 
     return {
         "aspect": lambda e: _choose_aspect(e["key"]),
@@ -237,6 +237,6 @@ def pages_bar(view: View, total: int) -> None:
     def turn() -> None:
         page = st.session_state[key]
         # Of this ranking: one that was asked for meanwhile begins on its first page.
-        change_view(lambda now: replace(now, page=page) if now.link() == view.link() else now)
+        View.change(lambda now: replace(now, page=page) if now.link() == view.link() else now)
 
     st.pagination(pages, default=min(view.page, pages), key=key, on_change=attempt, args=(turn,))

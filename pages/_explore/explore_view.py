@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from urllib.parse import urlencode
 
-import streamlit as st
-
-from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.searches import PAGE_SIZE, Filter, Query
+from pages._common.url_state import UrlState, flag, integer, join, names, number, param, write_flag
 
 DEFAULT = Query("")
 DEFAULT_DEPTH, DEEPEST = 100, 200
@@ -18,7 +14,7 @@ DEFAULT_DEPTH, DEEPEST = 100, 200
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class View(UrlState):
     """A query, the page of results, and the trail it belongs to.
 
     Attributes:
@@ -27,48 +23,26 @@ class View:
         depth: documents that it reranks.
     """
 
-    corpus: str = ""
-    seed: str = ""
-    text_id: str = ""
-    aspect: str = ""
-    focus: tuple[int, ...] = ()
-    instruction: str = ""
-    system: str = DEFAULT.system
-    steer: float = DEFAULT.steer
-    symmetric: bool = False
-    year_from: str = ""
-    year_to: str = ""
-    where: str = ""
-    rerank: str = ""
-    depth: int = DEFAULT_DEPTH
-    page: int = 1
-    trail: str = ""
-
-    def to_params(self) -> dict[str, str]:
-        """URL parameters, defaults left out."""
-        found = {
-            "corpus": self.corpus,
-            "seed": self.seed,
-            "text": self.text_id,
-            "aspect": self.aspect,
-            "focus": ",".join(map(str, self.focus)),
-            "q": self.instruction,
-            "system": "" if self.system == DEFAULT.system else self.system,
-            "steer": "" if self.steer == DEFAULT.steer else f"{self.steer:g}",
-            "both": "1" if self.symmetric else "",
-            "from": self.year_from,
-            "to": self.year_to,
-            "where": self.where,
-            "rerank": self.rerank,
-            "depth": str(self.depth) if self.rerank and self.depth != DEFAULT_DEPTH else "",
-            "page": "" if self.page == 1 else str(self.page),
-            "trail": self.trail,
-        }
-        return {k: v for k, v in found.items() if v}
+    corpus: str = param("corpus", "")
+    seed: str = param("seed", "")
+    text_id: str = param("text", "")
+    aspect: str = param("aspect", "")
+    focus: tuple[int, ...] = param("focus", (), lambda text: tuple(map(int, names(text))), join)
+    instruction: str = param("q", "")
+    system: str = param("system", DEFAULT.system)
+    steer: float = param("steer", DEFAULT.steer, number("steer", 0, 1), "{:g}".format)
+    symmetric: bool = param("both", False, flag, write_flag)
+    year_from: str = param("from", "")
+    year_to: str = param("to", "")
+    where: str = param("where", "")
+    rerank: str = param("rerank", "")
+    depth: int = param("depth", DEFAULT_DEPTH, integer("depth", 1, DEEPEST))
+    page: int = param("page", 1, lambda text: max(1, int(text)))
+    trail: str = param("trail", "")
 
     def link(self) -> str:
         """The query part of a link that others can open: without the trail."""
-        return "?" + urlencode(replace(self, trail="").to_params())
+        return UrlState.link(replace(self, trail=""))
 
     def to_query(self, explorer: Explorer) -> Query:
         """The search that the view asks for; BadInputError for filters that cannot be read."""
@@ -92,58 +66,6 @@ class View:
 
 def _split(where: str) -> list[str]:
     return [part for part in (p.strip() for p in where.split(";")) if part]
-
-
-def read_view() -> View:
-    """The view of the URL.
-
-    Raises:
-        BadInputError: a parameter that cannot be read, named.
-    """
-    params = st.query_params
-    try:
-        steer = float(params.get("steer", DEFAULT.steer))
-        if not 0.0 <= steer <= 1.0:
-            raise ValueError(f"steer is {steer:g}, not a number from 0 to 1")
-        depth = int(params.get("depth", DEFAULT_DEPTH))
-        if not 1 <= depth <= DEEPEST:
-            raise ValueError(f"depth is {depth}, not a number from 1 to {DEEPEST}")
-        return View(
-            corpus=params.get("corpus", ""),
-            seed=params.get("seed", ""),
-            text_id=params.get("text", ""),
-            aspect=params.get("aspect", ""),
-            focus=tuple(int(i) for i in params.get("focus", "").split(",") if i),
-            instruction=params.get("q", ""),
-            system=params.get("system", DEFAULT.system),
-            steer=steer,
-            symmetric=params.get("both") == "1",
-            year_from=params.get("from", ""),
-            year_to=params.get("to", ""),
-            where=params.get("where", ""),
-            rerank=params.get("rerank", ""),
-            depth=depth,
-            page=max(1, int(params.get("page", 1))),
-            trail=params.get("trail", ""),
-        )
-    except ValueError as error:
-        raise BadInputError(
-            f"This link cannot be read: {error}.", "Open the page without it and start again."
-        ) from error
-
-
-def write_view(view: View) -> None:
-    """Put a view into the URL; the browser's back button brings the former one back."""
-    st.query_params.from_dict(view.to_params())
-
-
-def change_view(change: Callable[[View], View]) -> None:
-    """Change what the URL says now.
-
-    A click may come before the page has caught up with the last one: what the page showed
-    then is older than the URL.
-    """
-    write_view(change(read_view()))
 
 
 def filters_of(query: Query) -> tuple[str, str, str]:

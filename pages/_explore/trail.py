@@ -12,7 +12,7 @@ from engine.types.comparisons import Variant
 from engine.types.searches import PAGE_SIZE, Query
 from pages._common.shared import attempt, engine, escape_label
 from pages._compare.compare_view import params_of_search
-from pages._explore.explore_view import DEFAULT, View, change_view, filters_of
+from pages._explore.explore_view import DEFAULT, View, filters_of
 
 
 def trail_bar(explorer: Explorer, view: View) -> None:
@@ -83,7 +83,7 @@ def _step_name(explorer: Explorer, query: Query) -> str:
 def _go_back(query: Query) -> None:
     year_from, year_to, where = filters_of(query)
     text_id = engine().notebook.put_text(query.text) if query.text else ""
-    change_view(
+    View.change(
         lambda now: View(
             corpus=query.corpus,
             seed=query.seed or "",

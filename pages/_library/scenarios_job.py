@@ -15,7 +15,7 @@ from pages._common.shared import engine, note
 from pages._library.library_page import EXPLORE, act, problem
 from pages._library.scenarios_lines import outcome_line, progress_line
 from pages._model.model_lines import is_finished
-from pages._model.model_settings import settings
+from pages._model.model_settings import chosen
 
 
 @st.cache_resource(show_spinner=False)
@@ -34,7 +34,7 @@ def start(explorer: Explorer, request: ScenarioRequest) -> None:
     job = find(explorer, request.corpus)
     if job is not None and job.state == "running":
         return  # two clicks, or another visitor's
-    job_id = explorer.scenarios.start(request, **settings())
+    job_id = explorer.scenarios.start(request, endpoint=chosen(explorer))
     _jobs().remember(request.corpus, job_id)
 
 

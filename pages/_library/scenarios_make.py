@@ -21,7 +21,8 @@ from pages import _scenarios_job
 from pages._common.shared import engine
 from pages._library.library_page import act
 from pages._library.scenarios_lines import COMPONENTS, estimate_line
-from pages._model.model_form import endpoint, settings
+from pages._model.model_form import endpoint
+from pages._model.model_settings import chosen
 
 WRITERS: dict[ScenarioSource, str] = {
     "generated": "A language model",
@@ -142,7 +143,7 @@ def _estimate(
     key = f"library_scenarios_estimate_{info.name}"
     known = st.session_state.get(key)
     if known is None or known[0] != asked:
-        known = (asked, explorer.scenarios.estimate(request, **settings()))
+        known = (asked, explorer.scenarios.estimate(request, endpoint=chosen(explorer)))
         st.session_state[key] = known
     found: ScenarioEstimate = known[1]
     return found

@@ -18,17 +18,18 @@ from pages._model.model_settings import (
     ADDRESS,
     KEY,
     MODEL,
+    chosen,
     endpoint,
     forget_session,
     remember_for_session,
     secrets_problem,
     secrets_values,
     session_values,
-    settings,
 )
 
 __all__ = [
     "apply_model_style",
+    "chosen",
     "endpoint",
     "endpoint_panel",
     "estimate_line",
@@ -37,7 +38,6 @@ __all__ = [
     "report_line",
     "secrets_values",
     "session_values",
-    "settings",
 ]
 _CHECK, _PROBLEM = "model_check", "model_problem"
 _POLL_SECONDS = 0.3
@@ -179,7 +179,7 @@ def _forget() -> None:
 def _check() -> None:
     """Try the endpoint beside the page: one that does not answer takes its time to say so."""
     st.session_state.pop(_PROBLEM, None)
-    check = partial(engine().verifier.check, **settings())
+    check = partial(engine().verifier.check, chosen(engine()))
     st.session_state[_CHECK] = beside(check)
 
 

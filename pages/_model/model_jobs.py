@@ -15,7 +15,7 @@ from engine.explorer import Explorer
 from engine.types.reranking import CostEstimate, EndpointInfo, RerankJob
 from engine.types.searches import PAGE_SIZE, Query
 from pages._common.job_card import Started
-from pages._model.model_settings import settings
+from pages._model.model_settings import chosen
 
 _JOBS, _RECALLED = "model_jobs", "model_recalled"
 _Key = tuple["Asked", str, str]
@@ -40,12 +40,16 @@ class Asked:
 
 def estimate(explorer: Explorer, asked: Asked) -> CostEstimate:
     """What asking will cost; raises as ``Verifier.estimate``."""
-    return explorer.verifier.estimate(asked.query, asked.mode, asked.depth, **settings())
+    return explorer.verifier.estimate(
+        asked.query, asked.mode, asked.depth, endpoint=chosen(explorer)
+    )
 
 
 def start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
     """Ask the model, in the background; raises as ``Verifier.start``."""
-    job_id = explorer.verifier.start(asked.query, asked.mode, asked.depth, **settings())
+    job_id = explorer.verifier.start(
+        asked.query, asked.mode, asked.depth, endpoint=chosen(explorer)
+    )
     _jobs()[_key(asked, info)] = Started.now(job_id)
 
 
@@ -57,7 +61,9 @@ def find(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | No
     """
     key = _key(asked, info)
     if key not in _jobs():
-        running = explorer.verifier.running(asked.query, asked.mode, asked.depth, **settings())
+        running = explorer.verifier.running(
+            asked.query, asked.mode, asked.depth, endpoint=chosen(explorer)
+        )
         if running is None:
             return None
         _jobs()[key] = Started.now(running)
@@ -79,7 +85,9 @@ def recall(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | 
     key = _key(asked, info)
     if not info.tried or key in _tried():
         return None
-    job_id = explorer.verifier.recall(asked.query, asked.mode, asked.depth, **settings())
+    job_id = explorer.verifier.recall(
+        asked.query, asked.mode, asked.depth, endpoint=chosen(explorer)
+    )
     _tried().add(key)  # only now: the page may be drawn anew while this is looked for
     if job_id is None:
         return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import streamlit as st
 
+from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
 
@@ -16,13 +17,6 @@ ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 NAMES = (ADDRESS, KEY, MODEL)
 _SESSION = "model_connection"
 log = logging.getLogger("seedlens")
-
-
-class Settings(TypedDict):
-    """Keyword arguments of the verifier's methods: where they take the endpoint from."""
-
-    session: dict[str, str]
-    secrets: dict[str, str]
 
 
 def session_values() -> dict[str, str]:
@@ -50,14 +44,21 @@ def secrets_problem() -> str:
     return _read_secrets()[1]
 
 
-def settings() -> Settings:
-    """Both, for ``explorer.verifier.start(query, **settings())``."""
-    return Settings(session=session_values(), secrets=secrets_values())
+def chosen(explorer: Explorer) -> Any:
+    """The endpoint of this visit, for what asks a model; None for the environment's.
+
+    Raises:
+        SeedLensError: what was entered, or stands in ``secrets.toml``, cannot be used.
+    """
+    return explorer.verifier.find_endpoint(session_values(), secrets_values())
 
 
 def endpoint(explorer: Explorer) -> EndpointInfo:
     """The endpoint that this visitor's questions would go to; nothing is asked."""
-    return explorer.verifier.endpoint(**settings())
+    try:
+        return explorer.verifier.endpoint(chosen(explorer))
+    except SeedLensError as error:
+        return EndpointInfo("", "", set_up=False, problem=str(error), how=explorer.verifier.how)
 
 
 def _read_secrets() -> tuple[dict[str, str], str]:

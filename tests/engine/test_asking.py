@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from engine.ask.answering import messages
 from engine.ask.citations import read_citations
@@ -16,6 +17,7 @@ from engine.ask.passages import window
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import NoEndpointError
+from engine.llm.endpoints import Endpoint
 from engine.llm.texts import estimate_tokens
 from engine.types.documents import Document, Sentence
 from engine.types.reading import AskJob, AskRequest, GivenPassage
@@ -40,9 +42,9 @@ def small(small_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Explore
 
 
 @pytest.fixture
-def session(server: ModelServer) -> dict[str, str]:
+def session(server: ModelServer) -> Endpoint:
     answering(server, SAID)
-    return {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY, "SEEDLENS_LLM_MODEL": MODEL}
+    return Endpoint(server.url, MODEL, SecretStr(KEY))
 
 
 def answering(server: ModelServer, said: str) -> None:

@@ -170,10 +170,10 @@ def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
     dense = [r.doc_id for r in small_copy.search(QUERY).results]
     verifier.check(own)
     server.behaviour.latency = 0.2
-    expected = verifier.estimate(query, session=own)
-    job_id = verifier.start(query, session=own)
+    expected = verifier.estimate(query, endpoint=own)
+    job_id = verifier.start(query, endpoint=own)
     assert [r.doc_id for r in verifier.result(job_id).results.results] == dense
-    assert verifier.running(query, session=own) == job_id
+    assert verifier.running(query, endpoint=own) == job_id
     job = reranked(small_copy, job_id)
     assert (job.state, job.mode, len(job.order)) == ("done", system, 39)
     assert job.report is not None

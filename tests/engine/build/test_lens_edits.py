@@ -179,7 +179,7 @@ def test_a_build_never_joins_a_project_that_people_made(
     [cluster] = builds.clusters("small", "second")
     builds.set_query("small", "second", cluster.key, AUTHOR, text="Who asks people at home")
     with pytest.raises(BadInputError, match="not this build's"):
-        builds.run("small", "second", "expand", AUTHOR, session=session(server))
+        builds.run("small", "second", "expand", AUTHOR, endpoint=session(server))
     assert annotation.queries(theirs) == {}
     assert server.seen.questions == 0
 

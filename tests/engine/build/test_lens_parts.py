@@ -24,7 +24,7 @@ from engine.numeric import FloatArray
 from engine.types.encoders import Passage
 from tests.build_answers import builds_collections, demo_methods
 from tests.cli.command_line import clean_environment
-from tests.judging import knowledge, session
+from tests.judging import entered, knowledge, session
 from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, questions
 from tests.model_server import ModelServer, serving
 from tests.small_corpus import DOCUMENTS
@@ -143,7 +143,7 @@ def test_a_kill_in_the_middle_of_labelling_costs_a_batch_at_most(
     builds = make_explorer(home).builds
     builds.save(replace(LENS, corpus="demo"), AUTHOR)
     command = [sys.executable, "-m", "engine.cli", "build", "run", "demo", NAME, "--yes"]
-    settings = {**os.environ, **clean_environment(home, **session(slow))}
+    settings = {**os.environ, **clean_environment(home, **entered(slow))}
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -168,7 +168,7 @@ def test_a_kill_in_the_middle_of_labelling_costs_a_batch_at_most(
 
     asked = questions(slow, LABELLING)
     slow.behaviour.latency = 0.0
-    report = builds.run("demo", NAME, "label", AUTHOR, session=session(slow))
+    report = builds.run("demo", NAME, "label", AUTHOR, endpoint=session(slow))
     assert report.failed == report.left == 0
     assert builds.state("demo", NAME).steps[0].is_complete
     again = questions(slow, LABELLING) - asked

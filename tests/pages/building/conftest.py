@@ -37,7 +37,7 @@ def built(explorer: Explorer) -> Explorer:
     explorer.builds.save(LENS, "ada")
     with knows_methods() as server:
         for step in explorer.builds.steps:
-            explorer.builds.run("small", "methods", step, "ada", session=session(server))
+            explorer.builds.run("small", "methods", step, "ada", endpoint=session(server))
     return explorer
 
 

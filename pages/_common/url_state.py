@@ -1,0 +1,129 @@
+"""The state of a page as its URL has it: declared once, read, checked and written from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Self, TypeVar
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from engine.errors import BadInputError
+
+T = TypeVar("T")
+Read = Callable[[str], T]
+"""Reads a parameter; ValueError says what is wrong with it."""
+
+
+def param(name: str, default: T, read: Read[T] = str, write: Callable[[T], str] = str) -> Any:  # type: ignore[assignment]
+    """A field of a :class:`UrlState`, called ``name`` in the URL; left out there at its default."""
+    return field(default=default, metadata={"name": name, "read": read, "write": write})
+
+
+def number(name: str, low: float, high: float) -> Read[float]:
+    """Reads a number from ``low`` to ``high``."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not low <= value <= high:
+            raise ValueError(f"{name} is {value:g}, not a number from {low:g} to {high:g}")
+        return value
+
+    return read
+
+
+def integer(name: str, low: int, high: int) -> Read[int]:
+    """Reads a whole number from ``low`` to ``high``."""
+    within = number(name, low, high)
+    return lambda text: int(within(str(int(text))))
+
+
+def one_of(choices: Sequence[str]) -> Read[str]:
+    """Reads one of ``choices``."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"'{text}' is none of {', '.join(choices)}")
+        return text
+
+    return read
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Reads names between commas, each once."""
+    return tuple(dict.fromkeys(part for part in text.split(",") if part))
+
+
+def join(values: Sequence[object]) -> str:
+    """Writes what :func:`names` reads."""
+    return ",".join(map(str, values))
+
+
+def flag(text: str) -> bool:
+    """Reads ``1`` as true, everything else as false."""
+    return text == "1"
+
+
+def write_flag(value: bool) -> str:
+    """Writes what :func:`flag` reads."""
+    return "1" if value else ""
+
+
+@dataclass(frozen=True, slots=True)
+class UrlState:
+    """Base of the pages' states: frozen dataclasses whose fields are made by :func:`param`."""
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters, defaults left out."""
+        found = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value != one.default:
+                found[one.metadata["name"]] = one.metadata["write"](value)
+        return {name: text for name, text in found.items() if text}
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, str]) -> Self:
+        """The state of URL parameters; those that are not declared are left aside.
+
+        Raises:
+            BadInputError: a parameter that cannot be read, named.
+        """
+        values = {}
+        try:
+            for one in fields(cls):
+                text = params.get(one.metadata["name"])
+                if text is not None:
+                    values[one.name] = one.metadata["read"](text)
+                elif one.default is MISSING:
+                    raise ValueError(f"{one.metadata['name']} is missing")
+        except ValueError as error:
+            raise BadInputError(
+                f"This link cannot be read: {error}.", "Open the page without it and start again."
+            ) from error
+        return cls(**values)
+
+    @classmethod
+    def read(cls) -> Self:
+        """The state of the URL; raises as :meth:`from_params`."""
+        return cls.from_params(st.query_params.to_dict())
+
+    def write(self) -> None:
+        """Put the state into the URL; the browser's back button brings the former one back."""
+        params = self.to_params()
+        if st.query_params.to_dict() != params:
+            st.query_params.from_dict(params)
+
+    def link(self) -> str:
+        """The query part of a link."""
+        return "?" + urlencode(self.to_params())
+
+    @classmethod
+    def change(cls, change: Callable[[Self], Self]) -> None:
+        """Change what the URL says now.
+
+        A click may come before the page has caught up with the last one: what the page showed
+        then is older than the URL.
+        """
+        change(cls.read()).write()
