@@ -138,7 +138,7 @@ def _always_approximate() -> None:
     import engine.corpora.opened
     import engine.search.searcher
 
-    engine.corpus.EXACT_BELOW = engine.searching.FULL_DEPTH_BELOW = 0
+    engine.corpora.opened.EXACT_BELOW = engine.search.searcher.FULL_DEPTH_BELOW = 0
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages import _login_view, _shared  # noqa: E402 - needs the path above
+from pages._common import shared  # noqa: E402 - needs the path above
+from pages._login import login_view  # noqa: E402 - needs the path above
 
 st.set_page_config(
     page_title="SeedLens", page_icon=str(ROOT / "assets" / "logo.png"), layout="wide"
 )
-_shared.apply_style()
-person = _login_view.gate()
+shared.apply_style()
+person = login_view.gate()
 closed = person is not None and not person.is_lead
 
 
@@ -47,8 +48,8 @@ page = st.navigation(
     ],
     position="top",
 )
-_login_view.corner(person)
+login_view.corner(person)
 if closed and page in leads_only:
-    _login_view.for_leads(page.title)
+    login_view.for_leads(page.title)
 else:
     page.run()

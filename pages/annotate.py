@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages import _annotate
+from pages._annotate import annotate_page
 from pages._common.shared import ASSETS, engine, error_boundary, show_problem
 from pages._explore.first_visit import wait_for_demo
 
@@ -14,7 +14,7 @@ with error_boundary():
     names = explorer.library.names()
     wait_for_demo(explorer, names)
     show_problem()
-    view = _annotate.open_view(explorer, names)
-    view, project = _annotate.controls(explorer, view, names)
+    view = annotate_page.open_view(explorer, names)
+    view, project = annotate_page.controls(explorer, view, names)
     with error_boundary():
-        _annotate.show_part(explorer, view, project)
+        annotate_page.show_part(explorer, view, project)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages import _ask, _ask_answer
+from pages._ask import answer, ask_page
 from pages._common.shared import ASSETS, engine, error_boundary, show_problem
 from pages._explore.first_visit import wait_for_demo
 from pages._model.model_form import apply_model_style
@@ -16,10 +16,10 @@ with error_boundary():
     names = explorer.library.names()
     wait_for_demo(explorer, names)
     show_problem()
-    view = _ask.open_view(explorer, names)
-    job = _ask.last_job(explorer)
+    view = ask_page.open_view(explorer, names)
+    job = ask_page.last_job(explorer)
     left, right = st.columns([4, 8], gap="medium")
     with left, st.container(key="ask_left"), error_boundary():
-        _ask.controls(explorer, view, names, job)
+        ask_page.controls(explorer, view, names, job)
     with right, st.container(key="ask_right"), error_boundary():
-        _ask_answer.answer(explorer, job)
+        answer.answer(explorer, job)

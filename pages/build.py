@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages import _build
+from pages._build import build_page
 from pages._common.problem import problem_elsewhere
 from pages._common.shared import ASSETS, engine, error_boundary, show_problem
 from pages._explore.first_visit import wait_for_demo
@@ -17,10 +17,10 @@ with error_boundary():
     names = explorer.library.names()
     wait_for_demo(explorer, names)
     show_problem()
-    view, state = _build.open_view(explorer, names)
-    _build.controls(explorer, view, names)
+    view, state = build_page.open_view(explorer, names)
+    build_page.controls(explorer, view, names)
     elsewhere = st.container()
     with error_boundary():
-        _build.show_step(explorer, view, state)
+        build_page.show_step(explorer, view, state)
     with elsewhere:
         problem_elsewhere()

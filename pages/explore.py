@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages import (
-    _cards,
-    _explore,
-    _explore_explain,
-    _explore_model,
-    _explore_run,
-    _explore_trail,
-    _login,
-)
 from pages._common.shared import engine, error_boundary, note, show_problem
+from pages._explore import cards, explore_explain, explore_model, explore_page, explore_run, trail
 from pages._explore.first_visit import hints, wait_for_demo
+from pages._login import login
 from pages._model.model_form import apply_model_style
 
 with error_boundary():
@@ -25,48 +18,48 @@ with error_boundary():
     # Containers for what is not always there: the widgets after it must not change their place.
     with st.container():
         show_problem()
-    view = _explore.open_view(explorer, names)
+    view = explore_page.open_view(explorer, names)
     lens = explorer.library.lens(view.corpus)
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
-    run = _explore_run.open_run(explorer, view)
+    run = explore_run.open_run(explorer, view)
     with error_boundary():
-        _explore_trail.trail_bar(explorer, view)
+        trail.trail_bar(explorer, view)
     with st.container():
         hints(synthetic)
     left, right = st.columns([5, 7], gap="medium")
     with left, st.container(key="explore_left"):
         top = st.columns([2, 3], vertical_alignment="bottom")
         with top[0]:
-            _explore.corpus_box(view, names)
+            explore_page.corpus_box(view, names)
         with top[1]:
-            _explore.seed_finder(explorer, view)
+            explore_page.seed_finder(explorer, view)
         if synthetic:
             st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
         place = st.container()
-        _explore.ranking_controls(explorer, view, lens)
+        explore_page.ranking_controls(explorer, view, lens)
         with error_boundary():
-            _explore_model.model_controls(explorer, view, run)
-        _explore.filters(view)
+            explore_model.model_controls(explorer, view, run)
+        explore_page.filters(view)
     with right, error_boundary():
         query = view.to_query(explorer)
-        page = _explore_run.shown(explorer, view, query, run)
+        page = explore_run.shown(explorer, view, query, run)
         found = page.found
-        events = _explore.events(explorer, view, query)
+        events = explore_page.events(explorer, view, query)
         with place:
-            _cards.seed_card(found, lens, on=events, key="explore_seed")
-        _cards.header(found, page.reads_aspect, page.reranking)
+            cards.seed_card(found, lens, on=events, key="explore_seed")
+        cards.header(found, page.reads_aspect, page.reranking)
         with st.container(key="explore_run", gap="small"), error_boundary():
-            _explore_run.run_area(run)
+            explore_run.run_area(run)
         with st.container():
             for text in found.notes:
                 note(text)
         if found.results:
-            generated = _explore_explain.shown(explorer, query, [r.doc_id for r in found.results])
-            _cards.result_list(
+            generated = explore_explain.shown(explorer, query, [r.doc_id for r in found.results])
+            cards.result_list(
                 found,
                 lens,
-                grades=explorer.notebook.grades(query, _login.name()),
-                kept=_explore_trail.kept_here(explorer, view),
+                grades=explorer.notebook.grades(query, login.name()),
+                kept=trail.kept_here(explorer, view),
                 search=view.link(),
                 reads_aspect=page.reads_aspect,
                 reranking=page.reranking,
@@ -74,8 +67,8 @@ with error_boundary():
                 on=events,
                 key="explore_results",
             )
-            _explore_explain.watch(generated)
+            explore_explain.watch(generated)
         else:
-            _explore.nothing(found)
-        _explore.pages_bar(view, found.total)
-        _explore_trail.remember(explorer, view, query)
+            explore_page.nothing(found)
+        explore_page.pages_bar(view, found.total)
+        trail.remember(explorer, view, query)

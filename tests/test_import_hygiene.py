@@ -43,7 +43,7 @@ def test_storage_knows_neither_engine_nor_pages() -> None:
 def test_searching_from_a_stored_seed_needs_no_model(small_home: Path) -> None:
     code = """
 from engine.explorer import Explorer
-from engine.types import Query
+from engine.types.searches import Query
 explorer = Explorer()
 for system in set(explorer.systems) - {"instructed"}:  # which reads the seed anew
     query = Query("small", seed="bees-network", aspect="method", system=system)

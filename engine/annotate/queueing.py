@@ -56,7 +56,7 @@ def disagreement(item: PoolItem, sources: int) -> float:
     Args:
         sources: how many brought up anything for the query.
 
-    >>> from engine.types import Source
+    >>> from engine.types.annotating import PoolItem, Source
     >>> disagreement(PoolItem("q", "d", (Source("a", 1), Source("b", 2))), sources=2)
     0.5
     >>> disagreement(PoolItem("q", "d", (Source("a", 1),)), sources=2)

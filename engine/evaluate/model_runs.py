@@ -1,6 +1,6 @@
 """What an evaluation asks of a language model, said so that the laboratory needs to know none.
 
-:mod:`engine.verify` has the helper; the laboratory only keeps what it brings.
+:mod:`engine.evaluate.model_evaluation` has the helper; the laboratory only keeps what it brings.
 """
 
 from __future__ import annotations

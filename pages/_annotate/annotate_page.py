@@ -10,13 +10,13 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from pages import (
-    _annotate_agreement,
-    _annotate_decide,
-    _annotate_files,
-    _annotate_model,
-    _annotate_pool,
-    _annotate_project,
+from pages._annotate import (
+    agreement_tables,
+    assessor,
+    decide,
+    exchange_files,
+    pool_form,
+    project_form,
 )
 from pages._annotate.annotate_desk import desk
 from pages._annotate.annotate_view import (
@@ -149,22 +149,22 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     """The part of the page that the view asks for."""
     who = annotator(explorer)
     if view.part == NEW:
-        _annotate_project.project_form(explorer, Project(view.corpus), who, is_new=True)
+        project_form.project_form(explorer, Project(view.corpus), who, is_new=True)
     elif view.part == "project" and project.name:
-        _annotate_project.project_form(explorer, project, who, is_new=False)
+        project_form.project_form(explorer, project, who, is_new=False)
     elif view.part == "agreement":
         with st.container(key="annotate_agreement"):
-            _annotate_agreement.agreement(explorer, project)
+            agreement_tables.agreement(explorer, project)
     elif view.part == "disagreements":
-        _annotate_decide.disagreements(explorer, project, who)
+        decide.disagreements(explorer, project, who)
     elif view.part == "files":
-        _annotate_files.files(explorer, project, who)
+        exchange_files.files(explorer, project, who)
     elif not project.name:
         _without_project(view)
     elif view.part == "pool":
-        _annotate_pool.pool(explorer, project)
+        pool_form.pool(explorer, project)
     elif view.part == "model":
-        _annotate_model.model(explorer, project, who)
+        assessor.model(explorer, project, who)
     else:
         _judge(explorer, view, project, who)
 

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from pages import _login
+from pages._login import login
 
 PARTS = {
     "judge": "Judge",
@@ -110,7 +110,7 @@ def annotator(explorer: Explorer) -> str:
 
     Without login, the name given on this visit, or on one before it in this browser.
     """
-    person = _login.person()
+    person = login.person()
     if person is not None:
         return person.name
     if _WHO in st.session_state:
@@ -131,12 +131,12 @@ def was_named() -> bool:
 
 def names_come_from_login() -> bool:
     """Whether people judge under the name that they have on the list."""
-    return _login.person() is not None
+    return login.person() is not None
 
 
 def may_lead() -> bool:
     """Whether whoever is here may make projects; without login, everybody may."""
-    person = _login.person()
+    person = login.person()
     return person is None or person.is_lead
 
 

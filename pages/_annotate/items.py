@@ -13,7 +13,7 @@ from engine.types.annotating import Judgment, Source
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
-from pages import _documents
+from pages._common import document_view
 
 MOST_HELD = 2_000
 """Documents kept ready for one visit."""
@@ -74,9 +74,9 @@ def item_data(
         "key": to_key(item),
         "query_id": item[0],
         "doc_id": item[1],
-        "title": document.title or _documents.shortened(document.text),
-        "meta": _documents.meta(document),
-        "sentences": _documents.sentences(document, lens),
+        "title": document.title or document_view.shortened(document.text),
+        "meta": document_view.meta(document),
+        "sentences": document_view.sentences(document, lens),
         "said": None if said is None else said_data(said, document),
         "sources": [{"name": s.name, "rank": s.rank} for s in sources],
     }
@@ -108,7 +108,7 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
     aspects = {aspect.key: (index, aspect) for index, aspect in enumerate(lens.aspects)}
     index, aspect = aspects.get(query.aspect or "", (None, None))
     plain = is_plain(query)
-    rows = _documents.sentences(seed, lens)
+    rows = document_view.sentences(seed, lens)
     for number, row in enumerate(rows):
         own = number in query.focus if query.focus else index is not None and row["role"] == index
         row["on"] = own
@@ -118,7 +118,7 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
         "query_id": query_id,
         "kicker": "Query" if plain else "Seed" if query.text is None else "Seed · pasted text",
         "title": seed.title,
-        "meta": _documents.meta(seed),
+        "meta": document_view.meta(seed),
         "sentences": rows,
         "aspect_key": query.aspect or "",
         "aspect": "" if aspect is None else aspect.name,
@@ -163,4 +163,4 @@ def evidence_data(explorer: Explorer, query: Query, doc_id: str, lens: Lens) -> 
         return []
     only = stage.ranking[0]._replace(doc_id=doc_id)
     results = searcher.page(stage, [only]).results
-    return [_documents.evidence(pair, lens) for result in results for pair in result.evidence]
+    return [document_view.evidence(pair, lens) for result in results for pair in result.evidence]

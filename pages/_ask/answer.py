@@ -12,8 +12,8 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.documents import Span
 from engine.types.reading import AnswerPart, AskJob, GivenPassage
-from pages import _documents
 from pages._ask.ask_page import last_job
+from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.shared import engine, error_boundary, note
 from pages._library.corpus_list import EXPLORE
@@ -87,7 +87,7 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     left, right = st.columns([7, 1], vertical_alignment="top")
     left.html(
         f'<h2 class="ask-question" title="{html.escape(asked.question, quote=True)}">'
-        f"{html.escape(_documents.shortened(asked.question, LONGEST_HEADING))}</h2>"
+        f"{html.escape(document_view.shortened(asked.question, LONGEST_HEADING))}</h2>"
         f'<div class="md-dim">{html.escape(where)}</div>'
         f'<div class="md-line md-quiet">{_course(job)}</div>'
     )
@@ -166,7 +166,7 @@ def _passage(passage: GivenPassage, cited: set[int]) -> dict[str, Any]:
         "number": passage.number,
         "doc_id": passage.doc_id,
         "title": _title(passage),
-        "meta": _documents.meta(passage.document),
+        "meta": document_view.meta(passage.document),
         "cited": passage.number in cited,
         "text": text[first:last],
         "before": first > 0,
@@ -191,4 +191,4 @@ def _shifted(spans: tuple[Span, ...] | list[Span], passage: GivenPassage) -> lis
 
 def _title(passage: GivenPassage) -> str:
     document = passage.document
-    return document.title or _documents.shortened(document.text)
+    return document.title or document_view.shortened(document.text)

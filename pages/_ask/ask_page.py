@@ -12,7 +12,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reading import AskJob, AskRequest
 from engine.types.reranking import CostEstimate, EndpointInfo
-from pages import _ask_view
+from pages._ask import ask_view
 from pages._ask.ask_view import AskView, change_view, write_view
 from pages._common.shared import attempt, show_error
 from pages._model.model_form import endpoint, folded_panel, secrets_values, session_values
@@ -25,11 +25,11 @@ JOB = "ask_job"
 def open_view(explorer: Explorer, names: list[str]) -> AskView:
     """The view of the address; one that cannot be opened is explained and replaced."""
     try:
-        return _ask_view.open_view(explorer, names)
+        return ask_view.open_view(explorer, names)
     except SeedLensError as error:
         show_error(error)
         write_view(AskView(question=st.query_params.get("question", "")))
-        return _ask_view.open_view(explorer, names)
+        return ask_view.open_view(explorer, names)
 
 
 def last_job(explorer: Explorer) -> AskJob | None:

@@ -8,8 +8,9 @@ from typing import Any
 from engine.errors import BadInputError
 from engine.types.comparisons import Comparison, MoverEvidence, Variant
 from engine.types.lenses import Lens
-from pages import _charts, _documents
+from pages._common import document_view
 from pages._common.components import component, dark, listen
+from pages._compare import compare_charts
 from pages._compare.compare_view import MOST_VARIANTS, free_name, variants_from_rows
 
 PAIRS_SHOWN = 2
@@ -89,7 +90,7 @@ def flow(comparison: Comparison, depth: int, selected: str, *, on_open: Open, ke
     """Documents through the variants' rankings, one line each; a click opens one."""
     _FLOW(
         key=key,
-        data={**_charts.rank_flow(comparison, depth), "selected": selected, "dark": dark()},
+        data={**compare_charts.rank_flow(comparison, depth), "selected": selected, "dark": dark()},
         on_open_change=listen(key, "open", lambda event: on_open(event["doc_id"])),
     )
 
@@ -109,7 +110,7 @@ def papers(
     ]
     if opened is not None and opened.document.doc_id not in {m.doc_id for m in comparison.movers}:
         document = opened.document
-        title = document.title or _documents.shortened(document.text)
+        title = document.title or document_view.shortened(document.text)
         rows.insert(
             0,
             {
@@ -152,14 +153,14 @@ def _opened(opened: MoverEvidence, comparison: Comparison, lens: Lens) -> Mappin
                 "rank": rank,
                 "same": same,
                 "pairs": [
-                    {**_documents.evidence(e, lens), "gained": (e.seed_span, e.doc_span) in new}
+                    {**document_view.evidence(e, lens), "gained": (e.seed_span, e.doc_span) in new}
                     for e in shown
                 ],
             }
         )
     return {
         "doc_id": document.doc_id,
-        "meta": _documents.meta(document),
+        "meta": document_view.meta(document),
         "blocks": blocks,
-        "sentences": _documents.sentences(document, lens),
+        "sentences": document_view.sentences(document, lens),
     }

@@ -8,8 +8,8 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.explorer import Explorer
-from pages import _compare_run
 from pages._common.shared import attempt
+from pages._compare import compare_run
 from pages._compare.compare_run import ModelRun
 from pages._compare.compare_view import RERANK_DEPTH, CompareView, change_view
 from pages._explore.explore_view import DEEPEST
@@ -72,7 +72,7 @@ def _how(explorer: Explorer, view: CompareView) -> None:
 
 def _others(explorer: Explorer, run: ModelRun) -> None:
     """Say what still runs for another comparison, as it may cost."""
-    running = _compare_run.others_running(explorer, run.job)
+    running = compare_run.others_running(explorer, run.job)
     if not running:
         return
 

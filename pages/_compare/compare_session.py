@@ -19,8 +19,8 @@ from engine.types.comparisons import (
 from engine.types.lenses import Lens
 from engine.types.reranking import CostEstimate, EndpointInfo
 from engine.types.searches import Query
-from pages import _login
 from pages._compare.compare_view import CompareView
+from pages._login import login
 
 Asked = tuple[str, str | None, str | None, str]
 """Corpus, seed, pasted text, aspect."""
@@ -36,7 +36,7 @@ def asked(explorer: Explorer, view: CompareView) -> Asked:
 
 def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
     """What a comparison rests on besides what was asked: the corpus as it is, and own grades."""
-    who = _login.name()
+    who = login.name()
     grades = [
         tuple(sorted(explorer.notebook.grades(query, who).items()))
         for query in (Query(view.corpus, view.seed, aspect=a.key) for a in lens.aspects)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import streamlit as st
 
 from engine.types.comparisons import Sensitivity, SensitivityRow, SystemSensitivity
-from pages import _charts
 from pages._common.components import chart, dark
 from pages._common.shared import note
+from pages._compare import compare_charts
 from pages._compare.measures import MEASURES, shown
 from pages._evaluate.paper import COLUMNS, WORDINGS
 
@@ -156,7 +156,7 @@ def _matrices(found: Sensitivity) -> None:
         )
     measure = measure or known[0]
     chart(
-        _charts.matrix(
+        compare_charts.matrix(
             [row.variant for row in system.rows],
             _pairs(system.matrix[keys[measure]]),
             measure,

@@ -12,9 +12,9 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import VariantsJob
-from pages import _compare_run
 from pages._common.job_card import progress, what_was_asked
 from pages._common.shared import attempt, engine, note
+from pages._compare import compare_run
 from pages._compare.compare_run import BEFORE, ORDER, OWN, ModelRun
 from pages._compare.compare_session import asked, estimated
 from pages._compare.compare_view import read_view
@@ -41,13 +41,13 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
     job = run.job
     if job is not None and job.state == "running":
         st.session_state["compare_whole"] = len(job.whole)
-        follows = _compare_run.shows_model(run)
+        follows = compare_run.shows_model(run)
         st.fragment(_progress, run_every=_POLL_SECONDS)(job.id, follows=follows)
     elif job is not None:
         _report(job)
     if job is None or job.state != "running":
         _switch_and_button(explorer, run)
-    elif _compare_run.has_orders(job):
+    elif compare_run.has_orders(job):
         _order_switch()
 
 
@@ -64,9 +64,9 @@ def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
     """Which order is shown, and the button that asks for what is missing, with its estimate."""
     job = run.job
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if _compare_run.has_orders(job):
+        if compare_run.has_orders(job):
             _order_switch()
-        if job is None or not _compare_run.is_whole(job):
+        if job is None or not compare_run.is_whole(job):
             _button(explorer, run)
     if job is None:
         model = html.escape(run.info.model)
@@ -105,8 +105,8 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
 def _start(explorer: Explorer, run: ModelRun) -> None:
     # A click may come before the page has caught up: other variants are not what was agreed to.
     now = read_view(explorer)
-    if _compare_run.wanted(now, asked(explorer, now)) == run.request:
-        _compare_run.start(explorer, run)
+    if compare_run.wanted(now, asked(explorer, now)) == run.request:
+        compare_run.start(explorer, run)
 
 
 def _order_switch() -> None:
@@ -128,7 +128,7 @@ def _progress(job_id: str, *, follows: bool) -> None:
     first = more and not st.session_state.get("compare_whole", 0)
     if job.state != "running" or (more and (follows or first)):
         st.rerun()
-    line = progress_line(job, _compare_run.seconds(job_id))
+    line = progress_line(job, compare_run.seconds(job_id))
     with st.container(
         key="compare_progress", horizontal=True, vertical_alignment="center", gap="small"
     ):

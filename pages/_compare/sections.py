@@ -12,9 +12,9 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.lenses import Lens
-from pages import _charts
 from pages._common.components import chart, dark
 from pages._common.shared import attempt, error_boundary, note, show_error
+from pages._compare import compare_charts
 from pages._compare.compare_components import flow, papers
 from pages._compare.compare_session import Asked, Stamp, evidence, traded
 from pages._compare.compare_verdicts import verdicts
@@ -164,7 +164,7 @@ def sensitivity_matrix(explorer: Explorer, view: CompareView, comparison: Compar
         return
     names = [v.variant.name for v in comparison.variants]
     chart(
-        _charts.matrix(names, values, view.matrix, dark=dark()),
+        compare_charts.matrix(names, values, view.matrix, dark=dark()),
         heading="",
         words=MEASURES[view.matrix][1],
         name=f"matrix-{view.matrix}",
@@ -175,7 +175,7 @@ def sensitivity_matrix(explorer: Explorer, view: CompareView, comparison: Compar
 
 def likeness(comparison: Comparison, lens: Lens) -> None:
     """In which aspects the top 20 came closer to the seed."""
-    figure = _charts.likeness(comparison, lens, dark=dark())
+    figure = compare_charts.likeness(comparison, lens, dark=dark())
     if figure is None:
         return
     chart(
@@ -228,7 +228,7 @@ def _draw_frontier(found: Frontier, variant: Variant, *, by_model: bool) -> None
         )
         return
     chart(
-        _charts.frontier(found, variant.steer, dark=dark()),
+        compare_charts.frontier(found, variant.steer, dark=dark()),
         heading="<h3>What steer trades</h3>",
         words=("Of the system alone, without the model. " if by_model else "")
         + _frontier_words(found.judged),

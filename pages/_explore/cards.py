@@ -12,7 +12,7 @@ from engine.types.documents import Document
 from engine.types.lenses import Lens
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
-from pages import _documents
+from pages._common import document_view
 from pages._common.components import Event, component, dark, listen, listeners
 from pages._model.model_lines import change, change_sentence
 
@@ -37,13 +37,13 @@ def seed_card(found: SearchResults, lens: Lens, *, on: Mapping[str, Event], key:
         data={
             "pasted": query.text is not None,
             "title": seed.title,
-            "meta": _documents.meta(seed),
+            "meta": document_view.meta(seed),
             "aspect": "" if query.focus else query.aspect or "",
             "aspects": [
                 {"key": a.key, "name": a.name, "letter": a.letter, "definition": a.definition}
                 for a in lens.aspects
             ],
-            "sentences": _documents.sentences(seed, lens),
+            "sentences": document_view.sentences(seed, lens),
             "weights": [round(w, 3) for w in found.weights],
             "focus": list(query.focus),
             "dark": dark(),
@@ -56,7 +56,11 @@ def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
     """Titles to choose one from."""
     if documents:
         rows = [
-            {"doc_id": d.doc_id, "title": d.title or _documents.shortened(d.text), "year": d.year}
+            {
+                "doc_id": d.doc_id,
+                "title": d.title or document_view.shortened(d.text),
+                "year": d.year,
+            }
             for d in documents
         ]
         _PICKER(
@@ -110,8 +114,8 @@ def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dic
     return {
         "rank": result.rank,
         "doc_id": document.doc_id,
-        "title": document.title or _documents.shortened(document.text),
-        "meta": _documents.meta(document),
+        "title": document.title or document_view.shortened(document.text),
+        "meta": document_view.meta(document),
         "rank_change": result.rank_change,
         "by_model": moves is not None,
         "move": move
@@ -121,12 +125,12 @@ def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dic
             "read": move.reranked,
             "sure": move.confidence,
         },
-        "evidence": [_documents.evidence(e, lens) for e in result.evidence],
+        "evidence": [document_view.evidence(e, lens) for e in result.evidence],
         "explanation": result.explanation,
-        "sentences": _documents.sentences(document, lens),
-        "facts": [_documents.fact(match) for match in result.facts],
-        "fact_marks": _documents.fact_marks(document, result.facts),
-        "scenario": None if result.scenario is None else _documents.scenario(result.scenario),
+        "sentences": document_view.sentences(document, lens),
+        "facts": [document_view.fact(match) for match in result.facts],
+        "fact_marks": document_view.fact_marks(document, result.facts),
+        "scenario": None if result.scenario is None else document_view.scenario(result.scenario),
     }
 
 

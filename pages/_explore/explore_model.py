@@ -12,11 +12,11 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo, RerankJob
-from pages import _model_jobs
 from pages._common.shared import attempt
 from pages._explore.explore_page import sets
 from pages._explore.explore_run import ORDER, OWN, ModelRun, wanted
 from pages._explore.explore_view import DEEPEST, View
+from pages._model import model_jobs
 from pages._model.model_form import folded_panel
 from pages._model.model_jobs import Asked
 from pages._model.model_lines import counted, estimate_line
@@ -70,7 +70,7 @@ def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
     if asked is None:
         return
     try:
-        estimate = _model_jobs.estimate(explorer, asked)
+        estimate = model_jobs.estimate(explorer, asked)
     except SeedLensError:  # shown where the results would be
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -105,13 +105,13 @@ def _start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
     # A click may come before the page has caught up: another search is not what was agreed to.
     now = View.read()
     if wanted(explorer, now, now.to_query(explorer)) == asked:
-        _model_jobs.start(explorer, asked, info)
+        model_jobs.start(explorer, asked, info)
         st.session_state[ORDER] = OWN
 
 
 def _others(explorer: Explorer, run: ModelRun) -> None:
     """Say what still runs for another search, as it may cost."""
-    running = _model_jobs.others_running(explorer, run.job)
+    running = model_jobs.others_running(explorer, run.job)
     if not running:
         return
 

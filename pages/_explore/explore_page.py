@@ -13,10 +13,12 @@ from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
-from pages import _explore_explain, _login, _seed_finder
+from pages._common import seed_finder as _seed_finder
 from pages._common.components import Event
 from pages._common.shared import attempt, show_error
+from pages._explore import explore_explain
 from pages._explore.explore_view import DEFAULT, View
+from pages._login import login
 
 SYSTEMS = {
     "aspect": "document and aspect vectors, weighed by steer.",
@@ -208,9 +210,9 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
         "seed": lambda e: reseed(e["doc_id"]),
         "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
         "grade": lambda e: notebook.judge(
-            query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=_login.name()
+            query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
         ),
-        "explain": _explore_explain.ask(explorer, query),
+        "explain": explore_explain.ask(explorer, query),
     }
 
 

@@ -12,10 +12,10 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo, Reranking, RerankJob
 from engine.types.searches import Query, SearchResults
-from pages import _model_jobs
 from pages._common.job_card import progress, what_was_asked
 from pages._common.shared import engine, note
 from pages._explore.explore_view import View
+from pages._model import model_jobs
 from pages._model.model_form import endpoint
 from pages._model.model_jobs import Asked
 from pages._model.model_lines import progress_line, progress_share
@@ -67,7 +67,7 @@ def open_run(explorer: Explorer, view: View) -> ModelRun:
     if asked is None or not info.set_up:
         return ModelRun(info, query, asked, None)
     try:
-        job = _model_jobs.find(explorer, asked, info) or _model_jobs.recall(explorer, asked, info)
+        job = model_jobs.find(explorer, asked, info) or model_jobs.recall(explorer, asked, info)
     except SeedLensError:  # shown where the results would be
         job = None
     return ModelRun(info, query, asked, job)
@@ -146,7 +146,7 @@ def _progress(job_id: str, follows: bool) -> None:
     renew = follows and job.rounds > rounds and time.monotonic() - at >= _RENEW_SECONDS
     if job.state != "running" or renew:
         st.rerun()
-    line = progress_line(job, _model_jobs.seconds(job_id))
+    line = progress_line(job, model_jobs.seconds(job_id))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         progress(line, progress_share(job), "Reranking")
         st.button(

@@ -11,8 +11,8 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, Job
-from pages import _scenarios, _scenarios_job
 from pages._common.shared import error_boundary
+from pages._library import scenarios_job, scenarios_panel
 from pages._library.lens_editor import change_lens
 from pages._library.library_page import EXPLORE, act
 
@@ -91,13 +91,15 @@ def corpora_list(explorer: Explorer, corpora: list[CorpusInfo], running: Mapping
     page = st.pagination(pages, key="library_page") if pages > 1 else 1
     left, _ = st.columns([8, 3])
     left.html(_cells(HEADS, "columnheader", dim=True))
-    panel = _scenarios.Panel()
+    panel = scenarios_panel.Panel()
     for info in corpora[(page - 1) * ROWS : page * ROWS]:
         with st.container(key=f"library_corpus_{info.name}", gap="xsmall"):
             _corpus(explorer, info, running.get(info.name), panel)
 
 
-def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None, panel: _scenarios.Panel) -> None:
+def _corpus(
+    explorer: Explorer, info: CorpusInfo, job: Job | None, panel: scenarios_panel.Panel
+) -> None:
     name = info.name
     left, right = st.columns([8, 3], vertical_alignment="center")
     with left:
@@ -105,7 +107,7 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None, panel: _scena
             _row(explorer, info, None)
         else:  # no control stands in here: the clock's reruns would close a dialog
             st.fragment(_live_row, run_every=1.0)(explorer, name)
-    writing = _scenarios_job.find(explorer, name)
+    writing = scenarios_job.find(explorer, name)
     busy = job is not None or (writing is not None and writing.state == "running")
     with right, st.container(horizontal=True, gap="small"):
         if st.button("Open in Explore", key=f"library_open_{name}", disabled=info.state != "ready"):
@@ -121,7 +123,7 @@ def _corpus(explorer: Explorer, info: CorpusInfo, job: Job | None, panel: _scena
             if info.documents:
                 change_lens(explorer, info, disabled=busy or info.state != "ready")
     if info.documents and info.state == "ready":
-        _scenarios.section(explorer, info, writing, panel, indexing=job is not None)
+        scenarios_panel.section(explorer, info, writing, panel, indexing=job is not None)
 
 
 @st.dialog("Delete this corpus?")

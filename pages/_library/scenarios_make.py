@@ -17,8 +17,8 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from pages import _scenarios_job
 from pages._common.shared import engine
+from pages._library import scenarios_job
 from pages._library.library_page import act
 from pages._library.scenarios_lines import COMPONENTS, estimate_line
 from pages._model.model_form import endpoint
@@ -43,14 +43,14 @@ LIMITS = (10, 100, 1000)
 
 def remove(corpus: str) -> None:
     """Remove all scenarios of a corpus, and the line about the last run with them."""
-    act(_scenarios_job.place_of(corpus), _remove, engine(), corpus)
+    act(scenarios_job.place_of(corpus), _remove, engine(), corpus)
 
 
 def _remove(explorer: Explorer, corpus: str) -> None:
-    last = _scenarios_job.find(explorer, corpus)
+    last = scenarios_job.find(explorer, corpus)
     explorer.scenarios.remove(corpus)
     if last is not None:
-        _scenarios_job.dismiss(corpus, last.id)
+        scenarios_job.dismiss(corpus, last.id)
 
 
 def controls(
@@ -83,7 +83,7 @@ def controls(
             type="primary",
             disabled=busy or nothing or lacks_model,
             on_click=act,
-            args=(_scenarios_job.place_of(info.name), _scenarios_job.start, explorer, request),
+            args=(scenarios_job.place_of(info.name), scenarios_job.start, explorer, request),
         )
         line = estimate_line(estimate, state.covered)
         if indexing:

@@ -10,8 +10,8 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo
 from engine.types.scenarios import ScenarioJob, ScenarioState
-from pages import _scenarios_make
 from pages._common.shared import error_boundary
+from pages._library import scenarios_make
 from pages._library.library_page import act
 from pages._library.scenarios_job import job_card, place_of
 from pages._library.scenarios_lines import standing
@@ -58,9 +58,7 @@ def section(
         writing = job is not None and job.state == "running"
         _standing(state, writing=writing)
         busy = indexing or writing
-        by_model = _scenarios_make.controls(
-            explorer, info, state, job, busy=busy, indexing=indexing
-        )
+        by_model = scenarios_make.controls(explorer, info, state, job, busy=busy, indexing=indexing)
         job_card(explorer, name, job, resume=False)
         if by_model:
             _panel(explorer, name, panel)
@@ -129,7 +127,7 @@ def _confirm(state: ScenarioState) -> None:
             "Remove",
             key="library_scenarios_confirm",
             type="primary",
-            on_click=_scenarios_make.remove,
+            on_click=scenarios_make.remove,
             args=(state.corpus,),
         )
         if st.button("Keep", key="library_scenarios_keep") or yes:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
-from pages import _documents
+from pages._common import document_view
 from pages._common.shared import error_boundary
 from pages._explore.cards import picker
 from pages._library.scenarios_lines import scenario_list
@@ -47,5 +47,5 @@ def _shown(explorer: Explorer, corpus: str, doc_id: str | None) -> None:
     except UnknownNameError:  # deleted since
         document = None
     document = document or explorer.browse(corpus, 0, 1)[0]
-    title = document.title or _documents.shortened(document.text)
+    title = document.title or document_view.shortened(document.text)
     st.html(scenario_list(title, explorer.scenarios.of_document(corpus, document.doc_id)))

@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages import _login
+from pages._login import login
 from pages._login.sessions import admitted_as, is_over, login_name
 
 GUARDED = ("/_stcore/upload_file", "/_stcore/metrics")
@@ -26,8 +26,8 @@ def _stands(name: str) -> bool:
     """Whether the gate would let in now whom it let in before; anybody where there is no gate."""
     admitted = admitted_as(name)
     if admitted is None:
-        return not _login.is_wanted()
-    return not is_over(admitted) and _login.would_admit(admitted.claims) == admitted.person
+        return not login.is_wanted()
+    return not is_over(admitted) and login.would_admit(admitted.claims) == admitted.person
 
 
 class GuardSessions:

@@ -17,7 +17,7 @@ import streamlit as st
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError, StorageError
 from engine.people import read_login
 from engine.types.people import Login, Person
-from pages import _login_sessions
+from pages._login import sessions
 
 log = logging.getLogger("seedlens")
 _wanted = threading.Event()
@@ -93,7 +93,7 @@ def admit() -> Person | None:
     """As :func:`person`; from then on their session ends when they are off the list."""
     found = person()
     if found is not None:
-        _login_sessions.begin(_cookies(), found, st.user.to_dict())
+        sessions.begin(_cookies(), found, st.user.to_dict())
     return found
 
 
@@ -117,7 +117,7 @@ def is_wanted() -> bool:
 def log_out() -> NoReturn:
     """End this login in all tabs of the browser, and leave for the provider's own log-out."""
     try:
-        _login_sessions.end(_cookies())
+        sessions.end(_cookies())
     except StorageError as error:
         log.error("A login was ended, and until the next start only: %s", error)
     st.logout()
@@ -131,7 +131,7 @@ def has_ended(cookies: Mapping[str, str]) -> bool:
         LoginSetupError: nobody knows, so nobody may enter.
     """
     try:
-        return _login_sessions.has_ended(cookies)
+        return sessions.has_ended(cookies)
     except StorageError as error:
         raise LoginSetupError(error.message, error.remedy) from error
 

@@ -9,8 +9,8 @@ import streamlit as st
 
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
 from engine.types.people import Person, Provider
-from pages import _login
 from pages._common.shared import ASSETS, note
+from pages._login import login as _login
 
 log = logging.getLogger("seedlens")
 

@@ -18,7 +18,7 @@ from engine.explorer import Explorer
 from engine.job_process import Note
 from engine.jobs.job_files import process_runs, process_started, read_job, write_job
 from engine.jobs.processes import Jobs
-from engine.lenses.definitions import RESEARCH
+from engine.lenses.definitions import RESEARCH, lens_to_json
 from engine.types.corpora import ImportRequest, Job, Progress
 from storage.home import CorpusNameError, Home
 from tests.support import make_explorer, wait_until
@@ -61,7 +61,7 @@ def an_old_job(**changes: object) -> Job:
         source_format="csv",
         mapping={"doc_id": "PMID"},
         encoder=None,
-        lens=RESEARCH,
+        lens=json.loads(lens_to_json(RESEARCH)),
         state="done",
         progress=Progress("done", 3, 3, 1.0),
         started_at="2026-01-01T00:00:00+00:00",

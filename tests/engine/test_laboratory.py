@@ -125,7 +125,7 @@ def test_other_weights_rank_anew(
     for fitted in FITTED:
         (tmp_path / fitted).parent.mkdir()
         shutil.copy(ASSETS / fitted, tmp_path / fitted)
-    monkeypatch.setattr(engine.lab.bench, "ASSETS", tmp_path)
+    monkeypatch.setattr(engine.evaluate.bench, "ASSETS", tmp_path)
     assert lab.laboratory.missing(request) == ()
     (tmp_path / name).write_text("{}", encoding="utf-8")
     assert lab.laboratory.missing(request) == ("bm25",)

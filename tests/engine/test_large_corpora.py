@@ -149,7 +149,7 @@ def test_above_it_the_index_finds_nine_in_ten_of_the_top_twenty(
     steer: float,
     filters: tuple[str, ...],
 ) -> None:
-    monkeypatch.setattr(engine.corpus, "EXACT_BELOW", 100)
+    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
     parsed = tuple(map(parse_filter, filters))
     for seed in SEEDS:
         query = {"seed": seed, "system": "aspect", "steer": steer, "filters": parsed}
@@ -161,7 +161,7 @@ def test_above_it_the_index_finds_nine_in_ten_of_the_top_twenty(
 def test_what_the_index_finds_has_its_exact_score(
     resident: OpenCorpus, streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine.corpus, "EXACT_BELOW", 100)
+    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
     request = resolved(streamed, Query("large", seed="d0017", aspect="method"))
     vector = request.seed.vector
     parts = [VectorPart("vector", vector, 0.5), VectorPart(aspect_column("method"), vector, 0.5)]
@@ -178,7 +178,7 @@ def test_documents_that_are_no_candidates_follow_in_the_order_of_their_vectors(
 ) -> None:
     asked = Query("large", seed=seed, aspect="method")
     request = replace(resolved(resident, asked), depth=len(resident))
-    monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 50)
+    monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 50)
     found = AspectSystem().rank(resident, request)
     parts = first_stage(resident, request)
     candidates = set(resident.brought_up(parts, request, 50))
@@ -205,7 +205,7 @@ def test_the_ranking_does_not_depend_on_how_candidates_are_cut_into_products(
     table: DocumentTable, resident: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = rank(resident, seed="d1234")
-    monkeypatch.setattr(engine.retrieve.late_interaction, "SIMILARITIES", 7)
+    monkeypatch.setattr(engine.search.systems.late_interaction, "SIMILARITIES", 7)
     fresh = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
     assert_alike(rank(fresh, seed="d1234"), expected)
 
@@ -213,7 +213,7 @@ def test_the_ranking_does_not_depend_on_how_candidates_are_cut_into_products(
 def test_a_small_scope_is_exact_even_there(
     resident: OpenCorpus, streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine.corpus, "EXACT_BELOW", 100)
+    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", 100)
     filters = (parse_filter("year=1917"),)
     for system in SYSTEMS:
         query = {"seed": "d0000", "system": system, "filters": filters}
@@ -225,7 +225,7 @@ def test_a_small_scope_is_exact_even_there(
 def test_a_filter_that_nothing_meets_gives_nothing(
     streamed: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine.corpus, "EXACT_BELOW", -1)
+    monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", -1)
     for system in ("bm25", *SYSTEMS):
         filters = (parse_filter("half=2"),)
         assert rank(streamed, seed="d0000", system=system, filters=filters) == []

@@ -181,7 +181,7 @@ def test_documents_are_added_and_deleted_and_come_back_under_the_new_lens(
     extra = {"doc_id": "new", "title": "New", "text": "Will you come on Friday? I am so glad."}
     source = write_jsonl(home / "more.jsonl", [extra])
     with pytest.raises(BadInputError, match="other aspects"):
-        library.import_documents(ImportRequest(source, "small"))
+        library.import_documents(ImportRequest(source, "small", lens=RESEARCH))
     own = library.lens_for("small")
     assert library.import_documents(ImportRequest(source, "small", lens=own)).added == 1
     library.delete("small")

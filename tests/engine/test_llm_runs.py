@@ -18,7 +18,8 @@ from engine.config import ROOT
 from engine.errors import BadInputError
 from engine.llm.budget import Budget, Price
 from engine.llm.client import Client
-from engine.llm.judges import ModelJudge
+from engine.llm.estimates import estimator
+from engine.llm.judges import ModelJudge, estimate_questions
 from engine.llm.run import complete
 from engine.rerank import Options, Reranked, rerank
 from engine.rerank.protocols import StopAsking
@@ -70,13 +71,9 @@ def test_budgets_of_tokens_and_of_cost_are_not_exceeded(
 def test_the_estimate_is_a_bound_that_is_not_far_off(server: ModelServer, store: Answers) -> None:
     budget = Budget(price=Price(1.0, 2.0))
 
-    async def ask(judge: ModelJudge) -> object:
-        estimate = await judge.estimate("compare", len(PAIRS))
-        await judge.compare(PAIRS)
-        return estimate
-
-    outcome = judged(server, store, ask, budget=budget)
-    estimate, usage = outcome.value[0], outcome.usage
+    usage = judged(server, store, lambda judge: judge.compare(PAIRS), budget=budget).usage
+    known = estimator(connection(server.url, budget=budget), store)
+    estimate = estimate_questions(known, criterion(), TEXTS, "compare", len(PAIRS))
     assert estimate.calls == len(PAIRS)
     assert usage.input_tokens <= estimate.input_tokens <= 1.5 * usage.input_tokens
     assert usage.output_tokens <= estimate.output_tokens

@@ -99,8 +99,7 @@ def test_limits_and_prices_come_from_the_settings() -> None:
 def test_who_enters_a_limit_of_calls_cannot_raise_that_of_the_settings(
     allowed: int | None, entered: int | None, most: int
 ) -> None:
-    session = {ADDRESS: "http://host/v1", MODEL: "m"}
-    found = connect(Settings(llm_max_calls=allowed), session, None, entered)
+    found = connect(Settings(llm_max_calls=allowed), Endpoint("http://host/v1", "m"), entered)
     assert found.budget.calls == most
 
 

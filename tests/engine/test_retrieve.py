@@ -234,7 +234,9 @@ def test_hybrid_fuses_bm25_and_dense(small: Explorer) -> None:
 def test_at_steer_0_the_aspect_makes_no_difference(
     small: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 4)  # most documents are none
+    monkeypatch.setattr(
+        engine.search.systems.aspect_system, "CANDIDATES", 4
+    )  # most documents are none
     whole = ranked(small, seed="bees-network", steer=1.0)
     for aspect in ("background", "method", "result"):
         assert ranked(small, seed="bees-network", aspect=aspect, steer=0.0) == whole

@@ -106,7 +106,7 @@ def test_the_explanation_names_the_aspect_the_cosine_and_the_move(explorer: Expl
 def test_rank_change_is_the_difference_to_the_search_at_steer_0(
     small: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 12)
+    monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 12)
     before = {r.doc_id: r.rank for r in small.search(replace(BEES, steer=0.0)).results}
     found = small.search(BEES)
     assert len(before) == len(found.results) == 39
@@ -120,7 +120,7 @@ def test_rank_change_is_the_difference_to_the_search_at_steer_0(
 
 
 def test_at_steer_0_nothing_moves(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine.retrieve.aspect, "CANDIDATES", 4)
+    monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 4)
     found = small.search(replace(BEES, steer=0.0))
     assert {r.rank_change for r in found.results} == {0}
     assert found.obedience == 0.0

@@ -284,7 +284,7 @@ def test_a_gap_can_be_cancelled_and_an_endpoint_that_is_gone_is_told(
 ) -> None:
     server.behaviour.latency = 0.1
     job_id = lab.trials.start_gap(GAP, session(server))
-    lab.verifier.cancel(job_id)
+    lab.trials.cancel_gap(job_id)
     assert ended(lambda: lab.trials.gap_job("lab")).state == "cancelled"
     server.stop()
     gone = measured(lab, server)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
-from pages import _annotate_model_check
+from pages._annotate import assessor_check
 from pages._annotate.annotate_desk import Sitting, desk_data, take_in
 from pages._annotate.items import Papers, from_key
 from tests.grading_answers import grades_by
@@ -76,7 +76,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     click(page, "annotate_sample_begin")
     assert page.get("bidi_component")
     assert "hidden until you are through" in shown(page)
-    _, items = page.session_state[_annotate_model_check._SAMPLE]
+    _, items = page.session_state[assessor_check._SAMPLE]
     place = Sitting(project, "Ada", Papers("small"), only=items)
     data = desk_data(graded, place)
     assert data["progress"]["total"] == 4

@@ -11,7 +11,7 @@ from engine.types.comparisons import Comparison, Frontier, FrontierPoint, Varian
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Ranking
-from pages import _charts
+from pages._compare import compare_charts
 
 LENS = Lens(
     "two",
@@ -57,7 +57,7 @@ def test_the_rank_flow_follows_each_paper_through_all_rankings() -> None:
         {"base": ["a", "b", "c", "d"], "generic": ["b", "a", "d"], "short": ["x"]},
         {"a": "Paper A"},
     )
-    flow = _charts.rank_flow(comparison, depth=2)
+    flow = compare_charts.rank_flow(comparison, depth=2)
     lines = {line["doc_id"]: line for line in flow["lines"]}
     assert list(lines) == ["a", "b", "x"], "only the top, in the order in which it is met"
     assert lines["a"]["ranks"] == [1, 2, None]
@@ -69,20 +69,20 @@ def test_the_rank_flow_follows_each_paper_through_all_rankings() -> None:
 
 
 def test_a_paper_that_never_moves_is_drawn_as_calm_as_can_be() -> None:
-    flow = _charts.rank_flow(compared({"one": ["a", "b"], "two": ["a", "b"]}), depth=20)
+    flow = compare_charts.rank_flow(compared({"one": ["a", "b"], "two": ["a", "b"]}), depth=20)
     assert [line["moved"] for line in flow["lines"]] == [0.0, 0.0]
 
 
 def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> None:
     values = {("base", "base"): 1.0, ("base", "other"): 0.256, ("other", "base"): None}
-    figure = drawn(_charts.matrix(["base", "other"], values, "rbo", dark=False))
+    figure = drawn(compare_charts.matrix(["base", "other"], values, "rbo", dark=False))
     texts = {(a["y"], a["x"]): a["text"] for a in figure["layout"]["annotations"]}
     assert texts == {(0, 0): "1.00", (0, 1): "0.26", (1, 0): "–", (1, 1): "–"}
 
 
 def test_a_measure_with_a_sign_shows_it() -> None:
     figure = drawn(
-        _charts.matrix(["a", "b"], {("a", "b"): 0.1, ("b", "a"): -0.1}, "p_mrr", dark=True)
+        compare_charts.matrix(["a", "b"], {("a", "b"): 0.1, ("b", "a"): -0.1}, "p_mrr", dark=True)
     )
     assert {"+0.10", "-0.10"} <= {a["text"] for a in figure["layout"]["annotations"]}
     assert figure["data"][0]["zmin"] == -1.0
@@ -90,7 +90,7 @@ def test_a_measure_with_a_sign_shows_it() -> None:
 
 def test_two_names_that_shorten_to_the_same_stay_two_rows() -> None:
     names = ["paraphrase of the base wording one", "paraphrase of the base wording two"]
-    figure = drawn(_charts.matrix(names, {(names[0], names[1]): 0.5}, "rbo", dark=False))
+    figure = drawn(compare_charts.matrix(names, {(names[0], names[1]): 0.5}, "rbo", dark=False))
     assert figure["layout"]["xaxis"]["tickvals"] == [0, 1]
     assert len(set(figure["layout"]["xaxis"]["ticktext"])) == 1
 
@@ -99,8 +99,8 @@ def test_two_names_that_shorten_to_the_same_stay_two_rows() -> None:
 def test_names_are_shown_as_they_are_never_as_markup(dark: bool) -> None:
     comparison = compared({EVIL: ["a"]}, likeness=(("Why", 0.2), ("How & when", -0.1)))
     for figure in (
-        _charts.matrix([EVIL], {(EVIL, EVIL): 1.0}, "rbo", dark=dark),
-        _charts.likeness(comparison, LENS, dark=dark),
+        compare_charts.matrix([EVIL], {(EVIL, EVIL): 1.0}, "rbo", dark=dark),
+        compare_charts.likeness(comparison, LENS, dark=dark),
     ):
         written = figure.to_json()
         assert "<b>" not in written
@@ -109,9 +109,9 @@ def test_names_are_shown_as_they_are_never_as_markup(dark: bool) -> None:
 
 
 def test_long_titles_and_names_are_cut_to_one_line() -> None:
-    assert _charts.label("word\nanother   word") == "word another word"
-    long = _charts.label("x" * 200)
-    assert len(long) == _charts.LONGEST_LABEL
+    assert compare_charts.label("word\nanother   word") == "word another word"
+    long = compare_charts.label("x" * 200)
+    assert len(long) == compare_charts.LONGEST_LABEL
     assert long.endswith("…")
 
 
@@ -119,36 +119,37 @@ def test_likeness_has_a_bar_for_every_aspect_with_its_letter() -> None:
     comparison = compared(
         {"base": ["a"], "other": ["b"]}, likeness=(("Why", 0.25), ("How & when", -1))
     )
-    figure = drawn(_charts.likeness(comparison, LENS, dark=False))
+    figure = drawn(compare_charts.likeness(comparison, LENS, dark=False))
     assert [bar["name"] for bar in figure["data"]] == ["W · Why", "H · How &amp; when"]
     assert figure["data"][0]["text"] == ["W +0.25", "W +0.25"]
 
 
 def test_without_an_estimate_there_is_no_likeness_to_draw() -> None:
-    assert _charts.likeness(compared({"base": ["a"]}), LENS, dark=False) is None
+    assert compare_charts.likeness(compared({"base": ["a"]}), LENS, dark=False) is None
 
 
 def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
-    figure = drawn(_charts.frontier(Frontier(points, True, 1), 0.52, dark=False))
+    figure = drawn(compare_charts.frontier(Frontier(points, True, 1), 0.52, dark=False))
     assert figure["data"][0]["text"][:2] == ["0%", "10%"]
     assert figure["data"][1]["y"] == [0.75], "the point of steer 0.5"
     assert "p-MRR" in figure["layout"]["xaxis"]["title"]["text"]
-    estimated = drawn(_charts.frontier(Frontier(points, False, 1), 0.5, dark=False))
+    estimated = drawn(compare_charts.frontier(Frontier(points, False, 1), 0.5, dark=False))
     assert "p-MRR" not in estimated["layout"]["xaxis"]["title"]["text"]
 
 
 def test_a_steer_whose_obedience_is_undefined_is_left_out_of_the_frontier() -> None:
     points = (FrontierPoint(0.0, 0.9, None), FrontierPoint(0.5, 0.8, 0.1))
-    figure = drawn(_charts.frontier(Frontier(points, True, 1), 0.0, dark=False))
+    figure = drawn(compare_charts.frontier(Frontier(points, True, 1), 0.0, dark=False))
     assert figure["data"][0]["text"] == ["50%"]
-    assert len(_charts.frontier(Frontier(points[:1], True, 1), 0.0, dark=False).data) == 1
+    assert len(compare_charts.frontier(Frontier(points[:1], True, 1), 0.0, dark=False).data) == 1
 
 
 def test_equal_comparisons_make_equal_figures() -> None:
     """Else the browser would draw them again after every click."""
     names = ["a", "b"]
     first, second = (
-        _charts.matrix(names, {("a", "b"): 0.5}, "rbo", dark=False).to_json() for _ in range(2)
+        compare_charts.matrix(names, {("a", "b"): 0.5}, "rbo", dark=False).to_json()
+        for _ in range(2)
     )
     assert first == second

@@ -13,8 +13,8 @@ from engine.collections.readers import read_collection
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
-from pages import _compare
 from pages._common.shared import escape_label
+from pages._compare import compare_page
 from pages._compare.compare_components import edited
 from pages._compare.compare_view import (
     LONGEST_LINK,
@@ -49,7 +49,7 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
     demo: Explorer,
 ) -> None:
     page = visit("compare")
-    assert [v.system for v in variants(page)] == list(_compare.OPENING_SYSTEMS)
+    assert [v.system for v in variants(page)] == list(compare_page.OPENING_SYSTEMS)
     assert len({v.instruction for v in variants(page)}) == 1
     first, second, third = shown(page).split("cmp-verdict")[1:4]
     assert "follows" in first
@@ -129,8 +129,8 @@ def test_one_variant_shows_its_ranking_and_that_it_takes_two(demo: Explorer) -> 
 def test_no_wording_is_a_variant_too_and_is_called_so(demo: Explorer) -> None:
     page = visit("compare", variants=link({**BASE, "wording": " "}, OTHER))
     comparison = compared(demo, page)
-    assert _compare._reading(comparison, 0).startswith("No instruction")
-    assert _compare._reading(comparison, 1).startswith("Read as Method")
+    assert compare_page._reading(comparison, 0).startswith("No instruction")
+    assert compare_page._reading(comparison, 1).startswith("Read as Method")
 
 
 def compared(explorer: Explorer, page: AppTest) -> Any:
@@ -273,8 +273,8 @@ def test_rows_that_the_editor_cannot_have_made_are_refused(rows: object) -> None
 
 def test_a_collection_starts_on_a_seed_that_is_judged_for_two_aspects(csfcube: Path) -> None:
     topics = [(t.seed or "", t.aspect) for t in read_collection(csfcube).topics]
-    seed, aspect = _compare.telling_pair(topics, ["background", "method", "result"]) or ("", "")
+    seed, aspect = compare_page.telling_pair(topics, ["background", "method", "result"]) or ("", "")
     assert (seed, aspect) in topics
     assert aspect == "method"
     assert len({a for s, a in topics if s == seed}) > 1
-    assert _compare.telling_pair(topics[:1], ["background", "method", "result"]) is None
+    assert compare_page.telling_pair(topics[:1], ["background", "method", "result"]) is None

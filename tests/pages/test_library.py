@@ -14,7 +14,7 @@ from engine.explorer import Explorer
 from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportReport, Job, Progress
-from pages import _corpora, _jobs
+from pages._library import corpus_list, import_jobs
 from tests.pages.importing import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
 from tests.support import ended
@@ -295,14 +295,14 @@ def test_a_collection_folder_is_read_whole(empty: AppTest, fresh: Explorer) -> N
     ],
 )
 def test_the_time_left_is_rounded(seconds: float | None, said: str) -> None:
-    assert _jobs.time_left(seconds) == said
+    assert import_jobs.time_left(seconds) == said
 
 
 @pytest.mark.parametrize(
     ("count", "said"), [(0, "0 B"), (999, "999 B"), (12_345_678, "12.3 MB"), (3 * 10**9, "3.0 GB")]
 )
 def test_sizes_are_said_as_people_say_them(count: int, said: str) -> None:
-    assert _corpora.size(count) == said
+    assert corpus_list.size(count) == said
 
 
 def test_many_corpora_come_in_pages(fresh: Explorer, serve: Serve, small: Explorer) -> None:

@@ -21,8 +21,8 @@ from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
-from pages import _login, _login_sessions
 from pages._annotate.annotate_view import FOR_LEADS, NEW
+from pages._login import login, sessions
 from pages._login.return_after_login import COOKIE, returning_to
 from tests.pages.visits import APP, Serve, address, run, shown
 
@@ -49,9 +49,9 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".streamlit").mkdir()
     st.secrets._reset()
-    _login._wanted.clear()
+    login._wanted.clear()
     yield tmp_path / ".streamlit" / "secrets.toml"
-    _login._wanted.clear()
+    login._wanted.clear()
     st.secrets._reset()
     os.environ.clear()
     os.environ.update(before)
@@ -168,8 +168,8 @@ def cookies_of(who: str, groups: int = 1) -> dict[str, str]:
 
 def restart() -> None:
     """What a process knows by itself is gone."""
-    _login_sessions._ended.cache_clear()
-    _login_sessions._admitted.clear()
+    sessions._ended.cache_clear()
+    sessions._admitted.clear()
 
 
 @pytest.fixture
@@ -194,12 +194,12 @@ def test_no_copy_of_a_cookie_logs_in_again_after_a_restart(home: Path, groups: i
         {**jar, last: rewritten},
         {**jar, last: jar[last] + "!"},
     ]
-    assert not any(map(_login_sessions.has_ended, copies))
-    _login_sessions.end(jar)
+    assert not any(map(sessions.has_ended, copies))
+    sessions.end(jar)
     for _ in range(2):
-        assert all(map(_login_sessions.has_ended, copies))
-        assert not _login_sessions.has_ended(cookies_of("eve@example.org", groups))
-        assert not _login_sessions.has_ended({})
+        assert all(map(sessions.has_ended, copies))
+        assert not sessions.has_ended(cookies_of("eve@example.org", groups))
+        assert not sessions.has_ended({})
         restart()
     kept = (home / "ended-logins").read_text()
     assert not any(value in kept or value[:40] in kept for value in jar.values())

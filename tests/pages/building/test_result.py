@@ -10,7 +10,8 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.builds import Label, StepEstimate, StepJob, StepProgress, StepReport, StepState
-from pages import _build_labels, _build_lines
+from pages._build import build_lines
+from pages._build import labels as _build_labels
 from pages._build.result import provenance_html
 from pages._model.model_lines import is_finished
 from tests.build_answers import builds_collections, small_methods
@@ -70,7 +71,7 @@ def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explore
     built.builds.set_query("small", "methods", key, "ada", text="Whoever went about it so")
     built.builds.save(replace(LENS, guidance="Only their own."), "ada")
     state = built.builds.state("small", "methods")
-    rows = {row["key"]: row for row in _build_lines.steps_data(state, "result", "", 2)}
+    rows = {row["key"]: row for row in build_lines.steps_data(state, "result", "", 2)}
     assert rows["labels"]["kind"] == "stale"
     assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "step 2 comes first")
     page = step("result")
@@ -99,14 +100,14 @@ def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
     ],
 )
 def test_how_a_step_stands(state: StepState, is_next: bool, expected: tuple[str, str]) -> None:
-    assert _build_lines.standing(state, is_next=is_next) == expected
+    assert build_lines.standing(state, is_next=is_next) == expected
 
 
 def test_a_stale_step_says_why(clustered: Explorer) -> None:
     doc_id = clustered.library.open("small").doc_ids[0]
     clustered.builds.set_labels("small", "methods", {doc_id: "something new"}, "ada")
     state = clustered.builds.state("small", "methods")
-    kinds = {row["key"]: row for row in _build_lines.steps_data(state, "labels", "")}
+    kinds = {row["key"]: row for row in build_lines.steps_data(state, "labels", "")}
     assert (kinds["clusters"]["kind"], kinds["clusters"]["words"]) == (
         "stale",
         "the labels changed since",
@@ -117,17 +118,17 @@ def test_a_stale_step_says_why(clustered: Explorer) -> None:
 def test_cost_progress_and_outcome_in_words() -> None:
     found = StepState("label", 0, 360)
     estimate = StepEstimate("label", 360, 360, 300_000, 20_000, 0.5)
-    said = _build_lines.estimate_line(estimate, found, with_model=True)
+    said = build_lines.estimate_line(estimate, found, with_model=True)
     assert said.startswith("360 documents: at most 360 calls, 0.32 M tokens, cost 0.500.")
-    assert _build_lines.estimate_line(estimate, found, with_model=False) == "360 documents."
+    assert build_lines.estimate_line(estimate, found, with_model=False) == "360 documents."
     progress = StepProgress("label", 90, 360, 30.0, calls=92, tokens=80_000)
-    said = _build_lines.progress_line(progress, 31.0, stopping=False)
+    said = build_lines.progress_line(progress, 31.0, stopping=False)
     for words in ("90 of 360", "92 calls", "80 k tokens", "31 s", "about 2 min left"):
         assert words in said
-    assert "stopping" in _build_lines.progress_line(progress, 31.0, stopping=True)
+    assert "stopping" in build_lines.progress_line(progress, 31.0, stopping=True)
     report = StepReport("label", made=80, failed=3, left=270, calls=92, stopped="cancelled")
     job = StepJob("1", "cancelled", progress, report)
-    said = _build_lines.outcome_line(job)
+    said = build_lines.outcome_line(job)
     for words in ("Cancelled", "80 labels", "270 not reached", "3 without a usable answer"):
         assert words in said
     assert not is_finished(job.report)
