@@ -5,7 +5,7 @@ A stated amount is bound to what it belongs to; relations between things
 direction and over several steps. What contradicts itself, runs in a circle without a stated
 amount, mixes currencies or would divide by zero gives nothing.
 
-Confidence is coarse, by the way in which a fact was got (:mod:`engine.facts.amounts`).
+Confidence is coarse, by the way in which a fact was got.
 Where a text says which thing was chosen in the end ("we settled on the steel frame"), that
 thing's amounts are raised and those of the others lowered: a question about a price rarely means
 what was only compared with.
@@ -39,7 +39,7 @@ from engine.facts.relations import (
     is_of_unread,
     measured,
 )
-from engine.facts.units import Quantity, find_quantities, format_amount, round_in
+from engine.facts.units import Quantity, dimension_of, find_quantities, format_amount, round_in
 from engine.types.documents import Span
 from engine.types.facts import Fact
 
@@ -67,28 +67,6 @@ CHOSEN, PASSED_OVER = 0.97, 0.6
 
 
 @dataclass(slots=True)
-class Amount:
-    """An amount of a thing.
-
-    Attributes:
-        low, high, unit: its value.
-        span: the words that state it, or of the relation that gives it.
-        base: the stated amount at the beginning of the chain.
-        derivation: "" for a stated one.
-        confidence: of the fact.
-    """
-
-    low: float
-    high: float
-    unit: str
-    dimension: str
-    span: Span
-    base: Span
-    derivation: str = ""
-    confidence: float = STATED
-
-
-@dataclass(slots=True)
 class Link:
     """A relation between two things."""
 
@@ -100,7 +78,7 @@ class Link:
 
 def solve(
     text: str,
-    amounts: dict[Thing, list[Amount]],
+    amounts: dict[Thing, list[Fact]],
     links: list[Link],
     name: Callable[[Thing], str],
 ) -> None:
@@ -130,32 +108,32 @@ def solve(
 
 def _step(
     text: str,
-    amounts: dict[Thing, list[Amount]],
+    amounts: dict[Thing, list[Fact]],
     link: Link,
     name: Callable[[Thing], str],
-) -> tuple[Thing, Amount] | None:
+) -> tuple[Thing, Fact] | None:
     """The amount that one link gives, with its thing; None when it gives none (yet)."""
     subject, known = amounts.get(link.subject, []), amounts.get(link.object, [])
-    base = pick(known, link.relation)
-    if base and not pick(subject, link.relation, base.dimension):
-        named = name(link.object)
-        derived = derive(text, base, link.relation, named, link.confidence)
+    relation = link.relation
+    base = pick(known, relation)
+    if base and not pick(subject, relation, dimension_of(base.unit)):
+        derived = derive(text, base, relation, name(link.object), link.confidence)
         return (link.subject, derived) if derived else None
-    base = pick(subject, link.relation)
-    if base is None or pick(known, link.relation, base.dimension):
+    base = pick(subject, relation)
+    if base is None or pick(known, relation, dimension_of(base.unit)):
         return None
-    turned = _invert(text, base, link.relation, name(link.subject), link.confidence)
-    return (link.object, turned) if turned else None
+    derived = derive(text, base, relation, name(link.subject), link.confidence, back=True)
+    return (link.object, derived) if derived else None
 
 
-def _drop_contradictions(amounts: dict[Thing, list[Amount]], links: list[Link]) -> None:
+def _drop_contradictions(amounts: dict[Thing, list[Fact]], links: list[Link]) -> None:
     """Where a relation does not hold between two amounts, those that are implied go."""
     for link in links:
         base = pick(amounts.get(link.object, []), link.relation)
-        amount = (
-            pick(amounts.get(link.subject, []), link.relation, base.dimension) if base else None
-        )
-        if base is None or amount is None or amount.unit != base.unit:
+        if base is None:
+            continue
+        amount = pick(amounts.get(link.subject, []), link.relation, dimension_of(base.unit))
+        if amount is None or amount.unit != base.unit:
             continue
         expected = base.low * link.relation.factor + link.relation.offset
         if abs(expected - amount.low) > TOLERANCE * max(1.0, abs(expected)):
@@ -163,97 +141,80 @@ def _drop_contradictions(amounts: dict[Thing, list[Amount]], links: list[Link]) 
                 amounts[thing] = [one for one in amounts[thing] if not one.derivation]
 
 
-def stated(quantity: Quantity, confidence: float) -> Amount:
-    """A stated amount."""
-    return Amount(
-        round_in(quantity.low, quantity.unit), round_in(quantity.high, quantity.unit),
-        quantity.unit, quantity.dimension, quantity.span, quantity.span, "", confidence,
+def stated(quantity: Quantity, confidence: float = STATED) -> Fact:
+    """The fact of a stated amount; what it belongs to is not told yet."""
+    unit = quantity.unit
+    low, high = round_in(quantity.low, unit), round_in(quantity.high, unit)
+    return _fact(low, high, unit, quantity.span, confidence)
+
+
+def _fact(
+    low: float,
+    high: float,
+    unit: str,
+    span: Span,
+    confidence: float,
+    derivation: str = "",
+    anchor: Span | None = None,
+) -> Fact:
+    return Fact(
+        "amount", low, high, unit, format_amount(low, high, unit), span, derivation, anchor,
+        implied=bool(derivation), confidence=confidence,
     )  # fmt: skip
 
 
-def pick(amounts: list[Amount], relation: Relation, dimension: str | None = None) -> Amount | None:
+def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) -> Fact | None:
     """The amount that a relation speaks of: the last before it, else the first after it."""
     fits = [
         amount
         for amount in amounts
-        if (not relation.dimensions or amount.dimension in relation.dimensions)
-        and (dimension is None or amount.dimension == dimension)
-        and amount.dimension != "percent"
+        if (not relation.dimensions or dimension_of(amount.unit) in relation.dimensions)
+        and (dimension is None or dimension_of(amount.unit) == dimension)
+        and amount.unit != "percent"
     ]
     before = [amount for amount in fits if amount.span[0] < relation.span[0]]
     return before[-1] if before else fits[0] if fits else None
 
 
 def derive(
-    text: str, base: Amount, relation: Relation, name: str, confidence: float
-) -> Amount | None:
-    """The subject's amount; None when currencies differ or nothing would be left."""
-    if relation.unit and relation.unit != base.unit:
+    text: str, base: Fact, relation: Relation, name: str, confidence: float, *, back: bool = False
+) -> Fact | None:
+    """The amount that follows from ``base``, which is that of ``name``.
+
+    Args:
+        back: ``base`` is the subject's amount, and that of the object follows.
+
+    Returns:
+        None when currencies differ, nothing would be left, or the relation cannot be turned.
+    """
+    if (relation.unit and relation.unit != base.unit) or (back and relation.factor <= 0):
         return None
-    low = round_in(base.low * relation.factor + relation.offset, base.unit)
-    high = round_in(base.high * relation.factor + relation.offset, base.unit)
-    how = f"'{text[slice(*relation.span)].strip()}', from {value_of(base)} of {name}"
-    return _follow(base, low, high, relation.span, how, confidence)
 
+    def along(value: float) -> float:
+        if back:
+            return round_in((value - relation.offset) / relation.factor, base.unit)
+        return round_in(value * relation.factor + relation.offset, base.unit)
 
-def _invert(
-    text: str, base: Amount, relation: Relation, name: str, confidence: float
-) -> Amount | None:
-    """The object's amount; None when currencies differ or the relation cannot be turned."""
-    if relation.factor <= 0 or (relation.unit and relation.unit != base.unit):
-        return None
-    low = round_in((base.low - relation.offset) / relation.factor, base.unit)
-    high = round_in((base.high - relation.offset) / relation.factor, base.unit)
-    words = text[slice(*relation.span)].strip()
-    how = f"{name} at {value_of(base)} is '{words}' it"
-    return _follow(base, low, high, relation.span, how, confidence)
-
-
-def _follow(
-    base: Amount, low: float, high: float, span: Span, how: str, confidence: float
-) -> Amount | None:
+    low, high = along(base.low), along(base.high)
     if not 0 < low <= high < 1e15:
         return None
+    words = text[slice(*relation.span)].strip()
+    how = (
+        f"{name} at {base.text} is '{words}' it"
+        if back
+        else f"'{words}', from {base.text} of {name}"
+    )
     if base.derivation:
         how = f"{how} ({base.derivation})"
         confidence *= CHAINED
-    return Amount(low, high, base.unit, base.dimension, span, base.base, how, confidence)
+    return _fact(low, high, base.unit, relation.span, confidence, how, base.anchor or base.span)
 
 
-def value_of(amount: Amount) -> str:
-    """The amount for people."""
-    return format_amount(amount.low, amount.high, amount.unit)
-
-
-def weighed(amount: Amount, *, chosen: bool | None) -> Amount:
-    """The amount with its confidence raised or lowered by whether its thing was chosen.
-
-    Args:
-        amount: of the thing.
-        chosen: None when the text does not say what was.
-    """
+def weighed(confidence: float, *, chosen: bool | None) -> float:
+    """Confidence raised or lowered by whether the thing was chosen; None when that is not said."""
     if chosen is None:
-        return amount
-    if chosen:
-        return replace(amount, confidence=max(CHOSEN, amount.confidence))
-    return replace(amount, confidence=amount.confidence * PASSED_OVER)
-
-
-def as_fact(amount: Amount, about: tuple[str, ...]) -> Fact:
-    """The fact of an amount that belongs to what ``about`` names."""
-    return Fact(
-        kind="amount",
-        low=amount.low,
-        high=amount.high,
-        unit=amount.unit,
-        text=value_of(amount),
-        span=amount.span,
-        derivation=amount.derivation,
-        anchor=amount.base if amount.derivation else None,
-        about=about,
-        implied=bool(amount.derivation),
-        confidence=round(amount.confidence, 3),
-    )
+        return confidence
+    return max(CHOSEN, confidence) if chosen else confidence * PASSED_OVER
 
 
 _RATE = r"(?:\s+(?:an?|per|each|every)\s+[a-z]+)?"
@@ -295,7 +256,7 @@ class _Reading:
         self._words = Words(text)
         self._things = Things(text)
         self._taken = {quantity.span[1] for quantity in quantities}
-        self._amounts: dict[Thing, list[Amount]] = {}
+        self._amounts: dict[Thing, list[Fact]] = {}
         self._extra: dict[Thing, Span] = {}
         self._at_end: dict[int, Thing] = {}
         self._links: list[Link] = []
@@ -316,7 +277,7 @@ class _Reading:
             if isinstance(event, Relation):
                 self._relate(event)
             elif event.span[0] in steps:
-                self._loose.append(as_fact(stated(event, STEP), ()))
+                self._loose.append(stated(event, STEP))
             else:
                 self._state(event)
         self._link_pending()
@@ -325,9 +286,10 @@ class _Reading:
         yield from self._loose
         for thing, amounts in self._amounts.items():
             about = self._about(thing)
+            is_it = None if chosen is None else thing is chosen
             for amount in {(one.low, one.high, one.unit): one for one in amounts[::-1]}.values():
-                is_it = None if chosen is None else thing is chosen
-                yield as_fact(weighed(amount, chosen=is_it), about)
+                confidence = round(weighed(amount.confidence, chosen=is_it), 3)
+                yield replace(amount, about=about, confidence=confidence)
 
     def _state(self, quantity: Quantity) -> None:
         thing = self._owner(quantity)
@@ -336,7 +298,7 @@ class _Reading:
         differs = bool(others) and round_in(quantity.low, quantity.unit) not in others
         if span and differs and self._renames(thing, span):
             thing = self._things.distinct(span, thing)
-        self._amounts.setdefault(thing, []).append(stated(quantity, STATED))
+        self._amounts.setdefault(thing, []).append(stated(quantity))
         self._at_end[quantity.span[1]] = thing
         self._things.recent.append(thing)
         self._count(quantity, thing)
@@ -405,13 +367,9 @@ class _Reading:
             return  # "3 of 5 boxes"
         count = before[-1].value
         total = round_in(count * quantity.low, quantity.unit)
-        words = self._text[slice(*before[-1].span)]
-        self._amounts[thing].append(
-            Amount(
-                total, total, quantity.unit, quantity.dimension, (before[-1].span[0], end),
-                quantity.span, f"{words} at {_words(quantity)} each", NAMED,
-            )
-        )  # fmt: skip
+        how = f"{self._text[slice(*before[-1].span)]} at {_words(quantity)} each"
+        whole = _fact(total, total, quantity.unit, (first, end), NAMED, how, quantity.span)
+        self._amounts[thing].append(whole)
 
     def _change(self, quantity: Quantity, thing: Thing) -> None:
         """ "Rose 10 percent to 550 euros": what it was before."""
@@ -421,8 +379,8 @@ class _Reading:
         factor, span = change
         value = round_in(quantity.low / factor, quantity.unit)
         how = f"before it '{self._text[slice(*span)].strip()}', to {_words(quantity)}"
-        earlier = replace(stated(quantity, UNNAMED), low=value, high=value, span=span)
-        self._amounts[thing].append(replace(earlier, derivation=how))
+        earlier = _fact(value, value, quantity.unit, span, UNNAMED, how, quantity.span)
+        self._amounts[thing].append(earlier)
 
     def _relate(self, relation: Relation) -> None:
         """Note the relation between two things; an object left out is the last thing spoken of."""

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from engine.facts.lexicon import table
 from engine.facts.numbers import Number
 from engine.facts.phrases import GENERIC, LISTS, Words, phrase_after, phrase_before
-from engine.facts.units import Dimension, Quantity
+from engine.facts.units import Quantity
 from engine.types.documents import Span
 
 
@@ -22,59 +23,42 @@ class Relation:
     """How the amount of a subject follows from that of an object.
 
     Attributes:
+        span: the words of the relation, without subject and object.
+        object_at: where the object is named, None when it is left out.
         factor, offset: of the line; the offset is in ``unit``.
         unit: of the offset, "" without one.
         dimensions: what the amounts measure; () when the words do not say.
-        span: the words of the relation, without subject and object.
-        object_at: where the object is named, None when it is left out.
         object_required: the words make no sense without an object.
         counted_at: where the subject may stand behind ("twice as much sugar"), else None.
     """
 
-    factor: float
-    offset: float
-    unit: str
-    dimensions: tuple[Dimension, ...]
     span: Span
-    object_at: int | None
+    object_at: int | None = None
+    factor: float = 1.0
+    offset: float = 0.0
+    unit: str = ""
+    dimensions: tuple[str, ...] = ()
     object_required: bool = False
     counted_at: int | None = None
 
 
-_ADJECTIVES: dict[str, tuple[Dimension, ...]] = {
-    **dict.fromkeys(("expensive", "costly", "pricey", "dear", "cheap"), ("money",)),
-    **dict.fromkeys(("heavy", "light"), ("kg",)),
-    **dict.fromkeys(("tall", "wide", "deep", "far"), ("m",)),
-    "long": ("s", "m"),
-    "short": ("s", "m"),
-    "much": (),
-    "high": (),
-    "low": (),
-    "many": (),
-    "large": (),
-}
-_FALLING = {"cheap", "light", "low", "short"}
-_MORE: dict[str, tuple[Dimension, ...]] = {
-    **dict.fromkeys(("more", "higher", "greater", "larger", "extra", "above", "additional"), ()),
-    **dict.fromkeys(("dearer", "pricier", "costlier"), ("money",)),
-    **dict.fromkeys(("taller", "wider", "deeper", "farther", "further"), ("m",)),
-    "heavier": ("kg",),
-    "longer": ("s", "m"),
-}
-_LESS: dict[str, tuple[Dimension, ...]] = {
-    **dict.fromkeys(("less", "fewer", "lower", "smaller", "below"), ()),
-    "cheaper": ("money",),
-    "off": ("money",),
-    "lighter": ("kg",),
-    "shorter": ("s", "m"),
-}
+def _measured(name: str) -> dict[str, tuple[str, ...]]:
+    """What words of comparison measure; () for what fits any amount."""
+    return {
+        word: () if dimensions == "any" else tuple(dimensions.split())
+        for dimensions, words in table("phrases")[name].items()
+        for word in words.split()
+    }
+
+
+_FALLING, _MORE, _LESS = _measured("falling"), _measured("more"), _measured("less")
+_ADJECTIVES = _measured("rising") | _FALLING
 _MONEY_NOUN = (
     r"price(?:\s+tag)?|prices|cost|costs|amount|sum|fee|fees|rent|salary|wage|pay|fare|budget|rate"
 )
-_FACTORS = {"twice": 2.0, "double": 2.0, "thrice": 3.0, "triple": 3.0, "treble": 3.0}
-_FACTORS |= {"quadruple": 4.0, "half": 0.5}
+_FACTORS: dict[str, float] = table("phrases")["factors"]
 _SPELLED = re.compile(
-    r"\b(?=tw|do|th|tr|qu|ha|as|ju|ex)(?:(?P<word>twice|double|thrice|triple|treble|quadruple|half)\b"
+    rf"\b(?=tw|do|th|tr|qu|ha|as|ju|ex)(?:(?P<word>{'|'.join(_FACTORS)})\b"
     r"|(?P<same>(?:just |exactly )?as (?:expensive|costly|much|heavy|long|tall) as"
     r"|the same (?:price|amount|cost)?\s?as)\b)",
     re.IGNORECASE,
@@ -159,7 +143,7 @@ def _of_quantities(text: str, quantities: tuple[Quantity, ...]) -> Iterator[Rela
             of = None if relation else _OF.match(text, quantity.span[1])
             if of:
                 span = (quantity.span[0], of.end())
-                relation = Relation(part, 0.0, "", (), span, of.end(), object_required=True)
+                relation = Relation(span, of.end(), part, object_required=True)
         if relation:
             yield relation
 
@@ -167,7 +151,7 @@ def _of_quantities(text: str, quantities: tuple[Quantity, ...]) -> Iterator[Rela
 def _of_words(text: str) -> Iterator[Relation]:
     for found in _SPELLED.finditer(text):
         if found["same"]:
-            yield Relation(1.0, 0.0, "", (), found.span(), found.end(), object_required=True)
+            yield Relation(found.span(), found.end(), object_required=True)
         elif not _IDIOM.match(text, found.end()):
             word = found["word"].lower()
             relation = _factor(text, _FACTORS[word], found.span(), direct=True)
@@ -188,11 +172,10 @@ def _factor(text: str, factor: float, span: Span, *, direct: bool) -> Relation |
         if as_adjective["again"]:
             factor += 1
         after = as_adjective.end()
-        return Relation(
-            factor, 0.0, "", _ADJECTIVES[adjective], (start, after),
-            after if as_adjective["as"] else _compared(text, after),
-            counted_at=None if as_adjective["as"] else after,
-        )  # fmt: skip
+        named = after if as_adjective["as"] else _compared(text, after)
+        counted_at = None if as_adjective["as"] else after
+        dimensions = _ADJECTIVES[adjective]
+        return Relation((start, after), named, factor, dimensions=dimensions, counted_at=counted_at)
     step = _STEP.match(text, end) if direct else None
     if step:
         read = _read_step(text, step)
@@ -200,21 +183,21 @@ def _factor(text: str, factor: float, span: Span, *, direct: bool) -> Relation |
             return None
         rising, dimensions, after, object_at = read
         factor = factor if rising else 1 / factor
-        return Relation(factor, 0.0, "", dimensions, (start, after), object_at)
+        return Relation((start, after), object_at, factor, dimensions=dimensions)
     noun = _NOUN.match(text, end)
     if noun:
         if noun["kind"]:
             at = noun.start("kind")
-            return Relation(factor, 0.0, "", ("money",), (start, at), at, object_required=True)
+            return Relation((start, at), at, factor, dimensions=("money",), object_required=True)
         after = noun.end()
-        return Relation(factor, 0.0, "", ("money",), (start, after), after if noun["of"] else None)
-    named = _OF.match(text, end) or (_DIRECT.match(text, end) if direct else None)
-    if named:
         return Relation(
-            factor, 0.0, "", (), (start, named.end()), named.end(), object_required=True
+            (start, after), after if noun["of"] else None, factor, dimensions=("money",)
         )
+    of = _OF.match(text, end) or (_DIRECT.match(text, end) if direct else None)
+    if of:
+        return Relation((start, of.end()), of.end(), factor, object_required=True)
     if factor > 1 and _PAID.search(text, max(0, start - 12), start) and _ENDED.match(text, end):
-        return Relation(factor, 0.0, "", ("money",), span, None)
+        return Relation(span, None, factor, dimensions=("money",))
     return None
 
 
@@ -230,16 +213,17 @@ def _step(text: str, size: float, span: Span, quantity: Quantity | None = None) 
     whole = (span[0], after)
     sign = 1 if rising else -1
     if quantity is None:
-        return Relation(1 + sign * size, 0.0, "", dimensions, whole, object_at)
+        return Relation(whole, object_at, 1 + sign * size, dimensions=dimensions)
     if dimensions and quantity.dimension not in dimensions:
         return None
-    kinds = (quantity.dimension,)
-    return Relation(1.0, sign * size, quantity.unit, kinds, whole, object_at)
+    return Relation(
+        whole, object_at, 1.0, sign * size, quantity.unit, dimensions=(quantity.dimension,)
+    )
 
 
 def _read_step(
     text: str, step: re.Match[str]
-) -> tuple[bool, tuple[Dimension, ...], int, int | None] | None:
+) -> tuple[bool, tuple[str, ...], int, int | None] | None:
     """Whether it rises, what it measures, where it ends, where the object is.
 
     None for what is no amount: "20 percent more likely".
@@ -277,8 +261,8 @@ _CHANGE = re.compile(
     r"(?:\s+by)?\s+$",
     re.IGNORECASE,
 )
-_MULTIPLIED = re.compile(r"\b(?P<word>doubled|tripled|halved|quadrupled)\s+to\s+$", re.IGNORECASE)
-_MULTIPLES = {"doubled": 2.0, "tripled": 3.0, "halved": 0.5, "quadrupled": 4.0}
+_MULTIPLES: dict[str, float] = table("phrases")["multiples"]
+_MULTIPLIED = re.compile(rf"\b(?P<word>{'|'.join(_MULTIPLES)})\s+to\s+$", re.IGNORECASE)
 
 
 def find_change(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from engine.facts.lexicon import table, word_set
 from engine.facts.numbers import Number, find_numbers
@@ -33,7 +32,10 @@ def _factors(name: str) -> dict[str, tuple[str, float]]:
 
 AS_WRITTEN, IN_WORDS = _factors("as_written"), _factors("words")
 
-Dimension = Literal["money", "kg", "m", "s", "l", "byte", "W", "degC", "m/s", "percent"]
+
+def dimension_of(unit: str) -> str:
+    """What a unit measures: "money" for every currency, else the base unit stands for it."""
+    return "money" if unit in CURRENCIES else unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +45,18 @@ class Quantity:
     Attributes:
         low, high: in ``unit``; equal unless a range is stated.
         unit: an ISO 4217 currency or a base unit.
-        dimension: what it measures; "money" for every currency.
         span: number and unit.
     """
 
     low: float
     high: float
     unit: str
-    dimension: Dimension
     span: Span
+
+    @property
+    def dimension(self) -> str:
+        """What it measures."""
+        return dimension_of(self.unit)
 
 
 _POUND_KG = 0.45359237
@@ -171,7 +176,7 @@ def _quantity(text: str, number: Number) -> Quantity | None:
     unit, factor, end = read
     if unit == "s" and text[number.span[1] : end] == "s" and _is_plural(text, number):
         return None
-    dimension = "money" if unit in CURRENCIES else unit
+    dimension = dimension_of(unit)
     if _goes_on(text, end, dimension):
         return None
     if dimension == "money" and _TWO_WAYS.fullmatch(text[slice(*number.span)]) and value < 1000:
@@ -180,7 +185,7 @@ def _quantity(text: str, number: Number) -> Quantity | None:
         _DATED.match(text, end) or _DATING.search(text, max(0, start - 12), start)
     ):
         return None
-    return Quantity(value * factor, value * factor, unit, dimension, (start, end))  # type: ignore[arg-type]
+    return Quantity(value * factor, value * factor, unit, (start, end))
 
 
 def _symbol(before: re.Match[str]) -> str | None:
@@ -203,7 +208,7 @@ def _after_symbol(text: str, number: Number, before: re.Match[str], unit: str) -
     lead = text[max(0, before.start() - 2) : before.start()]
     if before["sign"] or lead.lstrip(" (\n") in {"-", "−"}:
         value = -value
-    return Quantity(value, value, unit, "money", (before.start(), end))
+    return Quantity(value, value, unit, (before.start(), end))
 
 
 def _is_plural(text: str, number: Number) -> bool:
@@ -294,7 +299,7 @@ def _with_range(
     if bare is None:
         found.pop()
     span = (first, quantity.span[1])
-    return Quantity(low, quantity.high, quantity.unit, quantity.dimension, span)
+    return Quantity(low, quantity.high, quantity.unit, span)
 
 
 def _symbol_range(text: str, low: Number, high: Number) -> Quantity | None:
@@ -311,7 +316,7 @@ def _symbol_range(text: str, low: Number, high: Number) -> Quantity | None:
     first = low.value * (_SUFFIXES[suffix[0].lower()] if suffix and not scale else factor)
     last = high.value * factor
     odd = before["sign"] or _NO_END.match(text, end) or not 0 < first < last
-    return None if odd else Quantity(first, last, unit, "money", (before.start(), end))
+    return None if odd else Quantity(first, last, unit, (before.start(), end))
 
 
 def _joined(text: str, found: list[Quantity]) -> list[Quantity]:
@@ -326,7 +331,7 @@ def _joined(text: str, found: list[Quantity]) -> list[Quantity]:
         if last and _is_rest(text, last, quantity):
             low, high = last.low + quantity.low, last.high + quantity.high
             span = (last.span[0], quantity.span[1])
-            joined[-1] = Quantity(low, high, quantity.unit, quantity.dimension, span)
+            joined[-1] = Quantity(low, high, quantity.unit, span)
         else:
             joined.append(quantity)
     return [whole for one in joined if (whole := _with_inches(text, one))]
@@ -364,4 +369,4 @@ def _with_inches(text: str, quantity: Quantity) -> Quantity | None:
     if not more["tell"] or quantity.low != quantity.high:
         return None
     value = quantity.low + float(more["inches"]) * IN_WORDS["inch"][1]
-    return Quantity(value, value, "m", "m", (quantity.span[0], more.end("inches") + 3))
+    return Quantity(value, value, "m", (quantity.span[0], more.end("inches") + 3))
