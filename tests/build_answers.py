@@ -6,7 +6,7 @@ wordings, calls those one kind when it is asked to name and merge them, words a 
 query's. What it says follows from the question alone, so that two runs are the same run.
 
     from tests.build_answers import builds_collections, small_methods
-    from tests.judging import knowledge
+    from tests.model_sessions import knowledge
     from tests.model_server import serving
 
     with serving(knowledge(), handlers=[builds_collections(small_methods())]) as server:

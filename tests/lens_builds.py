@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.types.builds import BuildLens, BuildStep, StepReport
 from tests.build_answers import builds_collections, small_methods
-from tests.judging import knowledge, session
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import knowledge, session
 
 if TYPE_CHECKING:
     from engine.build.lens_builds import LensBuilds

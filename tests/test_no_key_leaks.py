@@ -16,8 +16,17 @@ from engine.config import Settings
 from engine.llm.budget import Budget
 from engine.llm.endpoints import Endpoint
 from engine.llm.run import Run
-from tests.judging import ALIKE, KEY, OTHERS, answers, compared, connection, judged, knowledge
 from tests.model_server import serving
+from tests.model_sessions import (
+    ALIKE,
+    KEY,
+    OTHERS,
+    answers,
+    compared,
+    connection,
+    judged,
+    knowledge,
+)
 
 FAULTS = ["401", "404", "429", "500", "malformed", "html", "cut"]
 

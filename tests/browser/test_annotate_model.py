@@ -11,12 +11,12 @@ from playwright.sync_api import Page, expect
 
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
+from tests.browser.browser_steps import bring, connect
 from tests.browser.conftest import Server, Visit
-from tests.browser.steps import bring, connect
 from tests.grading_answers import grades_by
-from tests.judging import SEED
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import SEED
 from tests.small_corpus import DOCUMENTS
 
 HOSTILE = '<img src="http://192.0.2.1/x.png"> **bold** ![a](http://192.0.2.1/y.png)'

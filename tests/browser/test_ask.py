@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.browser_steps import assert_fits, connect
 from tests.browser.conftest import Server, Visit, visit_with
-from tests.browser.steps import assert_fits, connect
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
 

@@ -15,8 +15,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildQuery
+from tests.browser.browser_steps import connect, download
 from tests.browser.conftest import Server, Visit
-from tests.browser.steps import connect, download
 from tests.build_answers import builds_collections, demo_methods
 from tests.model_answers import Knowledge
 from tests.model_server import ModelServer, serving

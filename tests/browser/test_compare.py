@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.browser_steps import assert_fits, download, read_text, until
 from tests.browser.conftest import Server, Visit, visit_with
-from tests.browser.steps import assert_fits, download, read_text, until
 
 SEED = {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}
 pytestmark = pytest.mark.usefixtures("demo_indexed")

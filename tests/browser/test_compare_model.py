@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.browser_steps import connect, until
 from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
-from tests.browser.steps import connect, until
-from tests.judging import KEY
 from tests.model_answers import Knowledge, read_knowledge
-from tests.model_obedient import obedient
+from tests.model_by_wording import obedient
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import KEY
 
 VARIANTS = [
     {"name": "base", "wording": "Papers that use a similar method or procedure."},

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from tests.browser.browser_steps import download, read_text
 from tests.browser.conftest import Visit
-from tests.browser.steps import download, read_text
 
 
 def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser import steps
+from tests.browser import browser_steps
 from tests.browser.conftest import Server, Visit, free_port, running_app, visiting
 from tests.model_answers import read_knowledge
 from tests.model_server import ModelServer, serving
@@ -50,7 +50,7 @@ def visitor(browser: Browser, lab: Lab) -> Iterator[Visit]:
 
 def connect(page: Page, address: str) -> None:
     expect(page.get_by_text("No language model is connected").first).to_be_visible(timeout=90_000)
-    steps.connect(page, address, KEY)
+    browser_steps.connect(page, address, KEY)
 
 
 def cells(page: Page, table: str) -> Locator:
@@ -75,7 +75,7 @@ def test_a_gap_is_measured_with_progress_drawn_and_there_on_return(
     sizes = cells(page, "evaluate_gap_points").filter(has_text=re.compile("^20$"))
     expect(sizes.first).to_be_attached()
     visitor.shoot("evaluate-gap")
-    assert steps.download(page, "Download gap as SVG").suggested_filename == "gap.svg"
+    assert browser_steps.download(page, "Download gap as SVG").suggested_filename == "gap.svg"
     asked = lab.model.seen.requests
     page.reload()  # another visit: the model is not connected any more
     expect(page.get_by_text("The gap lies between")).to_be_visible(timeout=60_000)

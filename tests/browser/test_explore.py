@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.browser_steps import assert_fits, download, read_text
 from tests.browser.conftest import Server, Visit, running_app, visit_with
-from tests.browser.steps import assert_fits, download, read_text
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
 METHOD = "/?corpus=demo&seed=demo-0275&aspect=method"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from tests.browser.browser_steps import bring
 from tests.browser.conftest import Server, Visit
-from tests.browser.steps import bring
 from tests.message_corpus import DOCUMENTS
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser import steps
+from tests.browser import browser_steps
 from tests.browser.conftest import ROOT, Server, Visit, free_port, visit_with
-from tests.judging import KEY
 from tests.model_answers import Knowledge, read_knowledge
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import KEY
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
 PLAIN = "/?corpus=demo&seed=demo-0275&aspect=method"
@@ -54,7 +54,7 @@ def connect(page: Page, url: str, key: str = KEY) -> None:
     """Fill in the form and wait until the endpoint was tried."""
     if not page.get_by_label("Address").is_visible():
         panel(page).locator("summary").click()
-    steps.connect(page, url, key)
+    browser_steps.connect(page, url, key)
 
 
 def run_area(page: Page) -> Locator:

@@ -21,8 +21,8 @@ from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
+from tests.browser.browser_steps import until
 from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
-from tests.browser.steps import until
 from tests.support import make_explorer
 
 SEED = "demo-0275"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.browser_steps import bring, connect, until
 from tests.browser.conftest import Server, Visit, free_port
-from tests.browser.steps import bring, connect, until
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
 from tests.scenario_answers import IMPLIED, shown_document, writes_scenarios

@@ -10,9 +10,9 @@ import pytest
 
 from tests.cli.command_line import run_inside
 from tests.grading_answers import grades_by
-from tests.judging import SEED
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import SEED
 
 QUERY = f"{SEED}_method"
 JUDGE = f"model:{MODEL}"

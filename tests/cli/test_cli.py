@@ -12,7 +12,7 @@ import pytest
 from engine.cli import main
 from engine.config import DEMO
 from tests.cli.command_line import run_inside, run_process, write_lines
-from tests.cli.shapes import assert_shape, span
+from tests.cli.json_shapes import assert_shape, span
 
 SYSTEMS = ("bm25", "dense", "late-interaction", "hybrid", "aspect")
 SEED = "demo-0001"

@@ -10,7 +10,7 @@ import ir_measures
 import pytest
 
 from tests.cli.command_line import run_inside, write_lines
-from tests.cli.shapes import assert_shape, fraction
+from tests.cli.json_shapes import assert_shape, fraction
 from tests.small_collection import write_collection
 
 MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")

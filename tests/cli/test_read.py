@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from engine.cli.read import read
 from tests.cli.command_line import clean_environment
-from tests.engine.test_reading import QUERIES, librarian, strict_judge, write_questions
+from tests.engine.ask.test_reader_test import QUERIES, librarian, strict_judge, write_questions
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
 

@@ -18,9 +18,9 @@ from engine.config import ROOT
 from storage.access import LedgerFile
 from storage.answers import Answers
 from tests.cli.command_line import Outcome, clean_environment, run_inside
-from tests.judging import forget_answers
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import forget_answers
 from tests.small_collection import write_collection
 from tests.support import wait_until
 

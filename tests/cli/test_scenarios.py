@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import run_inside
-from tests.judging import knowledge
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import knowledge
 from tests.scenario_answers import IMPLIED, writes_scenarios
 from tests.small_corpus import DOCUMENTS
 

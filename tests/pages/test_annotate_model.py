@@ -15,9 +15,9 @@ from pages._annotate import assessor_check
 from pages._annotate.annotate_desk import Sitting, desk_data, take_in
 from pages._annotate.items import Papers, from_key
 from tests.grading_answers import grades_by
-from tests.judging import SEED
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import SEED
 from tests.pages.visits import Serve, click, run, run_until, shown, visit
 from tests.support import make_explorer
 

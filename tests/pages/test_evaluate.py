@@ -11,7 +11,7 @@ from engine.explorer import Explorer
 from engine.types.evaluations import EvaluationRequest
 from pages._common.shared import escape_label
 from pages._evaluate.evaluate_charts import strip_plot, trade_off
-from tests.pages.evaluating import finished, shown, visit
+from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
 from tests.support import make_explorer
 

@@ -13,7 +13,7 @@ from pages._evaluate.gap_charts import gap_chart
 from pages._evaluate.gap_tables import point_rows, verdict
 from tests.model_answers import read_knowledge
 from tests.model_server import ModelServer, serving
-from tests.pages.evaluating import finished, shown, visit
+from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Connect, Serve, run
 from tests.support import make_explorer
 

@@ -15,7 +15,7 @@ from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportReport, Job, Progress
 from pages._library import corpus_list, import_jobs
-from tests.pages.importing import give_path, shown
+from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
 from tests.support import ended
 

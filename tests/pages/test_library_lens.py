@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
-from tests.pages.importing import give_path, shown
+from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, run, visit
 from tests.small_corpus import DOCUMENTS
 from tests.support import write_jsonl

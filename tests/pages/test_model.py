@@ -18,8 +18,8 @@ from engine.types.searches import Query, SearchResults
 from pages._model.model_form import estimate_line, report_line, secrets_values
 from pages._model.model_lines import change, change_sentence, progress_share
 from pages._model.model_settings import secrets_problem
-from tests.judging import SEED, knowledge
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import SEED, knowledge
 from tests.pages.visits import APP, Connect, address, run, run_until, shown, visit
 
 ESTIMATE = CostEstimate("pairwise", 100, 300, 6, True, 290_000, 600, 0.13)

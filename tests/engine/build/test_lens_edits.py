@@ -11,8 +11,8 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Project
 from engine.types.searches import Query
 from storage.builds import Builds, StepRow
-from tests.judging import session
 from tests.lens_builds import AUTHOR, GRADING, LABELLING, LENS, NAME, WORDING, questions, run_step
+from tests.model_sessions import session
 from tests.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:

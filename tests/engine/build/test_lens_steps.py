@@ -11,8 +11,8 @@ from engine.errors import BadInputError
 from engine.llm.endpoint_errors import NoEndpointError
 from engine.llm.texts import find_quote
 from engine.types.builds import StepProgress
-from tests.judging import session
 from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, questions, run_all, run_step
+from tests.model_sessions import session
 from tests.small_corpus import DOCUMENTS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.ingest.reading import Write
+from tests.engine.ingest.reading_files import Write
 
 
 @pytest.fixture

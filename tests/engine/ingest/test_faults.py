@@ -20,7 +20,7 @@ from engine.ingest import (
     unique_documents,
 )
 from engine.lenses.definitions import RESEARCH
-from tests.engine.ingest.reading import BIB, MAX_CHARS, Write, fault
+from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, fault
 
 # --- faults --------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from engine.ingest import (
     open_source,
 )
 from engine.lenses.definitions import RESEARCH
-from tests.engine.ingest.reading import MAX_CHARS, Write, one, passages
+from tests.engine.ingest.reading_files import MAX_CHARS, Write, one, passages
 
 # --- fields --------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from engine.ingest import (
 )
 from engine.lenses.definitions import RESEARCH
 from storage import tables
-from tests.engine.ingest.reading import BIB, MAX_CHARS, Write, fault, one, passages
+from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, fault, one, passages
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 

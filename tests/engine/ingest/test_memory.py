@@ -16,7 +16,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import check, content_hash, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH
 from engine.types.documents import SourceDocument
-from tests.engine.ingest.reading import MAX_CHARS
+from tests.engine.ingest.reading_files import MAX_CHARS
 from tests.small_corpus import DOCUMENTS
 
 

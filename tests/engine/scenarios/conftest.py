@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from engine.explorer import Explorer
-from tests.engine.scenarios.runs import connected
-from tests.judging import knowledge
+from tests.engine.scenarios.scenario_runs import connected
 from tests.model_server import ModelServer, serving
+from tests.model_sessions import knowledge
 from tests.scenario_answers import writes_scenarios
 
 

@@ -11,7 +11,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import POSTS
 from engine.types.corpora import ImportRequest
 from engine.types.scenarios import ScenarioReport, ScenarioRequest
-from tests.engine.scenarios.runs import COUNT, EXTRACTS, SMALL
+from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL
 from tests.model_server import ModelServer
 from tests.small_corpus import DOCUMENTS
 from tests.support import write_jsonl

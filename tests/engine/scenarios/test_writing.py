@@ -25,7 +25,7 @@ from engine.sentences import split_sentences
 from engine.types.corpora import ImportRequest
 from engine.types.documents import Document, Sentence
 from engine.types.scenarios import ScenarioRequest
-from tests.engine.scenarios.runs import COUNT, EXTRACTS, SMALL, connected, wait
+from tests.engine.scenarios.scenario_runs import COUNT, EXTRACTS, SMALL, connected, wait
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer
 from tests.support import wait_until, write_jsonl

@@ -1,0 +1,46 @@
+"""What tests of a grading model do again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.explorer import Explorer
+from engine.types.annotating import PoolRequest, Project
+from engine.types.grading import GradingJob, GradingReport, GradingRequest
+from engine.types.searches import Query
+from tests.model_answers import MODEL
+from tests.model_sessions import SEED
+from tests.support import ended
+
+JUDGE = f"model:{MODEL}"
+QUERY = f"{SEED}_method"
+GUIDELINES = {"": "Grade what it *does*.", "method": "The same procedure.", "result": "Not here."}
+DEPTH = 39
+"""Everything but the seed."""
+
+
+def make_project(explorer: Explorer, depth: int = DEPTH, **settings: Any) -> Project:
+    """A project with one query, and as many of its candidates."""
+    annotation = explorer.annotation
+    project = Project("small", "p", guidelines=GUIDELINES, **settings)
+    project = annotation.save(project, "lead")
+    annotation.add_queries(project, [Query("small", seed=SEED, aspect="method")])
+    annotation.fill_pool(project, PoolRequest(("dense",), depth))
+    return project
+
+
+def grade(explorer: Explorer, project: Project, **request: Any) -> GradingReport:
+    """Let the model grade, to the end."""
+    return explorer.annotation.grading.run(project, GradingRequest(**request))
+
+
+def by_model(explorer: Explorer, project: Project) -> dict[str, int | None]:
+    """doc_id -> what the model gave."""
+    found = explorer.annotation.judgments(project, annotator=JUDGE)
+    assert {j.origin for j in found} <= {"model"}
+    return {j.doc_id: j.relevance for j in found}
+
+
+def end_of(explorer: Explorer, job_id: str) -> GradingJob:
+    """The job once it is not running any more."""
+    return ended(lambda: explorer.annotation.grading.job(job_id))

@@ -1,0 +1,286 @@
+"""The reader test: answers from a gold document among hard negatives, and from what is found."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.ask.reader_test import foresee, read_now
+from engine.ask.reader_test import read_collection as read
+from engine.ask.reading_plans import GOLD, Condition, Ground, ReadingPlan, prepare
+from engine.assist.model import Model
+from engine.collections.readers import read_collection
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.llm.budget import Budget
+from engine.llm.endpoint_errors import EndpointError
+from engine.measures.rouge import rouge_1_recall
+from engine.types.collections import Collection
+from engine.types.reading import ReadingRow, ReadingTest
+from storage.answers import Answers
+from tests.model_answers import Knowledge
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import connection
+from tests.small_collection import write_collection
+from tests.support import make_explorer
+
+PEOPLE = ("Noor", "Ada", "Bo", "Cy", "Dag", "Eva")
+TOOLS = ("anvil", "lathe", "plane", "rasp", "vice", "awl")
+SETS = ("workshop", "garden")
+QUERIES = len(PEOPLE) * len(SETS)
+
+
+def write_questions(folder: Path) -> Path:
+    """Two pools of six posts; every post answers the question of its row."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "loans.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "tuple_set_id", "pos_document", "question", "answer"])
+        for number, place in enumerate(SETS):
+            for at, (person, tool) in enumerate(zip(PEOPLE, TOOLS, strict=True)):
+                said = f"2024-05-0{at + 1} 09:00, {person}: I took the {tool} from the {place}."
+                asked = f"Who took the {tool} from the {place}?"
+                rows.writerow([f"{place}-{at}", number, said, asked, f"{person} Smith"])
+    return path
+
+
+def librarian(prompt: str, _: Mapping[str, Any]) -> str | None:
+    """Reads as it should: the name that stands before the words of the question."""
+    asked = re.search(r"^=== question \w+ ===\nWho (.+)\?$", prompt, re.MULTILINE)
+    if asked is None or "reference answer" in prompt:
+        return None
+    found = re.search(rf", (\w+): I {re.escape(asked[1])}\.", prompt)
+    return found[1] if found else "Not stated."
+
+
+def strict_judge(prompt: str, _: Mapping[str, Any]) -> dict[str, int] | None:
+    """80 points for a name, none for a refusal."""
+    if "answer to grade" not in prompt:
+        return None
+    return {"points": 0 if "Not stated" in prompt else 80}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return read_collection(write_questions(tmp_path_factory.mktemp("reading")))
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory: pytest.TempPathFactory, collection: Collection) -> Explorer:
+    explorer = make_explorer(tmp_path_factory.mktemp("reading-home"))
+    explorer.library.import_collection(collection)
+    return explorer
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with serving(Knowledge({}, {}), handlers=[librarian, strict_judge]) as running:
+        yield running
+
+
+@pytest.fixture
+def model(server: ModelServer, store: Answers) -> Model:
+    return Model(connection(server.url), store)
+
+
+class Notes:
+    """Scenarios of one document only."""
+
+    def scenarios_of(self, doc_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        return {d: ["It tells who has the plane."] for d in doc_ids if d == "workshop-2"}
+
+
+def ground_of(loans: Explorer, collection: Collection, **plan: Any) -> Ground:
+    return prepare(loans.searcher("loans"), collection, ReadingPlan(**plan), Notes())
+
+
+def rows_of(found: ReadingTest) -> dict[str, ReadingRow]:
+    return {row.name: row for row in found.rows}
+
+
+# -- what is asked ---------------------------------------------------------------------------
+
+
+def test_hard_negatives_come_from_the_pool_of_the_gold_document(
+    loans: Explorer, collection: Collection
+) -> None:
+    ground = ground_of(loans, collection, sizes=(1, 3, 30))
+    for k, given in ((1, 1), (3, 3), (30, len(PEOPLE))):
+        for one in ground.given[Condition(GOLD, k, False)]:
+            place = one.query_id.partition("-")[0]
+            assert len(set(one.doc_ids)) == given
+            assert {d.partition("-")[0] for d in one.doc_ids} == {place}
+            assert one.gold == (one.query_id,)
+    assert "tuple_set_id" in ground.negatives
+
+
+def test_the_place_of_the_gold_document_tells_nothing(
+    loans: Explorer, collection: Collection
+) -> None:
+    given = ground_of(loans, collection, sizes=(3, 6)).given
+    again = ground_of(loans, collection, sizes=(3, 6)).given
+    assert given == again
+    places = [one.doc_ids.index(one.gold[0]) for asked in given.values() for one in asked]
+    for place in range(3):
+        assert places.count(place) >= 2
+
+
+def test_without_pools_the_negatives_are_what_retrievers_confuse(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "tiny")
+    topics = '{"query_id": "q", "text": "cooling a city with trees", "answer": "by shade"}\n'
+    (folder / "topics.jsonl").write_text(topics, encoding="utf-8")
+    documents = [line.split('"')[3] for line in (folder / "corpus.jsonl").open(encoding="utf-8")]
+    (folder / "qrels.txt").write_text(f"q 0 {documents[5]} 3\nq 0 {documents[6]} 0\n", "utf-8")
+    collection = read_collection(folder)
+    explorer = make_explorer(tmp_path / "home")
+    explorer.library.import_collection(collection)
+    ground = prepare(explorer.searcher("tiny"), collection, ReadingPlan((4,)))
+    [asked] = ground.given[Condition(GOLD, 4, False)]
+    assert asked.gold == (documents[5],)
+    assert asked.reference == "by shade"
+    assert len(asked.doc_ids) == 4
+    assert "bm25 and dense" in ground.negatives
+
+
+def test_a_collection_without_answers_cannot_be_read(loans: Explorer, tmp_path: Path) -> None:
+    collection = read_collection(write_collection(tmp_path / "tiny"))
+    with pytest.raises(BadInputError, match="reference answer"):
+        prepare(loans.searcher("loans"), collection, ReadingPlan())
+
+
+@pytest.mark.parametrize("sizes", [(), (0,), (1, 1000)])
+def test_sizes_beyond_bounds_are_refused(sizes: tuple[int, ...]) -> None:
+    with pytest.raises(BadInputError, match="1 to 200"):
+        ReadingPlan(sizes)
+
+
+# -- what is measured --------------------------------------------------------------------------
+
+
+def test_rouge_1_recall_is_that_of_hand_worked_cases() -> None:
+    # 2 of 3 words of the reference; "the" counts as often as it stands in both.
+    assert rouge_1_recall("the cat sat", "the cat ran") == pytest.approx(2 / 3)
+    assert rouge_1_recall("the the the", "the cat and the dog") == pytest.approx(2 / 5)
+    assert rouge_1_recall("Nothing 2019 model!", "nothing, 2019 MODEL") == 1.0
+    assert rouge_1_recall("", "cat") == 0.0
+    assert rouge_1_recall("in 東京 by Zoë", "東京, Zoë") == 1.0
+    assert rouge_1_recall("Zoe", "Zoë") == 0.0
+
+
+def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
+    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+) -> None:
+    plan = ReadingPlan((1, 3))
+    told: list[None] = []
+    found = read(
+        loans.searcher("loans"), collection, plan, model, on_query=lambda: told.append(None)
+    )
+    rows = rows_of(found)
+    assert list(rows) == ["gold, k = 1", "gold, k = 3"]
+    for row in found.rows:
+        assert (row.answered, row.unanswered, row.declined, row.found) == (QUERIES, 0, 0, 1.0)
+        assert row.rouge == pytest.approx(0.5)  # "Noor" of "Noor Smith"
+        assert row.words == 1.0
+    assert found.report.questions == server.seen.questions == 2 * QUERIES
+    again = read(loans.searcher("loans"), collection, plan, model)
+    assert again.report.calls == 0
+    assert again.report.cached == 2 * QUERIES
+    assert again.rows == found.rows
+
+
+def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
+    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+) -> None:
+    ground = ground_of(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
+    found = read_now(ground, model)
+    rows = rows_of(found)
+    assert set(rows) == {
+        "gold, k = 2", "gold, k = 2, with scenarios", "bm25, k = 2", "bm25, k = 2, with scenarios",
+    }  # fmt: skip
+    with_notes = [p for p in server.seen.prompts if "=== notes on document" in p]
+    assert with_notes
+    assert all("It tells who has the plane." in p for p in with_notes)
+    for row in found.rows:
+        assert row.graded == row.answered == QUERIES
+        assert row.grade == pytest.approx(80 * (1 - row.declined / QUERIES))
+    assert any("graded" in note for note in found.notes)
+
+
+def test_scenarios_that_are_not_there_cannot_go_along(
+    loans: Explorer, collection: Collection
+) -> None:
+    with pytest.raises(BadInputError, match="no scenarios"):
+        prepare(loans.searcher("loans"), collection, ReadingPlan(scenarios=True))
+
+
+def test_the_estimate_asks_nothing_and_is_not_exceeded(
+    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+) -> None:
+    ground = ground_of(loans, collection, sizes=(1, 6), grade=True)
+    foreseen = foresee(ground, model)
+    assert server.seen.requests == 0
+    report = read_now(ground, model).report
+    assert report.questions == foreseen.calls
+    assert foreseen.input_tokens is not None
+    assert report.input_tokens <= foreseen.input_tokens
+
+
+def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
+    loans: Explorer, collection: Collection, server: ModelServer, store: Answers
+) -> None:
+    ground = ground_of(loans, collection, sizes=(1, 3))
+    found = read_now(ground, Model(connection(server.url, budget=Budget(calls=10)), store))
+    assert found.report.stopped == "budget"
+    answered = [row.answered for row in found.rows]
+    assert 0 < answered[0] < QUERIES
+    assert answered[1] == 0
+    assert found.rows[0].rouge == pytest.approx(0.5)
+    assert found.rows[1].rouge is None
+    assert any("ended early" in note for note in found.notes)
+    rest = read_now(ground, Model(connection(server.url), store))
+    assert rest.report.stopped == ""
+    assert rest.report.cached == answered[0]
+
+
+def test_it_is_cancelled_while_it_runs(
+    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+) -> None:
+    server.behaviour.latency = 0.05
+    found = read_now(
+        ground_of(loans, collection, sizes=(1, 3)),
+        replace(model, cancelled=lambda: server.seen.questions >= 5),
+    )
+    assert found.report.stopped == "cancelled"
+    assert sum(row.answered for row in found.rows) < 2 * QUERIES
+
+
+def test_failures_are_counted_and_not_scored(
+    loans: Explorer, collection: Collection, model: Model, server: ModelServer
+) -> None:
+    server.behaviour.faults = {"empty": 0.5}
+    found = read_now(ground_of(loans, collection, sizes=(1,)), model)
+    [row] = found.rows
+    assert 0 < row.unanswered < QUERIES
+    assert row.unanswered == found.report.unanswered
+    assert row.rouge == pytest.approx(0.5)
+    server.behaviour.faults = {"500": 1.0}
+    with pytest.raises(EndpointError):
+        read_now(ground_of(loans, collection, sizes=(6,)), model)
+
+
+def test_what_documents_command_stays_within_their_fence(
+    loans: Explorer, collection: Collection
+) -> None:
+    ground = ground_of(loans, collection, sizes=(6,))
+    [condition] = ground.given
+    prompt = ground.prompts(condition)[0].messages[1].content
+    shown = re.findall(r"^=== (document \d) (\w+) ===\n(.*?)\n=== end \2 ===", prompt, re.M | re.S)
+    assert len(shown) == len(PEOPLE)
+    assert prompt.rstrip().endswith("Answer this question from the documents.")

@@ -1,0 +1,107 @@
+"""The endpoint that a person connects, what it says of a job that fails, and explanations."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.llm.endpoint_errors import EndpointError, NoEndpointError
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer
+from tests.model_sessions import KEY, QUERY, SEED, reranked, session
+
+# -- endpoints -----------------------------------------------------------------------------
+
+
+def test_without_an_endpoint_one_reads_how_to_connect_one(small: Explorer) -> None:
+    info = small.verifier.endpoint()
+    assert (info.set_up, info.address, info.model) == (False, "", "")
+    assert [line.split()[0] for line in info.how] == ["Hosted:", "vLLM:", "Ollama:"]
+    with pytest.raises(NoEndpointError, match="OPENAI_BASE_URL"):
+        small.verifier.start(QUERY)
+
+
+def test_checking_an_endpoint_remembers_what_it_can_do(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    own = session(server)
+    before = small_copy.verifier.endpoint(own)
+    assert before.set_up
+    assert not before.tried
+    assert before.logprobs is None
+    server.behaviour.logprobs = False
+    found = small_copy.verifier.check(own)
+    assert (found.tried, found.logprobs, found.problem) == (True, False, "")
+    assert small_copy.verifier.endpoint(own) == found
+    assert KEY not in repr(found)
+
+
+def test_checking_says_what_is_wrong_and_shows_no_key(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    server.behaviour.key = "the right one"
+    found = small_copy.verifier.check(session(server))
+    assert found.problem
+    assert not found.tried
+    assert KEY not in repr(found)
+
+
+def test_a_check_that_fails_leaves_what_was_known_and_what_was_answered(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    first = reranked(small_copy, verifier.start(QUERY, "pairwise-lite", 8, own))
+    server.behaviour.key = "the right one"
+    assert "key" in verifier.check(own).problem
+    assert verifier.endpoint(own).tried
+    server.stop()
+    assert verifier.check(own).problem
+    again = reranked(small_copy, verifier.start(QUERY, "pairwise-lite", 8, own))
+    assert again.report is not None
+    assert (again.order, again.report.calls, again.report.problem) == (first.order, 0, "")
+
+
+def test_a_job_that_fails_says_why(small_copy: Explorer, server: ModelServer) -> None:
+    own = session(server, SEEDLENS_LLM_MODEL="none-such")
+    job = reranked(small_copy, small_copy.verifier.start(QUERY, "pairwise", 10, own))
+    assert job.state == "failed"
+    assert "none-such" in job.error + job.remedy
+    assert not small_copy.verifier.result(job.id).report.calls > 3
+
+
+@pytest.mark.parametrize(
+    ("mode", "depth", "error"), [("best", 10, UnknownNameError), ("pairwise", 0, BadInputError)]
+)
+def test_a_mode_that_is_none_and_a_depth_of_nothing_are_refused(
+    small: Explorer, mode: str, depth: int, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        small.verifier.estimate(QUERY, mode, depth)
+
+
+# -- explanations --------------------------------------------------------------------------
+
+
+def test_an_explanation_quotes_what_stands_in_the_documents(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    own = session(server)
+    found = small_copy.verifier.explain_with_model(QUERY, "bread-network", own)
+    assert found.similar
+    assert found.text
+    assert (found.model, found.unfounded, found.cached) == (MODEL, 1, False)
+    for doc_id, quotes in ((SEED, found.seed_quotes), ("bread-network", found.document_quotes)):
+        text = small_copy.document("small", doc_id).text
+        assert quotes
+        for quote in quotes:
+            assert quote.span is None or text[slice(*quote.span)] == quote.text
+    assert small_copy.verifier.explain_with_model(QUERY, "bread-network", own).cached
+
+
+def test_an_explanation_without_evidence_is_refused(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    server.behaviour.faults = {"prose": 1.0}
+    with pytest.raises(EndpointError, match="no explanation"):
+        small_copy.verifier.explain_with_model(QUERY, "bread-network", session(server))

@@ -1,0 +1,202 @@
+"""Rankings by a model in the background: begun once, found again, gone with their corpus."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.errors import UnknownNameError
+from engine.explorer import Explorer
+from engine.rerank import estimate
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
+from tests.model_server import ModelServer
+from tests.model_sessions import QUERY, SEED, reranked, session
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, wait_until, write_jsonl
+
+OTHER = "bridges-survey"
+
+
+def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    server.behaviour.latency = 0.02
+    verifier = small_copy.verifier
+    job_id = verifier.start(QUERY, "pairwise", 30, session(server))
+    first = small_copy.search(QUERY)
+    early = verifier.result(job_id)
+    assert sorted(early.moves) == sorted(m for m in verifier.state(job_id).order)
+    job = reranked(small_copy, job_id)
+    assert (job.state, job.rounds) == ("done", estimate("pairwise", 30).rounds)
+    found = verifier.result(job_id)
+    assert not found.partial
+    top = [r.doc_id for r in found.results.results]
+    assert top[:4] == list(job.order[:4])
+    assert set(top[:4]) == {"bridges-network", "bread-network", "tides-network", "maps-network"}
+    for rank, doc_id in enumerate(top, start=1):
+        move = found.moves[doc_id]
+        assert move.rank == rank
+        assert move.moved == move.first_rank - rank
+    assert all(r.evidence for r in found.results.results[:4])
+    assert found.moves[first.results[0].doc_id].first_rank == 1
+    assert all(0.5 <= (found.moves[d].confidence or 0) <= 1 for d in job.order[:30])
+    page = verifier.result(job_id, k=5, offset=5)
+    assert [r.doc_id for r in page.results.results] == top[5:10]
+
+
+def test_the_estimate_asks_nothing_and_bounds_what_it_took(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    offline = verifier.estimate(QUERY, "pairwise", 30)
+    assert offline.calls == estimate("pairwise", 30).calls
+    assert offline.input_tokens is None
+    found = verifier.estimate(QUERY, "pairwise", 30, own)
+    assert server.seen.requests == 0
+    assert found.input_tokens is not None
+    report = reranked(small_copy, verifier.start(QUERY, "pairwise", 30, own)).report
+    assert report is not None
+    assert found.calls - 1 <= report.questions <= found.calls, "two texts are the same"
+    assert 0.5 * found.input_tokens <= report.input_tokens <= found.input_tokens * 1.1
+
+
+def test_cancelling_keeps_the_order_so_far_and_the_answers(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    server.behaviour.latency = 0.1
+    verifier, own = small_copy.verifier, session(server)
+    job_id = verifier.start(QUERY, "heapsort", 10, own)
+    wait_until(lambda: verifier.state(job_id).rounds >= 3, what="the third round")
+    verifier.cancel(job_id)
+    job = reranked(small_copy, job_id, 3)
+    assert job.state == "cancelled"
+    found = verifier.result(job_id)
+    assert found.partial
+    assert found.report.stopped == "cancelled"
+    assert len(found.moves) == len(job.order) == 39
+    server.behaviour.latency = 0
+    whole = reranked(small_copy, verifier.start(QUERY, "heapsort", 10, own))
+    assert whole.report is not None
+    assert whole.report.cached >= 3
+
+
+def test_two_people_at_once_get_their_own_rankings(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    other = replace(QUERY, seed=OTHER)
+
+    def run(query: Query) -> tuple[str, ...]:
+        return reranked(small_copy, verifier.start(query, "pairwise", 20, own)).order
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(run, [QUERY, other]))
+    assert found == [run(QUERY), run(other)]
+    assert SEED not in found[0]
+    assert OTHER not in found[1]
+
+
+def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
+    home: Path, server: ModelServer
+) -> None:
+    texts = ["We fit a model to data.", "The same words.", "The same words.", ".", "Quite other."]
+    rows = [{"doc_id": f"d{n}", "title": "", "text": t} for n, t in enumerate(texts)]
+    explorer = make_explorer(home)
+    source = write_jsonl(home.parent / "odd.jsonl", rows)
+    explorer.library.import_documents(ImportRequest(source, "odd"))
+    query = Query("odd", seed="d0", system="dense")
+    job = reranked(explorer, explorer.verifier.start(query, "allpair", 9, session(server)))
+    order = list(job.order)
+    assert abs(order.index("d1") - order.index("d2")) == 1
+    assert job.report is not None
+    assert job.report.questions == 6, "three different texts"
+
+
+def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    server.behaviour.latency = 0.3
+    verifier, own = small_copy.verifier, session(server)
+    assert verifier.running(QUERY, "pairwise", 10, own) is None
+    with ThreadPoolExecutor(3) as pool:
+        begun = pool.map(lambda _: verifier.start(QUERY, "pairwise", 10, own), range(3))
+        (job_id,) = set(begun)
+    page = replace(QUERY, k=5, offset=5)
+    assert verifier.running(page, "pairwise", 10, own) == job_id
+    assert verifier.recall(page, "pairwise", 10, own) == job_id
+    for mode, depth, key in (("pairwise", 9, None), ("pointwise", 10, None), ("pairwise", 10, "x")):
+        other = {**own, **({"OPENAI_API_KEY": key} if key else {})}
+        assert verifier.running(QUERY, mode, depth, other) is None
+    verifier.cancel(job_id)
+    assert verifier.running(QUERY, "pairwise", 10, own) is None, "who starts anew wants it whole"
+    reranked(small_copy, job_id)
+
+
+def test_what_was_answered_is_recalled_and_nothing_is_sent(
+    small_copy: Explorer, server: ModelServer
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    assert verifier.recall(QUERY, "pairwise", 10, own) is None
+    assert not server.seen.keys, "the endpoint is not even asked which models it has"
+    job = reranked(small_copy, verifier.start(QUERY, "pairwise", 10, own))
+    asked = server.seen.requests
+    found = verifier.recall(QUERY, "pairwise", 10, own)
+    assert found is not None
+    again = verifier.state(found)
+    assert (again.state, again.order) == ("done", job.order)
+    assert again.report is not None
+    assert again.report.calls == 0
+    assert verifier.recall(QUERY, "pairwise", 20, own) is None, "not all of it was answered"
+    assert server.seen.requests == asked
+
+
+@pytest.mark.parametrize(
+    ("system", "questions", "notes"),
+    [("rewrite", 1, ("The model searched for",)), ("multi-hop", 2, ())],
+    ids=["rewrite", "multi-hop: 40 documents in hops of 25"],
+)
+def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
+    small_copy: Explorer,
+    server: ModelServer,
+    system: str,
+    questions: int,
+    notes: tuple[str, ...],
+) -> None:
+    verifier, own, query = small_copy.verifier, session(server), replace(QUERY, system=system)
+    dense = [r.doc_id for r in small_copy.search(QUERY).results]
+    verifier.check(own)
+    server.behaviour.latency = 0.2
+    expected = verifier.estimate(query, endpoint=own)
+    job_id = verifier.start(query, endpoint=own)
+    assert [r.doc_id for r in verifier.result(job_id).results.results] == dense
+    assert verifier.running(query, endpoint=own) == job_id
+    job = reranked(small_copy, job_id)
+    assert (job.state, job.mode, len(job.order)) == ("done", system, 39)
+    assert job.report is not None
+    assert job.report.questions == expected.calls == questions
+    assert 0.4 < job.report.input_tokens / (expected.input_tokens or 0) < 1.6
+    found = verifier.result(job_id, k=5, offset=5)
+    assert tuple(r.doc_id for r in found.results.results) == job.order[5:10]
+    assert found.results.query.system == system
+    assert tuple(note.partition(":")[0] for note in found.results.notes) == notes
+    assert (list(job.order[:20]) != dense) == bool(notes), "other words rank otherwise"
+
+
+def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
+    small_copy: Explorer, server: ModelServer, tmp_path: Path
+) -> None:
+    verifier, own = small_copy.verifier, session(server)
+    job_id = verifier.start(QUERY, "allpair", 100, own)
+    reranked(small_copy, job_id)
+    before = verifier.estimate(QUERY, "allpair", 100, own)
+    source = write_jsonl(tmp_path / "fewer.jsonl", DOCUMENTS[:-3])
+    small_copy.library.delete("small")
+    small_copy.library.import_documents(ImportRequest(source, "small"))
+    for look in (verifier.state, verifier.result):
+        with pytest.raises(UnknownNameError, match="corpus has changed"):
+            look(job_id)
+    assert verifier.estimate(QUERY, "allpair", 100, own).calls < before.calls

@@ -1,0 +1,270 @@
+"""Rankings in a model's order, against a real server that judges by known grades."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
+from engine.assist.reranking import TOP, Plan
+from engine.evaluate.model_evaluation import evaluate_with_model
+from engine.explorer import Explorer
+from engine.llm.budget import Budget
+from engine.llm.endpoint_errors import EndpointError
+from engine.rerank import MODES, Options, estimate, rerank
+from engine.types.collections import Collection
+from engine.types.reranking import ModelEvaluation
+from storage.answers import Answers
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer
+from tests.model_sessions import KEY, connection
+from tests.model_simulated import simulated
+from tests.support import finish
+
+Evaluate = Callable[..., ModelEvaluation]
+
+
+@pytest.fixture
+def evaluated(tiny: Explorer, collection: Collection, store: Answers) -> Evaluate:
+    """Evaluates systems on one seed's queries with the model at a server."""
+
+    def run(server: ModelServer, mode: str | None, systems: str = "dense", **more: Any) -> Any:
+        depth, sample = more.pop("depth", 30), more.pop("sample", 1)
+        model = tiny.verifier.model(connection(server.url, **more))
+        plan = None if mode is None else Plan(mode, depth)
+        names = systems.split(",")
+        searcher = tiny.searcher("tiny")
+        return evaluate_with_model(
+            searcher, collection, names, replace(model, store=store), plan, sample=sample
+        )
+
+    return run
+
+
+def ndcg(found: ModelEvaluation, system: str) -> float:
+    value = found.evaluation.systems[system].metrics["nDCG@20"]
+    assert value is not None
+    return value
+
+
+# -- evaluations -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_improves_on_its_first_stage_and_reports_what_it_took(
+    pool_server: ModelServer, evaluated: Evaluate, mode: str
+) -> None:
+    found = evaluated(pool_server, mode, depth=12)
+    report = found.reports[f"dense+{mode}"]
+    assert list(found.evaluation.systems) == ["dense", f"dense+{mode}"]
+    assert ndcg(found, f"dense+{mode}") > ndcg(found, "dense") + 0.02
+    assert (report.queries, report.unanswered, report.failed, report.stopped) == (3, 0, 0, "")
+    assert report.questions > 0
+    assert report.rounds > 0
+    assert report.calls >= pool_server.seen.questions > 0
+    assert report.input_tokens > 0
+    assert report.output_tokens > 0
+    expected = estimate(mode, 12)
+    if expected.exact:
+        assert (report.questions, report.rounds) == (3 * expected.calls, 3 * expected.rounds)
+    compares = MODES[mode].asks == "compare"
+    assert (report.position_bias is not None) == compares
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_over_http_the_order_is_that_of_the_judge_itself(
+    pool_server: ModelServer, evaluated: Evaluate, collection: Collection, mode: str
+) -> None:
+    """Prompts, parsing, the ledger and the endpoint in between change nothing."""
+    knowledge = pool_server.answerer.knowledge
+    character = replace(MIDDLE, failures=0.05)
+    pool_server.behaviour.handlers = [simulated(character, knowledge)]
+    found = evaluated(pool_server, mode, depth=25)
+    assert found.reports[f"dense+{mode}"].unanswered > 0 or MODES[mode].asks == "order"
+    firsts, reranked = found.evaluation.rankings.values()
+    for first, ranking in zip(firsts, reranked, strict=True):
+        judge = SimulatedJudge(character, first.query_id, collection.qrels[first.query_id])
+        wanted = finish(rerank(first.doc_ids, judge, mode, Options(depth=25, top=TOP)))
+        assert ranking.doc_ids == wanted.order
+
+
+def test_a_repeat_costs_no_call_and_gives_the_same_order(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    pool_server.behaviour.noise = pool_server.behaviour.pair_noise = 0.8
+    first = evaluated(pool_server, "pairwise")
+    pool_server.stop()
+    again = evaluated(pool_server, "pairwise")
+    report = again.reports["dense+pairwise"]
+    assert report.calls == 0
+    assert report.cached == first.reports["dense+pairwise"].questions
+    name = "dense+pairwise"
+    assert again.evaluation.rankings[name] == first.evaluation.rankings[name]
+
+
+def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
+    pool_server: ModelServer, evaluated: Evaluate, store: Answers
+) -> None:
+    pool_server.behaviour.faults = {"500": 0.15, "prose": 0.1, "cut": 0.05}
+    failing = evaluated(pool_server, "pairwise", depth=30)
+    report = failing.reports["dense+pairwise"]
+    assert report.repeats > 0
+    assert report.unanswered > 0
+    assert report.failed + report.unread == report.unanswered
+    kept = len(store.heads(pool_server.url, MODEL))
+    assert kept == report.questions - report.unanswered, "failures are not kept"
+    pool_server.behaviour.faults = {}
+    sound = evaluated(pool_server, "pairwise", depth=30)
+    assert ndcg(sound, "dense+pairwise") - ndcg(failing, "dense+pairwise") <= 0.03
+
+
+def test_a_budget_ends_a_run_and_the_rest_is_asked_for_later(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    cut = evaluated(pool_server, "pairwise", budget=Budget(calls=100))
+    report = cut.reports["dense+pairwise"]
+    assert (report.calls, report.stopped) == (100, "budget")
+    assert "budget of 100 calls" in report.problem
+    assert any("budget" in note for note in cut.evaluation.notes)
+    whole = evaluated(pool_server, "pairwise").reports["dense+pairwise"]
+    assert whole.stopped == ""
+    assert whole.cached > 0
+    assert pool_server.seen.questions == whole.questions, "nothing was asked twice"
+
+
+def test_the_budget_is_for_all_systems_together(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    found = evaluated(pool_server, "pairwise", "dense,bm25", budget=Budget(calls=150), depth=10)
+    assert sum(report.calls for report in found.reports.values()) <= 150
+    assert pool_server.seen.requests <= 150
+
+
+def test_an_endpoint_that_goes_away_leaves_the_order_so_far(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    pool_server.behaviour.most_requests = 120
+    found = evaluated(pool_server, "pairwise", "dense,bm25")
+    report = found.reports["dense+pairwise"]
+    assert report.stopped == "endpoint"
+    assert report.problem
+    assert ndcg(found, "dense+pairwise") >= ndcg(found, "dense")
+    assert "bm25+pairwise" not in found.evaluation.systems, "nothing new is begun"
+    pool_server.behaviour.most_requests = None
+    whole = evaluated(pool_server, "pairwise").reports["dense+pairwise"]
+    assert whole.cached > 50
+    assert whole.unanswered == 0
+
+
+def test_an_endpoint_that_gives_no_usable_answer_leaves_the_first_stage(
+    pool_server: ModelServer, evaluated: Evaluate, store: Answers
+) -> None:
+    pool_server.behaviour.faults = {"prose": 1.0}
+    found = evaluated(pool_server, "pairwise", depth=8)
+    report = found.reports["dense+pairwise"]
+    assert report.unanswered == report.questions == report.unread
+    first, reranked = (found.evaluation.rankings[n] for n in ("dense", "dense+pairwise"))
+    assert [r.doc_ids for r in first] == [r.doc_ids for r in reranked]
+    assert len(store.heads(pool_server.url, MODEL)) == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [({"key": "another"}, "key"), ({"model": "no-such-model"}, "no-such-model")],
+    ids=["wrong key", "unknown model"],
+)
+def test_an_endpoint_that_refuses_is_an_error_with_what_to_do(
+    pool_server: ModelServer, evaluated: Evaluate, changes: dict[str, str], says: str
+) -> None:
+    pool_server.behaviour.key = KEY
+    with pytest.raises(EndpointError, match=says) as caught:
+        evaluated(pool_server, "pairwise", **changes)
+    assert caught.value.remedy
+    assert pool_server.seen.requests <= 3
+
+
+@pytest.mark.parametrize("depth", [1, 10_000])
+def test_any_depth_will_do(pool_server: ModelServer, evaluated: Evaluate, depth: int) -> None:
+    found = evaluated(pool_server, "pairwise-lite", depth=depth)
+    report = found.reports["dense+pairwise-lite"]
+    assert (report.questions == 0) == (depth == 1)
+    first, second = found.evaluation.rankings.values()
+    assert [sorted(r.doc_ids) for r in first] == [sorted(r.doc_ids) for r in second]
+    for ranking in second:
+        assert list(ranking.scores) == sorted(set(ranking.scores), reverse=True)
+
+
+def test_candidates_longer_than_the_context_are_cut_and_counted(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    pool_server.behaviour.context = 800
+    report = evaluated(pool_server, "pairwise", depth=6).reports["dense+pairwise"]
+    assert (report.unanswered, report.failed) == (0, 0)
+    assert report.cut > 0
+
+
+def test_what_is_beyond_the_depth_follows_in_its_order(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    found = evaluated(pool_server, "pairwise", depth=10)
+    for first, second in zip(*found.evaluation.rankings.values(), strict=True):
+        assert first.doc_ids[10:] == second.doc_ids[10:]
+        assert sorted(first.doc_ids[:10]) == sorted(second.doc_ids[:10])
+
+
+# -- systems that need a model -------------------------------------------------------------
+
+
+def test_rewriting_asks_one_question_a_query(pool_server: ModelServer, evaluated: Evaluate) -> None:
+    found = evaluated(pool_server, None, "dense,rewrite")
+    report = found.reports["rewrite"]
+    assert (report.questions, report.unanswered) == (3, 0)
+    dense, rewritten = found.evaluation.rankings["dense"], found.evaluation.rankings["rewrite"]
+    assert [r.doc_ids for r in dense] != [r.doc_ids for r in rewritten]
+
+
+def test_without_an_answer_rewriting_is_dense_and_says_so(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    pool_server.behaviour.faults = {"empty": 1.0}
+    found = evaluated(pool_server, None, "dense,rewrite")
+    assert found.reports["rewrite"].unanswered == 3
+    dense, rewritten = found.evaluation.rankings["dense"], found.evaluation.rankings["rewrite"]
+    assert [r.doc_ids for r in dense] == [r.doc_ids for r in rewritten]
+
+
+def test_several_hops_read_on_carry_notes_and_put_what_was_selected_first(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    found = evaluated(pool_server, None, "dense,multi-hop", sample=1)
+    report = found.reports["multi-hop"]
+    assert report.unanswered == 0
+    assert report.questions == 9, "60 documents are read in three hops of 25"
+    assert report.rounds == 9
+    later = [p for p in pool_server.seen.prompts if "known so far" in p and "It says so." in p]
+    assert len(later) == 6, "notes reach the second and the third hop"
+    for ranking in found.evaluation.rankings["multi-hop"]:
+        assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == 59
+
+
+@pytest.mark.parametrize("context", [1500, 3000])
+def test_several_hops_read_as_much_as_the_models_context_holds(
+    pool_server: ModelServer, evaluated: Evaluate, context: int
+) -> None:
+    pool_server.behaviour.context = context
+    report = evaluated(pool_server, None, "dense,multi-hop").reports["multi-hop"]
+    assert (report.unanswered, report.failed, report.stopped) == (0, 0, "")
+    assert 9 <= report.questions <= 12
+    for prompt, body in zip(pool_server.seen.prompts, pool_server.seen.bodies, strict=True):
+        assert len(prompt) / 4 + body["max_tokens"] < context
+
+
+def test_a_system_that_needs_a_model_can_be_reranked_too(
+    pool_server: ModelServer, evaluated: Evaluate
+) -> None:
+    found = evaluated(pool_server, "pairwise-lite", "rewrite", depth=8)
+    assert list(found.evaluation.systems) == ["rewrite", "rewrite+pairwise-lite"]
+    assert set(found.reports) == {"rewrite", "rewrite+pairwise-lite"}

@@ -1,0 +1,171 @@
+"""Variants in a model's order: whether it follows their wordings, at what cost, how far it came."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.assist.model import Model
+from engine.compare.model_comparisons import ModelComparisons
+from engine.config import DEMO
+from engine.errors import BadInputError, UnknownNameError
+from engine.explorer import Explorer
+from engine.lenses.definitions import RESEARCH
+from engine.llm.budget import Budget
+from engine.types.comparisons import Comparison, ModelOrders, Variant, VariantsJob, VariantsRequest
+from storage.answers import Answers
+from tests.model_answers import Knowledge, read_knowledge
+from tests.model_by_wording import obedient
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import connection
+from tests.support import ended, wait_until
+
+SEED, ASPECT = "demo-0275", "method"
+WORDS = RESEARCH.aspects[1].instruction
+ASKED = Variant("asked", WORDS, "dense")
+BARE = Variant("bare", "", "dense")
+OTHER = Variant("other", RESEARCH.aspects[2].instruction, "dense")
+REQUEST = VariantsRequest("demo", SEED, None, ASPECT, (ASKED, BARE, OTHER), "pairwise-lite", 60)
+
+Rerank = Callable[..., VariantsJob]
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return read_knowledge(DEMO)
+
+
+@pytest.fixture
+def server(knowledge: Knowledge) -> Iterator[ModelServer]:
+    """A model that goes by the wording, and without one by whatever is alike in anything."""
+    with serving(knowledge) as running:
+        running.behaviour.handlers = [obedient(running.answerer)]
+        yield running
+
+
+@pytest.fixture
+def by_model(explorer: Explorer) -> ModelComparisons:
+    return explorer.comparing.by_model
+
+
+@pytest.fixture
+def model(explorer: Explorer, server: ModelServer, store: Answers) -> Callable[..., Model]:
+    """The server as a model whose answers are kept for this test only."""
+    return lambda **more: replace(
+        explorer.verifier.model(connection(server.url, **more)), store=store
+    )
+
+
+def over(by_model: ModelComparisons, job_id: str) -> VariantsJob:
+    return ended(lambda: by_model.state(job_id))
+
+
+def compared(explorer: Explorer, orders: ModelOrders | None = None) -> Comparison:
+    return explorer.comparing.compare("demo", SEED, None, ASPECT, REQUEST.variants, orders)
+
+
+def verdicts(found: Comparison) -> Mapping[str, str]:
+    return {v.variant: v.kind for v in found.verdicts}
+
+
+def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
+    explorer: Explorer, by_model: ModelComparisons, model: Any, server: ModelServer
+) -> None:
+    job = over(by_model, by_model.start(REQUEST, model()))
+    assert (job.state, set(job.whole)) == ("done", {"asked", "bare", "other"})
+    before, after = compared(explorer), compared(explorer, job.orders)
+    assert set(verdicts(before).values()) == {"nothing"}, "dense reads no wording"
+    assert verdicts(after) == {"asked": "follows", "bare": "nothing", "other": "wrong way"}
+    texts = {v.variant: v.text for v in after.verdicts}
+    assert re.search(r"rose \(p-MRR \+0\.\d\d\)", texts["asked"])
+    assert after.by_model == ("asked", "bare", "other")
+
+    deaf = replace(REQUEST, depth=59)
+    server.behaviour.handlers = []
+    found = over(by_model, by_model.start(deaf, model(model="deaf")))
+    kinds = verdicts(compared(explorer, found.orders))
+    assert set(kinds.values()) == {"nothing"}, "it improves the ranking whatever is asked for"
+
+
+def test_measures_runs_and_movers_are_those_of_the_reranked_rankings(
+    explorer: Explorer, by_model: ModelComparisons, model: Any
+) -> None:
+    job = over(by_model, by_model.start(REQUEST, model()))
+    before, after = compared(explorer), compared(explorer, job.orders)
+    ndcg = [c.variants[0].measures["nDCG@20 (CSFCube)"] for c in (before, after)]
+    assert ndcg[0] is not None
+    assert ndcg[1] is not None
+    assert ndcg[1] > ndcg[0] + 0.1
+    pair = next(p for p in after.pairs if (p.first, p.second) == ("asked", "bare"))
+    assert pair.p_mrr is not None
+    assert pair.p_mrr > 0.02
+    assert not before.movers
+    assert after.movers
+    tags = {line.split()[-1] for line in explorer.comparing.runs(after).splitlines()}
+    assert tags == {"asked+model", "bare+model", "other+model"}
+
+
+def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(
+    by_model: ModelComparisons, model: Any, server: ModelServer
+) -> None:
+    three = by_model.estimate(REQUEST, model())
+    one = by_model.estimate(replace(REQUEST, variants=(BARE,)), model())
+    assert (three.calls, three.rounds) == (3 * one.calls, 3 * one.rounds)
+    assert server.seen.requests == 0
+    assert by_model.recall(REQUEST, model()) is None
+    assert server.seen.requests == 0, "to look is not to ask"
+    job = over(by_model, by_model.start(REQUEST, model()))
+    assert job.report.questions <= three.calls
+    asked = server.seen.questions
+    recalled = by_model.recall(REQUEST, model())
+    assert recalled is not None
+    assert by_model.state(recalled).orders == job.orders
+    assert (by_model.state(recalled).report.calls, server.seen.questions) == (0, asked)
+
+
+def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
+    explorer: Explorer, by_model: ModelComparisons, model: Any
+) -> None:
+    calls = by_model.estimate(replace(REQUEST, variants=(BARE,)), model()).calls
+    budget = Budget(calls=round(2.4 * calls))
+    job = over(by_model, by_model.start(REQUEST, model(budget=budget)))
+    assert job.report.stopped == "budget"
+    assert set(job.whole) == {"bare", "asked"}
+    orders = {name: order for name, order in job.orders.variants.items() if name in job.whole}
+    after = compared(explorer, replace(job.orders, variants=orders))
+    assert after.by_model == ("asked", "bare")
+    assert "does not read wordings" in {v.variant: v.text for v in after.verdicts}["other"]
+
+
+def test_a_cancelled_reranking_keeps_its_orders_so_far(
+    explorer: Explorer, by_model: ModelComparisons, model: Any, server: ModelServer
+) -> None:
+    server.behaviour.latency = 0.02
+    job_id = by_model.start(replace(REQUEST, mode="heapsort"), model())
+    wait_until(lambda: by_model.state(job_id).report.rounds, what="the first round")
+    time.sleep(0.5)
+    by_model.cancel(job_id)
+    job = over(by_model, job_id)
+    assert (job.state, job.report.stopped) == ("cancelled", "cancelled")
+    after = compared(explorer, job.orders)
+    assert after.by_model
+    for found in after.variants:
+        assert len(set(found.ranking.doc_ids)) == 359
+
+
+def test_what_cannot_be_reranked_is_refused_with_a_reason(
+    explorer: Explorer, by_model: ModelComparisons, model: Any
+) -> None:
+    with pytest.raises(BadInputError, match="Two variants are called 'bare'"):
+        by_model.start(replace(REQUEST, variants=(BARE, BARE)), model())
+    with pytest.raises(UnknownNameError, match="no reranking mode 'guess'"):
+        by_model.estimate(replace(REQUEST, mode="guess"), model())
+    with pytest.raises(UnknownNameError, match="not known any more"):
+        by_model.state("gone")
+    with pytest.raises(BadInputError, match="other documents"):
+        compared(explorer, ModelOrders({"asked": ("a", "b")}, {"dense": ("a", "b")}))

@@ -1,0 +1,303 @@
+"""A lens at work: labels and prototypes, and another lens for what is indexed already."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.config import DEMO, ROOT
+from engine.corpora.indexing import encode_batch, role_probabilities
+from engine.encode.one_pass import OnePassEncoder
+from engine.errors import BadInputError, CorpusBusyError
+from engine.explorer import Explorer
+from engine.ingest.values import role, role_labels
+from engine.lenses.definitions import CONVERSATIONS, POSTS, RESEARCH
+from engine.lenses.prototypes import prototypes, prototypes_from
+from engine.numeric import FloatArray
+from engine.types.corpora import ImportRequest
+from engine.types.documents import SourceDocument
+from engine.types.encoders import Passage
+from engine.types.lenses import Aspect, Lens
+from engine.types.searches import Query
+from storage.vectors import DocumentTable
+from tests.custom_lens import OWN
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, write_jsonl
+
+# Labels and prototypes
+
+
+def test_labels_are_those_of_the_lens() -> None:
+    posts, research = role_labels(POSTS), role_labels(RESEARCH)
+    found: set[str] = set()
+    read = [role(value, found, posts) for value in ("Advice", "a", "stance_label", "other")]
+    assert (read, found) == (["advice", "advice", "stance", None], set())
+    assert role("objective", found, posts) is None
+    assert found == {"roles"}
+    assert role("objective", found, research) == "background"
+
+
+def sentences_of(encoder: OnePassEncoder, text: str, spans: tuple[Any, ...]) -> FloatArray:
+    return encoder.encode([Passage("", text, spans)])[0].sentences
+
+
+def test_roles_of_a_lens_without_a_classifier_follow_its_aspects(encoder: OnePassEncoder) -> None:
+    turns = [
+        "We are stuck in the lift between two floors.",
+        "Could you please call the caretaker for us?",
+        "He will be there at ten past four on Monday.",
+        "I am so frightened, I hate this.",
+    ]
+    text = " ".join(turns)
+    starts = [text.index(turn) for turn in turns]
+    spans = tuple((s, s + len(t)) for s, t in zip(starts, turns, strict=True))
+    document = SourceDocument("lift", "", text, "test", sentences=spans)
+    roles = role_probabilities(
+        document, spans, CONVERSATIONS, sentences_of(encoder, text, spans), encoder
+    )
+    assert roles.argmax(axis=1).tolist() == [0, 1, 2, 3]
+    assert roles.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_a_documents_roles_do_not_depend_on_its_batch(encoder: OnePassEncoder) -> None:
+    documents = [
+        SourceDocument(str(i), "", text, "test")
+        for i, text in enumerate(["It broke. I cried.", "Buy a new one. It is great. Why not?", ""])
+    ]
+    together = encode_batch(documents, encoder, POSTS)["roles"].to_pylist()
+    alone = [encode_batch([d], encoder, POSTS)["roles"][0].as_py() for d in documents]
+    for one, other in zip(together, alone, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
+
+
+def test_a_sentence_without_tokens_serves_every_aspect_alike(encoder: OnePassEncoder) -> None:
+    found = prototypes(POSTS, encoder)
+    rows = np.zeros((2, encoder.spec.dimension), dtype=np.float32)
+    rows[0, 0] = 1.0
+    assert found.probabilities(rows)[1].tolist() == [0.25] * 4
+    assert found.probabilities(rows[:0]).shape == (0, 4)
+
+
+def test_prototypes_tell_aspects_apart_far_better_than_chance(
+    explorer: Explorer, encoder: OnePassEncoder
+) -> None:
+    """Accuracies as measured when they were made (0.59, 0.75, 0.67), with some room."""
+    opened = explorer.library.open("demo")
+    research = prototypes(RESEARCH, encoder)
+    hits = [
+        research.probabilities(seed.sentences)[i].argmax() == sentence.role
+        for seed in opened.seeds(opened.doc_ids)
+        for i, sentence in enumerate(seed.document.sentences)
+    ]
+    assert np.mean(hits) > 0.55, "the most frequent role would give 0.39"
+    for lens, least in ((CONVERSATIONS, 0.6), (POSTS, 0.6)):
+        assert _left_out_accuracy(lens, encoder) >= least, "chance would give 0.25"
+
+
+def _left_out_accuracy(lens: Lens, encoder: OnePassEncoder) -> float:
+    def rows(texts: tuple[str, ...]) -> FloatArray:
+        return np.concatenate([sentences_of(encoder, t, ((0, len(t)),)) for t in texts])
+
+    known = [[rows((a.definition,)), rows(a.examples), rows(a.phrases)] for a in lens.aspects]
+    hits = []
+    for i, (definition, examples, phrases) in enumerate(known):
+        for j in range(len(examples)):
+            without = list(known)
+            without[i] = [definition, np.delete(examples, j, axis=0), phrases]
+            found = prototypes_from(without).probabilities(examples[j : j + 1])
+            hits.append(int(found.argmax()) == i)
+    return float(np.mean(hits))
+
+
+# Another lens for an indexed corpus
+
+
+def row(explorer: Explorer, doc_id: str) -> dict[str, Any]:
+    rows = explorer.library.open("small").table
+    return dict(rows.rows([doc_id], rows.schema.names).to_pylist()[0])
+
+
+def test_a_corpus_gets_another_lens_and_keeps_its_vectors(small_copy: Explorer) -> None:
+    before = row(small_copy, "bees-network")
+    told: list[int] = []
+    assert small_copy.library.set_lens("small", POSTS, lambda p: told.append(p.done))
+    after = row(small_copy, "bees-network")
+    assert told[-1] == len(DOCUMENTS)
+    for name in ("text", "vector", "sentence_vectors", "token_vectors", "content_hash", "year"):
+        assert after[name] == before[name], name
+    assert {n for n in after if n.startswith("aspect_")} == {
+        f"aspect_{a.key}" for a in POSTS.aspects
+    }
+    roles = np.array(after["roles"]).reshape(-1, 4)
+    assert roles.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert small_copy.library.lens("small") == POSTS
+    assert not small_copy.library.set_lens("small", POSTS), "nothing to do the second time"
+
+
+def test_everything_works_on_a_corpus_of_another_lens(small_copy: Explorer, home: Path) -> None:
+    onlooker = make_explorer(home)
+    under_way = onlooker.searcher("small")
+    small_copy.library.set_lens("small", POSTS)
+    seed, _ = small_copy.starting_point("small")
+    for explorer in (small_copy, onlooker):
+        for system in explorer.systems:
+            for key in (a.key for a in POSTS.aspects):
+                query = Query("small", seed=seed, aspect=key, system=system, k=5)
+                assert len(explorer.search(query).results) == 5
+    # The search that began before still reads the corpus as it was.
+    assert under_way.search(Query("small", seed=seed, aspect="method")).total == 39
+    pasted = Query("small", text="My bees died. What should I do?", aspect="advice")
+    assert small_copy.search(pasted).total == len(DOCUMENTS)
+
+
+def test_roles_that_the_source_gave_survive_where_both_lenses_have_the_aspect(
+    small_copy: Explorer,
+) -> None:
+    given = row(small_copy, "bees-network")["roles"]
+    assert given == [1, 0, 0, 0, 1, 0, 0, 0, 1]
+    two = Lens("two", "Two", (RESEARCH.aspects[1], replace(POSTS.aspects[0], letter="Q")))
+    small_copy.library.set_lens("small", two)
+    assert row(small_copy, "bees-network")["roles"] == [0, 0, 1, 0, 0, 0]
+    estimated = row(small_copy, "plain")["roles"]
+    assert all(0 < p < 1 for p in estimated), "a document without labels is estimated"
+    small_copy.library.set_lens("small", RESEARCH)
+    assert row(small_copy, "bees-network")["roles"] == [0, 0, 0, 0, 1, 0, 0, 0, 0]
+
+
+def test_documents_are_added_and_deleted_and_come_back_under_the_new_lens(
+    small_copy: Explorer, small_source: Path, home: Path
+) -> None:
+    library = small_copy.library
+    library.set_lens("small", CONVERSATIONS)
+    extra = {"doc_id": "new", "title": "New", "text": "Will you come on Friday? I am so glad."}
+    source = write_jsonl(home / "more.jsonl", [extra])
+    with pytest.raises(BadInputError, match="other aspects"):
+        library.import_documents(ImportRequest(source, "small", lens=RESEARCH))
+    own = library.lens_for("small")
+    assert library.import_documents(ImportRequest(source, "small", lens=own)).added == 1
+    library.delete("small")
+    assert library.deleted() == ["small"]
+    library.restore("small")
+    found = small_copy.search(Query("small", seed="new", aspect="feeling"))
+    assert found.total == len(DOCUMENTS)
+    library.delete("small")
+    assert library.import_documents(ImportRequest(small_source, "small")).added == len(DOCUMENTS)
+    assert library.lens("small") == RESEARCH
+
+
+def test_a_change_that_fails_or_is_stopped_leaves_the_corpus_as_it_was(
+    small_copy: Explorer,
+) -> None:
+    library, folder = small_copy.library, small_copy.home.corpora
+    before = small_copy.search(Query("small", seed="bees-network", aspect="method")).results
+
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        library.set_lens("small", POSTS, stop)
+    assert [p.name for p in folder.iterdir() if p.is_dir()] == ["small"]
+    assert small_copy.search(Query("small", seed="bees-network", aspect="method")).results == before
+
+
+KILLED = """
+import os, sys
+from engine.explorer import Explorer
+from engine.lenses.definitions import POSTS
+def tell(progress):
+    if progress.phase == sys.argv[1]:
+        os._exit(9)
+Explorer().library.set_lens("small", POSTS, tell)
+"""
+
+
+@pytest.mark.parametrize("phase", ["indexing", "finishing"])
+def test_a_kill_in_the_middle_leaves_the_corpus_as_it_was(
+    small_copy: Explorer, home: Path, phase: str
+) -> None:
+    environment = {**os.environ, "SEEDLENS_HOME": str(home)}
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, phase], cwd=ROOT, env=environment, timeout=120
+    )
+    assert killed.returncode == 9
+    assert small_copy.library.lens("small") == RESEARCH
+    for system in small_copy.systems:
+        query = Query("small", seed="bees-network", aspect="method", system=system, k=5)
+        assert len(small_copy.search(query).results) == 5
+    assert small_copy.library.set_lens("small", POSTS)
+    left = {p.name for p in home.joinpath("corpora").iterdir() if p.is_dir()}
+    current = DocumentTable.open(small_copy.library.open("small").table.path).path.name
+    assert left == {"small", current}, "what the kill left is gone"
+
+
+def test_what_a_change_left_is_kept_for_readers_for_a_while_and_then_removed(
+    small_copy: Explorer,
+) -> None:
+    small_copy.library.set_lens("small", POSTS)
+    former = small_copy.home.corpus("small")
+    small_copy.start()
+    assert former.is_dir()
+    hour_ago = time.time() - 3601
+    os.utime(former, (hour_ago, hour_ago))
+    small_copy.start()
+    assert not former.exists()
+    assert small_copy.search(Query("small", seed="bees-network", aspect="advice")).total == 39
+
+
+def test_a_corpus_that_is_being_written_keeps_its_lens(small_copy: Explorer) -> None:
+    from filelock import FileLock
+
+    with (
+        FileLock(small_copy.home.corpus_lock("small")),
+        pytest.raises(CorpusBusyError, match="'small' is being indexed"),
+    ):
+        small_copy.library.set_lens("small", POSTS)
+
+
+def test_labels_can_be_left_aside_at_import(fresh: Explorer, tmp_path: Path) -> None:
+    lines = (DEMO / "corpus.jsonl").read_text("utf-8").splitlines()[:3]
+    source = write_jsonl(tmp_path / "few.jsonl", map(json.loads, lines))
+    fresh.library.import_documents(ImportRequest(source, "few", mapping={"roles": ""}))
+    document = fresh.document("few", "demo-0001")
+    given = json.loads(lines[0])
+    assert [s.text for s in document.sentences] == given["sentences"], "the splits are used"
+    assert all(0 < p < 1 for s in document.sentences for p in s.roles), "the roles are not"
+
+
+def test_an_import_reads_the_labels_that_its_lens_knows(fresh: Explorer, tmp_path: Path) -> None:
+    lens = fresh.library.own_lens(OWN)
+    rows = [
+        {
+            "doc_id": "known",
+            "sentences": ["It hurts.", "It was cut."],
+            "roles": ["C", "care & cure"],
+        },
+        {"doc_id": "foreign", "sentences": ["It hurts.", "It was cut."], "roles": ["M", "R"]},
+    ]
+    source = write_jsonl(tmp_path / "letters.jsonl", rows)
+    report = fresh.library.import_documents(ImportRequest(source, "letters", lens=lens))
+    assert "1 document has sentence roles that name no aspect" in " ".join(report.warnings)
+    known, foreign = (fresh.document("letters", i).sentences for i in ("known", "foreign"))
+    assert [s.roles for s in known] == [(1, 0), (0, 1)]
+    assert all(0 < p < 1 for s in foreign for p in s.roles), "labels of another lens say nothing"
+
+
+def test_a_corpus_keeps_the_words_that_its_lens_had(fresh: Explorer, tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "a.jsonl", DOCUMENTS[:2])
+    lens = fresh.library.own_lens(OWN)
+    fresh.library.import_documents(ImportRequest(source, "letters", lens=lens))
+    assert fresh.library.lens("letters") == lens
+    assert fresh.library.import_documents(ImportRequest(source, "letters", lens=lens)).added == 0
+    other = replace(lens, aspects=(replace(lens.aspects[0], definition="X."), *lens.aspects[1:]))
+    with pytest.raises(BadInputError, match="other words for these aspects"):
+        fresh.library.import_documents(ImportRequest(source, "letters", lens=other))
+    assert isinstance(lens.aspects[0], Aspect)

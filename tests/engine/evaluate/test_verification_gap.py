@@ -1,0 +1,132 @@
+"""The retrieval-verification gap: two bounds around what the best system could do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.assist.model import Model
+from engine.collections.readers import read_collection
+from engine.errors import BadInputError, UnknownNameError
+from engine.evaluate.verification_gap import Ground, check_gap, gap_now, prepare
+from engine.explorer import Explorer
+from engine.llm.budget import Budget
+from engine.rerank.candidates import merged
+from engine.types.collections import Collection
+from engine.types.reranking import GapRequest
+from storage.answers import Answers
+from tests.model_server import ModelServer
+from tests.model_sessions import connection, session
+from tests.small_collection import write_collection
+from tests.support import ended, make_explorer
+
+SYSTEMS, SIZES = ("bm25", "dense"), (5, 20)
+
+
+@pytest.fixture
+def ground(tiny: Explorer, collection: Collection) -> Ground:
+    return prepare(tiny.searcher("tiny"), collection, "pointwise", SYSTEMS, SIZES, sample=1)
+
+
+@pytest.fixture
+def model(tiny: Explorer, pool_server: ModelServer, store: Answers) -> Model:
+    return replace(tiny.verifier.model(connection(pool_server.url)), store=store)
+
+
+def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant(
+    ground: Ground,
+) -> None:
+    pools = list(ground.pools())
+    assert len(pools) == 2 * len(SIZES) * 3
+    for pool in pools:
+        relevant = set(ground.relevant(pool.query_id))
+        assert len(set(pool.doc_ids)) == len(pool.doc_ids)
+        if pool.infused:
+            assert relevant <= set(pool.doc_ids)
+            assert len(pool.doc_ids) <= pool.size + len(relevant)
+        else:
+            assert len(pool.doc_ids) == pool.size
+
+
+def test_a_seed_that_judgments_list_is_not_put_into_its_own_pool(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "own")
+    seeds = {t.query_id: t.seed for t in read_collection(folder).topics}
+    with (folder / "qrels.txt").open("a", encoding="utf-8") as lines:
+        lines.writelines(f"{query_id} 0 {seed} 3\n" for query_id, seed in seeds.items())
+    collection = read_collection(folder)
+    assert any("grade its own seed" in warning for warning in collection.warnings)
+    explorer = make_explorer(tmp_path / "own-home")
+    explorer.library.import_collection(collection)
+    ground = prepare(explorer.searcher("own"), collection, "pointwise", SYSTEMS, (5,), sample=1)
+    assert all(seeds[pool.query_id] not in pool.doc_ids for pool in ground.pools())
+
+
+def test_the_order_of_a_pool_does_not_tell_what_was_put_in(ground: Ground) -> None:
+    places = []
+    for pool in ground.pools():
+        found = merged([by[pool.query_id].doc_ids for by in ground.rankings.values()], pool.size)
+        last = len(pool.doc_ids) - 1
+        places += [i / last for i, d in enumerate(pool.doc_ids) if d not in set(found)]
+    assert len(places) > 10
+    assert 0.3 < sum(places) / len(places) < 0.7
+    again = list(ground.pools())
+    assert again == list(ground.pools())
+
+
+def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_pool(
+    ground: Ground, model: Model
+) -> None:
+    found = gap_now(ground, model)
+    assert [p.size for p in found.points] == [5, 20]
+    assert set(found.retrievers) == set(SYSTEMS)
+    best = max(found.retrievers.values())
+    for point in found.points:
+        assert point.upper >= point.lower
+        assert point.upper > best
+        assert found.gap(point) == (point.lower - best, point.upper - best)
+        assert point.documents == point.size <= point.documents_infused
+        assert 0 < (point.found or 0) < 1
+    assert found.points[1].lower > found.points[0].lower, "a larger pool holds more to verify"
+    assert found.points[1].upper > 0.9
+    assert found.report.unanswered == 0
+    assert found.report.depth == 20
+    assert found.notes == ()
+
+
+def test_a_budget_that_is_reached_is_said(
+    ground: Ground, model: Model, pool_server: ModelServer
+) -> None:
+    limited = replace(model, connection=replace(model.connection, budget=Budget(calls=20)))
+    found = gap_now(ground, limited)
+    assert found.report.stopped == "budget"
+    assert any("too low" in note for note in found.notes)
+    assert pool_server.seen.requests == 20
+
+
+def test_a_gap_is_measured_in_the_background(tiny: Explorer, pool_server: ModelServer) -> None:
+    request = GapRequest("tiny", "pointwise", SYSTEMS, SIZES, sample=1)
+    job_id = tiny.trials.start_gap(request, session(pool_server))
+    job = ended(lambda: tiny.trials.gap_job("tiny"))
+    assert (job.id, job.state, job.error) == (job_id, "done", "")
+    assert job.done == job.total > 0
+    assert job.gap is not None
+    assert job.gap.collection == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("verifier", "systems", "sizes", "error"),
+    [
+        ("best", SYSTEMS, SIZES, UnknownNameError),
+        ("pairwise", ("none",), SIZES, UnknownNameError),
+        ("pairwise", SYSTEMS, (0,), BadInputError),
+        ("pairwise", SYSTEMS, (), BadInputError),
+        ("pairwise", (), SIZES, BadInputError),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    verifier: str, systems: tuple[str, ...], sizes: tuple[int, ...], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        check_gap(verifier, systems, sizes)

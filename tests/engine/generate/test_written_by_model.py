@@ -1,0 +1,231 @@
+"""A model's documents count only when a second pass recovers their tuple."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.collections.readers import read_collection
+from engine.errors import BadInputError
+from engine.generate.examples import examples_of
+from engine.generate.generator import Builder, BuiltCollection
+from engine.generate.implicit_records import (
+    CATEGORIES,
+    STYLES,
+    DateTuple,
+    Example,
+    ImplicitRequest,
+    PlaceTuple,
+    PriceTuple,
+)
+from engine.generate.leaks import leaked
+from engine.generate.wording import long_date, money
+from engine.llm.budget import Budget
+from engine.llm.endpoint_errors import EndpointError
+from storage.answers import Answers
+from tests.model_server import ModelServer
+from tests.model_sessions import connection
+
+KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
+DOCUMENTS = 15
+
+
+class Author:
+    """Plays the model: knows the scenes, and writes and reads as well as it is told.
+
+    Attributes:
+        writes: what becomes of the lines of a good document, by scene and attempt.
+        reads: what becomes of the tuple that a careful reader finds.
+    """
+
+    def __init__(self, request: ImplicitRequest) -> None:
+        self.examples = [e for n in range(request.sets) for e in examples_of(request, n)]
+        self.writes: Callable[[Example, list[str], int], Any] = lambda _, lines, __: lines
+        self.reads: Callable[[Example, dict[str, Any]], Any] = lambda _, found: found
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, prompt: str, body: Mapping[str, Any]) -> Any:
+        if "This is version" in prompt:
+            self.asked["write"] += 1
+            return self._write(prompt)
+        if "=== text " in prompt:
+            self.asked["read"] += 1
+            return self._read(prompt)
+        return None
+
+    def _write(self, prompt: str) -> Any:
+        example = next(e for e in self.examples if _opening(e) in prompt)
+        attempt = int(re.findall(r"This is version (\d+)", prompt)[0])
+        fact = re.findall(r"=== what is said \w+ ===\n(.*)\n=== end", prompt)[0]
+        count = 5 if example.scene.style == "multi" else 10
+        lines = [f"Well, well, said the cat.{'!' * (n + attempt)}" for n in range(1, count)]
+        lines.insert(3, fact)
+        return {"lines": self.writes(example, lines, attempt)}
+
+    def _read(self, prompt: str) -> Any:
+        text = re.findall(r"=== text \w+ ===\n(.*)\n=== end", prompt, re.DOTALL)[0]
+        example = next(e for e in self.examples if _opening(e) in text)
+        t = example.scene.implicit
+        if isinstance(t, PriceTuple):
+            names = {"bought": f"the {example.scene.bought}", "stated": t.base, "price": t.queried}
+            return self.reads(example, names)
+        if isinstance(t, PlaceTuple):
+            return self.reads(example, {"place": t.place, "country": t.country})
+        days = [day.isoformat() for day in t.targets]
+        return self.reads(example, {"written": t.base.isoformat(), "days": days})
+
+
+def _opening(example: Example) -> str:
+    return " ".join(example.scene.opening)
+
+
+@pytest.fixture(params=KINDS, ids="-".join)
+def asked(request: pytest.FixtureRequest) -> ImplicitRequest:
+    return ImplicitRequest(*request.param, sets=1, seed=5, documents=DOCUMENTS)
+
+
+@pytest.fixture
+def build(server: ModelServer, store: Answers, tmp_path: Path) -> Iterator[Any]:
+    def run(author: Author, request: ImplicitRequest, **options: Any) -> BuiltCollection:
+        server.behaviour.handlers = [author]
+        limits = {name: options.pop(name) for name in ("budget",) if name in options}
+        folder = tmp_path / options.pop("folder", "out")
+        model = connection(server.url, **limits)
+        return Builder(store).implicit(request, folder, connection=model, **options)
+
+    yield run
+    server.behaviour.handlers = []
+
+
+def texts(found: BuiltCollection) -> dict[str, str]:
+    assert found.folder is not None
+    lines = (found.folder / "corpus.jsonl").read_text("utf-8").splitlines()
+    return {row["doc_id"]: row["text"] for row in map(json.loads, lines)}
+
+
+def test_verified_documents_are_taken(build: Any, asked: ImplicitRequest) -> None:
+    author = Author(asked)
+    found = build(author, asked)
+    counts = found.verification
+    assert (counts.by_model, counts.by_templates) == (DOCUMENTS, 0)
+    assert author.asked == {"write": DOCUMENTS, "read": DOCUMENTS}
+    written = texts(found)
+    for example in author.examples:
+        document = written[example.scene.doc_id]
+        assert "said the cat" in document
+        assert example.scene.speaker in document
+        assert leaked(document, example.scene.implicit) is None
+    about = json.loads((found.folder / "about.json").read_text("utf-8"))
+    assert about["written_by"] == {"judge": DOCUMENTS}
+    assert about["verification"]["verified_by_second_pass"] == DOCUMENTS
+    assert len(read_collection(found.folder).topics) == DOCUMENTS
+
+
+def test_documents_that_give_the_value_away_are_replaced(
+    build: Any, asked: ImplicitRequest
+) -> None:
+    def says_it(example: Example, lines: list[str], _: int) -> list[str]:
+        t = example.scene.implicit
+        if isinstance(t, PriceTuple):
+            said = money(t.queried, example.scene.currency)
+        else:
+            said = t.country if isinstance(t, PlaceTuple) else long_date(t.targets[0])
+        return [*lines[:-1], f"In other words: {said}."]
+
+    author = Author(asked)
+    author.writes = says_it
+    found = build(author, asked, tries=2)
+    counts = found.verification
+    assert (counts.by_templates, counts.literal) == (DOCUMENTS, 2 * DOCUMENTS)
+    assert author.asked["read"] == 0, "nothing is verified that cannot be taken"
+    assert texts(found) == {e.scene.doc_id: e.document for e in author.examples}
+
+
+def test_documents_whose_tuple_is_not_recovered_are_written_again(
+    build: Any, asked: ImplicitRequest
+) -> None:
+    def misread(example: Example, found: dict[str, Any]) -> dict[str, Any]:
+        t = example.scene.implicit
+        if author.asked["read"] > DOCUMENTS:
+            return found
+        if isinstance(t, PriceTuple):
+            return {**found, "price": t.base}
+        if isinstance(t, DateTuple):
+            return {**found, "days": [t.base.isoformat()]}
+        return {**found, "country": "Atlantis"}
+
+    author = Author(asked)
+    author.reads = misread
+    counts = build(author, asked).verification
+    assert (counts.by_model, counts.by_templates) == (DOCUMENTS, 0)
+    assert counts.not_recovered == DOCUMENTS
+    assert author.asked["write"] == 2 * DOCUMENTS
+
+
+MULTI = ImplicitRequest("arithmetic", "multi", 1, 5, DOCUMENTS)
+
+
+def test_a_dropped_name_and_an_unreadable_answer_are_counted_apart(build: Any) -> None:
+    def poorly(example: Example, lines: list[str], attempt: int) -> Any:
+        place = author.examples.index(example)
+        if attempt == 1 and place < 3:
+            return [line.replace(example.scene.bought, "it") for line in lines]
+        return lines[:2] if attempt == 1 and place < 5 else lines
+
+    author = Author(MULTI)
+    author.writes = poorly
+    counts = build(author, MULTI).verification
+    assert (counts.nameless, counts.unanswered, counts.not_recovered) == (3, 2, 0)
+    assert counts.by_model == DOCUMENTS
+
+
+def test_a_second_run_asks_nothing_and_writes_the_same(build: Any) -> None:
+    author = Author(MULTI)
+    first = build(author, MULTI)
+    before = dict(author.asked)
+    second = build(author, MULTI, folder="again")
+    assert dict(author.asked) == before
+    assert texts(first) == texts(second)
+    assert second.usage.calls == 0
+    assert second.usage.cached == 2 * DOCUMENTS
+
+
+def test_templates_stand_in_when_the_budget_is_reached(build: Any) -> None:
+    found = build(Author(MULTI), MULTI, budget=Budget(calls=DOCUMENTS + 6))
+    counts = found.verification
+    assert found.usage.stopped == "budget"
+    assert 0 < counts.by_model < DOCUMENTS
+    assert counts.by_model + counts.by_templates == DOCUMENTS == len(texts(found))
+
+
+def test_an_endpoint_that_fails_leaves_no_collection(
+    build: Any, server: ModelServer, tmp_path: Path
+) -> None:
+    server.behaviour.faults = {"500": 1.0}
+    with pytest.raises(EndpointError):
+        build(Author(MULTI), MULTI)
+    assert not (tmp_path / "out").exists()
+
+
+def test_faults_on_the_way_cost_no_document(build: Any, server: ModelServer) -> None:
+    server.behaviour.faults = {"429": 0.1, "500": 0.1, "cut": 0.1, "malformed": 0.05}
+    counts = build(Author(MULTI), MULTI).verification
+    assert counts.by_model == DOCUMENTS
+
+
+@pytest.mark.parametrize("tries", [0, 11, -1])
+def test_tries_have_limits(build: Any, tries: int) -> None:
+    with pytest.raises(BadInputError, match=f"tries is {tries}"):
+        build(Author(MULTI), MULTI, tries=tries)
+
+
+def test_an_estimate_counts_both_passes(server: ModelServer, store: Answers) -> None:
+    found = Builder(store).estimate(MULTI, connection(server.url))
+    assert found.calls == 2 * DOCUMENTS
+    assert found.input_tokens > 100 * found.calls

@@ -1,0 +1,208 @@
+"""Lenses: those that ship, one's own, their roles, and another one for an indexed corpus."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config import ASSETS, ROOT
+from engine.errors import BadInputError, UnknownNameError
+from engine.lenses.definitions import (
+    MOST_ASPECTS,
+    RESEARCH,
+    SHIPPED,
+    choose_lens,
+    find_lens,
+    lens_from_dict,
+    lens_from_fields,
+    lens_from_json,
+    lens_to_json,
+    lens_to_toml,
+)
+from engine.types.lenses import Lens
+from tests.custom_lens import OWN
+
+
+def aspect(number: int, **fields: Any) -> dict[str, Any]:
+    base = {"name": f"Aspect {number}", "definition": "What is said.", "examples": ["A.", "B."]}
+    return {**base, **fields}
+
+
+# What ships
+
+
+@pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
+def test_a_shipped_lens_says_enough_of_every_aspect(lens: Lens) -> None:
+    assert find_lens(lens.key.upper()) is lens
+    assert 3 <= len(lens.aspects) <= 4
+    assert len({a.letter for a in lens.aspects}) == len({a.key for a in lens.aspects})
+    said = [lens.generic]
+    for a in lens.aspects:
+        assert len(a.examples) >= 2
+        assert len(a.phrases) >= 10
+        assert len(a.paraphrases) >= 3
+        said += [a.definition, a.instruction, *a.examples, *a.paraphrases]
+    assert len(set(said)) == len(said)
+    phrases = [phrase for a in lens.aspects for phrase in a.phrases]
+    assert len(set(phrases)) == len(phrases), "a phrase that two aspects claim tells nothing"
+
+
+def test_the_research_lens_keeps_the_keys_and_letters_that_corpora_were_indexed_with() -> None:
+    assert [(a.key, a.letter) for a in RESEARCH.aspects] == [
+        ("background", "B"),
+        ("method", "M"),
+        ("result", "R"),
+    ]
+
+
+def test_the_wording_sets_are_sound_and_apart_from_each_other_and_from_the_lenses() -> None:
+    own = {s.lower().strip(" .?") for lens in SHIPPED for s in _wordings(lens)}
+    seen: set[str] = set()
+    for name in ("dev", "test"):
+        lines = (ASSETS / "wordings" / f"{name}.jsonl").read_text("utf-8").splitlines()
+        assert len(lines) >= 90
+        for entry in map(json.loads, lines):
+            keys = {a.key for a in find_lens(entry["lens"]).aspects}
+            assert {*entry["wants"], *entry["avoids"]} <= keys
+            assert not set(entry["wants"]) & set(entry["avoids"])
+            text = entry["text"].lower().strip(" .?")
+            assert text not in seen | own, text
+            seen.add(text)
+
+
+def _wordings(lens: Lens) -> list[str]:
+    texts = [[a.definition, a.instruction, *a.phrases, *a.paraphrases] for a in lens.aspects]
+    return [lens.generic, *(text for group in texts for text in group)]
+
+
+# JSON
+
+
+@pytest.mark.parametrize("lens", [*SHIPPED, lens_from_fields(OWN, "own")], ids=lambda x: x.key)
+def test_a_lens_survives_its_json(lens: Lens) -> None:
+    assert lens_from_json(lens_to_json(lens)) == lens
+
+
+def test_a_lens_stored_before_there_were_examples_is_read_and_completed() -> None:
+    old = {"key": "research", "name": "Research abstracts", "aspects": []}
+    names = ("key", "name", "letter", "definition", "instruction")
+    old["aspects"] = [{n: getattr(a, n) for n in names} for a in RESEARCH.aspects]  # type: ignore[assignment]
+    assert lens_from_dict(old) == RESEARCH
+    other = lens_from_dict({**old, "key": "mine"})
+    assert (other.aspects[0].phrases, other.things) == ((), "documents")
+
+
+# Lens files
+
+
+def test_names_definitions_and_examples_make_a_lens(tmp_path: Path) -> None:
+    path = tmp_path / "letters.json"
+    path.write_text(json.dumps(OWN))
+    lens = choose_lens(str(path))
+    assert (lens.key, lens.name, lens.things) == ("patient_letters", "Patient letters", "documents")
+    assert [(a.key, a.letter) for a in lens.aspects] == [("complaint", "C"), ("care_cure", "A")]
+    assert lens.aspects[1].instruction == "Documents that are alike in Care & cure."
+    assert lens.aspects[1].phrases == ("care & cure", "care", "cure")
+
+
+def test_keys_and_letters_are_each_used_once_whatever_the_names() -> None:
+    names = ["Any", "any!", "剂量", "量", "Größe", "Grosse", "123", "A"]
+    lens = lens_from_fields(
+        {"name": "Odd", "aspects": [aspect(0, name=name) for name in names]}, "odd"
+    )
+    keys = [a.key for a in lens.aspects]
+    assert len(set(keys)) == len({a.letter for a in lens.aspects}) == 8
+    assert "any" not in keys, "that stands for no aspect in the id of a query"
+    assert all(key.isascii() and key.replace("_", "").isalnum() for key in keys)
+
+
+@pytest.mark.parametrize("lens", SHIPPED, ids=lambda lens: lens.key)
+def test_a_lens_that_was_printed_reads_as_itself_and_edited_as_another(
+    lens: Lens, tmp_path: Path
+) -> None:
+    for name, text in (("a.toml", lens_to_toml(lens)), ("a.json", json.dumps(asdict(lens)))):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        assert choose_lens(str(path)) == lens
+        path.write_text(text.replace("what", "which"), encoding="utf-8")
+        edited = choose_lens(str(path))
+        assert edited.key == f"own_{lens.key}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ([], "x: an object with fields is needed"),
+        ({"aspects": [aspect(1)]}, "x: the name is empty"),
+        ({"name": "X"}, "x: the lens has no aspects"),
+        ({"name": "X", "aspects": []}, "x: the lens has no aspects"),
+        ({"name": "X", "aspects": [aspect(i) for i in range(9)]}, "x: the lens has 9 aspects"),
+        ({"name": "X", "aspects": [aspect(1), aspect(1, name="aspect 1")]}, "aspect 2: the name"),
+        ({"name": "X", "aspects": [aspect(1, definition=" ")]}, "the definition is empty"),
+        (
+            {"name": "X", "aspects": [aspect(1, examples=["One.", " "])]},
+            "only one example is given",
+        ),
+        ({"name": "X", "aspects": [aspect(1, examples=["A.", "A."])]}, "only one example is given"),
+        ({"name": "X", "aspects": [aspect(1, examples="One. Two.")]}, "examples is not a list"),
+        ({"name": "X", "aspects": [aspect(1, definition="x" * 601)]}, "has 601 characters"),
+        ({"name": "X", "aspects": [aspect(1, definition="a\x1bb")]}, "control characters"),
+        ({"name": "X", "aspects": [aspect(1, definition=7)]}, "definition is 7"),
+        ({"name": "X", "aspects": [aspect(1, key="Bad Key")]}, "the key 'Bad Key'"),
+        ({"name": "X", "aspects": [aspect(1, letter="X"), aspect(2, letter="x")]}, "letter 'X'"),
+        ({"name": "X", "aspects": [aspect(1)], "colour": "red"}, "no field 'colour'"),
+    ],
+)
+def test_a_lens_that_cannot_be_used_is_refused_with_what_and_where(
+    fields: Any, message: str
+) -> None:
+    with pytest.raises(BadInputError) as caught:
+        lens_from_fields(fields, "x")
+    assert message in caught.value.message
+    assert caught.value.message.startswith("x")
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.json", b"{"), ("a.toml", b"name ="), ("a.toml", b"\xff\xfe")]
+)
+def test_a_file_that_is_no_lens_is_named(name: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(BadInputError, match=rf"{name} is not a lens file"):
+        choose_lens(str(path))
+    with pytest.raises(BadInputError, match=r"gone\.toml cannot be read"):
+        choose_lens(str(tmp_path / "gone.toml"))
+    with pytest.raises(UnknownNameError, match="no lens 'novels'"):
+        choose_lens("novels")
+
+
+# Colours
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_as_many_aspects_as_a_lens_may_have_can_be_read_in_colour(theme: str) -> None:
+    """WCAG 2.2, 1.4.3: text needs a contrast of 4.5:1."""
+    style = (ASSETS / "components" / "common.css").read_text("utf-8")
+    light, _, dark = style.partition(".root.dark {")
+    block = light if theme == "light" else dark.partition("}")[0]
+    colours = re.findall(r"--role-\d: (#[0-9a-f]{6})", block)
+    assert len(set(colours)) == len(colours) == MOST_ASPECTS
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    for name in ("backgroundColor", "secondaryBackgroundColor"):
+        ground = _luminance(settings["theme"][theme][name])
+        for colour in colours:
+            low, high = sorted((ground, _luminance(colour)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (colour, name)

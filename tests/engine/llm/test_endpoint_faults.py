@@ -1,0 +1,165 @@
+"""What an endpoint may do wrong: repeats where they help, an end where they do not."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from engine.llm.budget import Budget
+from engine.llm.endpoint_errors import EndpointError, RefusedError
+from engine.llm.judges import ModelJudge
+from storage.answers import Answers
+from tests.model_server import ModelServer
+from tests.model_sessions import IMPATIENT, OTHERS, PAIRS, compared, judged
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "malformed", "html"])
+def test_a_passing_fault_costs_a_repeat_and_no_answer(
+    server: ModelServer, store: Answers, fault: str
+) -> None:
+    server.behaviour.faults = {fault: 0.3}
+    outcome = compared(server, store, patience=replace(IMPATIENT, attempts=12))
+    assert all((p or 0) > 0.9 for p in outcome.value[0])
+    assert outcome.usage.repeats > 2
+    assert outcome.usage.failed == 0
+    assert outcome.usage.calls == server.seen.requests
+
+
+def test_a_request_that_is_never_answered_is_given_up_and_sent_again(
+    server: ModelServer, store: Answers
+) -> None:
+    compared(server, store)
+    server.behaviour.faults = {"timeout": 0.2}
+    patience = replace(IMPATIENT, timeout=0.4, attempts=8)
+    swapped = [(b, a) for a, b in PAIRS]
+    outcome = judged(server, store, lambda j: j.compare(swapped), patience=patience)
+    assert all(p is not None and p < 0.1 for p in outcome.value[0])
+    assert outcome.usage.repeats > 0
+
+
+def test_retry_after_is_honoured_by_all_calls(server: ModelServer, store: Answers) -> None:
+    compared(server, store)
+    server.behaviour.faults = {"429": 0.1}
+    server.behaviour.retry_after = 0.6
+    began = time.monotonic()
+    outcome = judged(server, store, lambda j: j.compare([(b, a) for a, b in PAIRS]))
+    assert outcome.usage.failed == 0
+    assert time.monotonic() - began > 0.6
+
+
+def test_a_wait_longer_than_patience_stops_the_run_and_says_so(
+    server: ModelServer, store: Answers
+) -> None:
+    server.behaviour.faults = {"429": 1.0}
+    server.behaviour.retry_after = 3600
+    with pytest.raises(RefusedError, match=r"asks to wait 3,600 s.*Run again later"):
+        compared(server, store)
+    assert server.seen.requests == 1
+
+
+@pytest.mark.parametrize("fault", ["empty", "prose"])
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_then_nobodys(
+    server: ModelServer, store: Answers, fault: str
+) -> None:
+    compared(server, store)
+    server.behaviour.faults = {fault: 1.0}
+    swapped = [(b, a) for a, b in PAIRS]
+    outcome = judged(server, store, lambda judge: judge.compare(swapped))
+    assert outcome.value[0] == [None] * len(PAIRS)
+    assert outcome.value[1].first_share is None
+    assert outcome.usage.unread == len(PAIRS)
+    assert outcome.usage.calls == 2 * len(PAIRS)
+
+    server.behaviour.faults = {}
+    again = judged(server, store, lambda judge: judge.compare(swapped))
+    assert again.usage.cached == 0, "no failure is remembered"
+    assert None not in again.value[0]
+
+
+def test_with_a_third_of_all_calls_failing_for_good_the_rest_is_right(
+    server: ModelServer, store: Answers
+) -> None:
+    compared(server, store, budget=Budget(calls=2))  # tries the endpoint out
+    server.behaviour.faults = {"500": 0.3}
+    outcome = compared(server, store, patience=replace(IMPATIENT, attempts=1))
+    found = outcome.value[0]
+    assert outcome.usage.failed == found.count(None)
+    assert 2 <= outcome.usage.failed <= 12
+    assert all(p > 0.9 for p in found if p is not None)
+    assert not outcome.usage.stopped
+
+    server.behaviour.faults = {}
+    again = compared(server, store)
+    assert again.usage.calls == outcome.usage.failed
+    assert None not in again.value[0]
+
+
+def test_a_request_that_is_refused_puts_no_kept_answer_out_of_reach(
+    server: ModelServer, store: Answers
+) -> None:
+    compared(server, store)
+    server.behaviour.faults = {"400": 1.0}
+    odd = [(PAIRS[0][1], PAIRS[0][0])]
+    refused = judged(server, store, lambda judge: judge.compare([*odd, *PAIRS]))
+    assert (refused.usage.failed, refused.usage.cached) == (1, len(PAIRS))
+    server.stop()
+    outcome = compared(server, store)
+    assert (outcome.usage.calls, outcome.usage.stopped) == (0, "")
+    assert None not in outcome.value[0]
+
+
+def test_after_a_refusal_the_next_run_tries_out_anew_what_the_endpoint_accepts(
+    server: ModelServer, store: Answers
+) -> None:
+    compared(server, store)
+    swapped = [(b, a) for a, b in PAIRS]
+    server.behaviour.refuses = frozenset({"logprobs"})
+    with pytest.raises(EndpointError, match="does not accept the request"):
+        judged(server, store, lambda judge: judge.compare(swapped))
+    assert judged(server, store, lambda judge: judge.compare(swapped)).usage.failed == 0
+    assert "logprobs" not in server.seen.bodies[-1]
+    before = server.seen.requests
+    assert judged(server, store, lambda judge: judge.compare(swapped)).usage.calls == 0
+    assert server.seen.requests == before, "no doubt is left"
+
+
+def test_a_wrong_key_stops_the_run_at_the_first_call(server: ModelServer, store: Answers) -> None:
+    server.behaviour.key = "another"
+    with pytest.raises(RefusedError, match=r"does not accept the key.*OPENAI_API_KEY"):
+        compared(server, store)
+    assert server.seen.turned_away <= 2  # its list of models, and the first question
+
+
+def test_an_unknown_model_stops_the_run_and_the_known_ones_are_named(
+    server: ModelServer, store: Answers
+) -> None:
+    with pytest.raises(RefusedError, match=r"has no model 'gpt-0'.*It offers: judge\."):
+        compared(server, store, model="gpt-0")
+    assert server.seen.requests == 1
+
+
+def test_an_address_where_nobody_listens_is_an_error_that_names_it(store: Answers) -> None:
+    with pytest.raises(EndpointError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached"):
+        compared("http://127.0.0.1:9/v1", store)
+
+
+def test_when_the_endpoint_goes_away_what_was_answered_stays(
+    server: ModelServer, store: Answers
+) -> None:
+    server.behaviour.most_requests = 12
+    outcome = compared(server, store, concurrency=4)
+    found = outcome.value[0]
+    assert outcome.usage.stopped == "endpoint"
+    assert "cannot be reached, or broke off" in outcome.usage.problem
+    assert outcome.usage.answered == sum(p is not None for p in found) == 10
+    assert outcome.usage.calls < 12 + 4 * 12, "it is not asked for every pair in vain"
+
+    async def ask(judge: ModelJudge) -> object:
+        await judge.grade_each(OTHERS)
+        assert judge.stopped == "endpoint"
+        return await judge.compare(PAIRS)
+
+    later = judged(server, store, ask)
+    assert sum(p is not None for p in later.value[0]) == 10, "kept answers need no endpoint"

@@ -1,0 +1,227 @@
+"""Runs: what they cost, what they keep, and what is left when they end early."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from engine.config import ROOT
+from engine.errors import BadInputError
+from engine.llm.budget import Budget, Price
+from engine.llm.client import Client
+from engine.llm.estimates import estimator
+from engine.llm.judges import ModelJudge, estimate_questions
+from engine.llm.run import complete
+from engine.rerank import Options, Reranked, rerank
+from engine.rerank.protocols import StopAsking
+from storage.access import LedgerFile
+from storage.answers import Answers
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import (
+    OTHERS,
+    PAIRS,
+    TEXTS,
+    answers,
+    compared,
+    connection,
+    criterion,
+    judged,
+    knowledge,
+    start,
+)
+from tests.support import wait_until
+
+
+def kept(server: ModelServer, store: Answers, model: str = MODEL) -> int:
+    """Answers in the ledger."""
+    return len(store.heads(server.url, model))
+
+
+def test_the_budget_of_calls_is_kept_to_the_call(server: ModelServer, store: Answers) -> None:
+    outcome = compared(server, store, budget=Budget(calls=12))
+    assert server.seen.requests == outcome.usage.calls == 12
+    assert outcome.usage.stopped == "budget"
+    assert "budget of 12 calls" in outcome.usage.problem
+    assert sum(p is not None for p in outcome.value[0]) == outcome.usage.answered == 10
+
+
+@pytest.mark.parametrize(
+    "budget", [Budget(tokens=6_000), Budget(cost=0.01, price=Price(2.0, 8.0))], ids=str
+)
+def test_budgets_of_tokens_and_of_cost_are_not_exceeded(
+    server: ModelServer, store: Answers, budget: Budget
+) -> None:
+    usage = compared(server, store, budget=budget).usage
+    assert usage.stopped == "budget"
+    assert 3 < usage.answered < len(PAIRS)
+    assert usage.input_tokens + usage.output_tokens <= (budget.tokens or 1e9)
+    assert (usage.cost or 0) <= (budget.cost or 1e9)
+
+
+def test_the_estimate_is_a_bound_that_is_not_far_off(server: ModelServer, store: Answers) -> None:
+    budget = Budget(price=Price(1.0, 2.0))
+
+    usage = judged(server, store, lambda judge: judge.compare(PAIRS), budget=budget).usage
+    known = estimator(connection(server.url, budget=budget), store)
+    estimate = estimate_questions(known, criterion(), TEXTS, "compare", len(PAIRS))
+    assert estimate.calls == len(PAIRS)
+    assert usage.input_tokens <= estimate.input_tokens <= 1.5 * usage.input_tokens
+    assert usage.output_tokens <= estimate.output_tokens
+    assert estimate.cost == Price(1.0, 2.0).cost(estimate.input_tokens, estimate.output_tokens)
+
+
+def test_a_limit_of_cost_without_a_price_is_refused() -> None:
+    with pytest.raises(BadInputError, match="price"):
+        Budget(cost=1.0)
+
+
+def test_a_judge_that_has_stopped_ends_the_reranking(server: ModelServer, store: Answers) -> None:
+    async def ask(judge: ModelJudge) -> object:
+        first = await judge.compare(PAIRS)
+        assert judge.stopped == "budget"
+        with pytest.raises(StopAsking):
+            await judge.grade_each(OTHERS)
+        assert await judge.compare(PAIRS) == first, "what is known is still told"
+        return first
+
+    assert judged(server, store, ask, budget=Budget(calls=9)).value[0].count(None) == 13
+
+
+def test_the_same_questions_again_cost_no_call(server: ModelServer, store: Answers) -> None:
+    first = compared(server, store)
+    server.stop()
+    again = compared(server, store)
+    assert again.value[0] == first.value[0]
+    assert (again.usage.calls, again.usage.cached) == (0, len(PAIRS))
+    assert kept(server, store) == len(PAIRS)
+
+
+class Counting(Answers):
+    """The ledger, and how often it was looked into."""
+
+    looks = 0
+
+    def find(self, keys: Collection[str]) -> dict[str, str]:
+        self.looks += 1
+        return super().find(keys)
+
+
+def test_a_repeat_of_hundreds_of_rounds_looks_into_the_ledger_a_few_times(
+    server: ModelServer, home: Path
+) -> None:
+    """One look costs as much as a fast answer, and heapsort asks one pair after the other."""
+    store = Counting(LedgerFile(home / "ledger.duckdb", 30))
+    home.mkdir()
+
+    async def ask(judge: ModelJudge) -> Reranked:
+        return await rerank(list(TEXTS), judge, "heapsort", Options(top=10))
+
+    first = judged(server, store, ask)
+    assert first.usage.rounds > 50
+    assert store.looks == 0, "an empty ledger has nothing to tell"
+    again = judged(server, store, ask)
+    assert (again.usage.calls, again.usage.cached) == (0, first.usage.asked)
+    assert again.value[0] == first.value[0]
+    assert store.looks <= 2
+
+
+def test_the_other_order_another_wording_and_another_model_are_other_questions(
+    server: ModelServer, store: Answers
+) -> None:
+    compared(server, store)
+    judged(server, store, lambda judge: judge.compare([(b, a) for a, b in PAIRS]))
+    server.behaviour.model = "judge-2"
+    compared(server, store, model="judge-2")
+    assert kept(server, store) == 2 * len(PAIRS)
+    assert kept(server, store, "judge-2") == len(PAIRS)
+
+
+def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
+    server: ModelServer, store: Answers
+) -> None:
+    server.behaviour.latency = 0.05
+    run = start(server, store, concurrency=2)
+    wait_until(lambda: run.progress and run.progress.done >= 4, what="four answers")
+    server.behaviour.latency = 30
+    time.sleep(0.2)  # requests are under way now that would take half a minute
+    run.cancel()
+    began = time.monotonic()
+    outcome = run.result(5)
+    assert time.monotonic() - began < 2
+    assert outcome.usage.stopped == "cancelled"
+    answered = sum(p is not None for p in outcome.value)
+    assert 4 <= answered < len(PAIRS)
+    assert kept(server, store) == answered
+
+
+def test_a_run_that_is_killed_half_way_makes_only_the_missing_calls_again(
+    server: ModelServer, home: Path, store: Answers
+) -> None:
+    server.behaviour.latency = 0.2
+    code = "import sys; from pathlib import Path; from tests.model_sessions import *\n"
+    code += "compared(sys.argv[1], answers(Path(sys.argv[2])), concurrency=2)"
+    process = subprocess.Popen([sys.executable, "-c", code, server.url, str(home)], cwd=ROOT)
+    wait_until(lambda: kept(server, store) >= 5, what="five answers that are kept")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    server.behaviour.latency = 0
+    before = kept(server, store)
+    assert 5 <= before < len(PAIRS)
+
+    outcome = compared(server, store)
+    assert outcome.usage.cached == before
+    assert outcome.usage.calls == len(PAIRS) - before
+    assert None not in outcome.value[0]
+
+
+def test_two_runs_at_once_share_a_ledger_and_agree(server: ModelServer, store: Answers) -> None:
+    server.behaviour.latency = 0.01
+    server.behaviour.noise = 0.7
+    with ThreadPoolExecutor(2) as pool:
+        runs = list(pool.map(lambda _: compared(server, store), range(2)))
+    assert runs[0].value[0] == runs[1].value[0]
+    assert kept(server, store) == len(PAIRS)
+
+
+def test_rounds_at_once_ask_what_they_share_once(server: ModelServer, store: Answers) -> None:
+    """As rankings of overlapping pools do, which are under way side by side."""
+    server.behaviour.latency = 0.05
+
+    async def work(client: Client) -> list[list[float | None]]:
+        judges = [ModelJudge(client, criterion(), TEXTS) for _ in range(3)]
+        return await asyncio.gather(*(judge.compare(PAIRS) for judge in judges))
+
+    outcome = complete(connection(server.url, concurrency=4), store, work)
+    assert server.seen.questions == outcome.usage.answered == len(PAIRS)
+    assert outcome.usage.cached == 2 * len(PAIRS)
+    assert outcome.value[0] == outcome.value[1] == outcome.value[2]
+    assert None not in outcome.value[0]
+
+
+def test_a_mistake_in_the_caller_reaches_the_caller(server: ModelServer, store: Answers) -> None:
+    async def work(client: object) -> None:
+        raise KeyError("no-such-document")
+
+    with pytest.raises(KeyError, match="no-such-document"):
+        complete(connection(server.url), store, work)
+
+
+def test_the_tests_model_is_the_same_whatever_the_order_of_calls(home: Path) -> None:
+    found = []
+    for concurrency in (1, 8):
+        with serving(knowledge(), noise=0.8, pair_noise=0.4, faults={"500": 0.2}) as server:
+            store = answers(home / str(concurrency))
+            outcome = compared(server, store, concurrency=concurrency)
+            found.append((outcome.value[0], server.seen.requests))
+    assert found[0] == found[1]
+    assert len(set(found[0][0])) > 10

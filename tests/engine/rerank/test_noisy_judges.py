@@ -1,0 +1,155 @@
+"""Every way to rerank, with judges that err, prefer a position, or say nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
+from engine.measures.metrics import csfcube_ndcg
+from engine.rerank import MODES, Options
+from tests.engine.rerank.test_rerank import (
+    COMPARING,
+    ByUtility,
+    best,
+    candidates,
+    fraction,
+    hashed,
+    informed,
+    run,
+)
+from tests.support import finish
+
+FITTED = ["pairwise", "pairwise-lite", "pairwise-thorough"]
+
+
+class Same:
+    """Gives one answer to everything."""
+
+    def __init__(self, answer: float | None):
+        self.answer = answer
+
+    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        return [self.answer] * len(pairs)
+
+    async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
+        return [self.answer] * len(doc_ids)
+
+    async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
+        return [None] * len(lists)
+
+
+class Lossy(ByUtility):
+    """Loses the answers to ``share`` of the questions, by their hash."""
+
+    def __init__(self, utility: Callable[[str], float], share: float):
+        super().__init__(utility)
+        self.share = share
+
+    def lost(self, question: object) -> bool:
+        return fraction(repr(question)) < self.share
+
+    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        answers = await super().compare(pairs)
+        return [None if self.lost(p) else a for p, a in zip(pairs, answers, strict=True)]
+
+    async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
+        answers = await super().grade_each(doc_ids)
+        return [None if self.lost(d) else a for d, a in zip(doc_ids, answers, strict=True)]
+
+    async def order(self, lists: Sequence[Sequence[str]]) -> list[list[str] | None]:
+        answers = await super().order(lists)
+        return [None if self.lost(x) else a for x, a in zip(lists, answers, strict=True)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("answer", [None, math.nan, math.inf, -1.0, 7.0, 0.5, 1.0, 0.0])
+def test_a_judge_that_knows_nothing_leaves_the_first_stage(mode: str, answer: float) -> None:
+    """No answer, nonsense, ties everywhere, always the first shown, always the second shown."""
+    for n in (2, 5, 40):
+        found = run(Same(answer), mode, n)
+        assert list(found.order) == candidates(n)
+        nonsense = answer not in (0.0, 0.5, 1.0) or MODES[mode].asks == "order"
+        assert found.unanswered == (found.calls if nonsense else 0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_third_of_the_answers_missing_still_helps(mode: str) -> None:
+    docs = candidates(60)
+    found = run(Lossy(hashed, 0.3), mode, docs)
+    assert sorted(found.order) == sorted(docs)
+    assert found.unanswered < 0.4 * found.calls
+    before, after, possible = (
+        sum(map(hashed, order[:20])) for order in (docs, found.order, best(docs, hashed))
+    )
+    # Neighbours who cannot be compared bar the way of whoever climbs past them.
+    assert after - before > (0.2 if mode == "sliding" else 0.7) * (possible - before)
+
+
+@pytest.mark.parametrize("mode", COMPARING)
+def test_a_preference_for_the_first_is_seen_and_cancelled(mode: str) -> None:
+    docs = candidates(40)
+    fair = run(ByUtility(informed, bias=0.0, soft=1.0), mode, docs)
+    leaning = run(ByUtility(informed, bias=1.5, soft=1.0), mode, docs)
+    averse = run(ByUtility(informed, bias=-1.5, soft=1.0), mode, docs)
+    assert fair.position_bias == pytest.approx(0.5, abs=0.02)
+    assert leaning.position_bias == pytest.approx(1 / (1 + math.exp(-1.5)), abs=0.05)
+    assert averse.position_bias == pytest.approx(1 / (1 + math.exp(1.5)), abs=0.05)
+    for biased in (leaning, averse):
+        moved = [abs(biased.order.index(d) - fair.order.index(d)) for d in fair.order[:20]]
+        assert sum(moved) / 20 < (4 if mode == "pairwise-lite" else 2.5)
+
+
+@pytest.mark.parametrize("mode", [*FITTED, "heapsort", "allpair", "listwise"])
+def test_confidence_is_least_at_the_cut(mode: str) -> None:
+    found = run(ByUtility(informed), mode, 70)
+    sure = [found.confidence[d] for d in found.order]
+    assert all(0.5 <= value <= 1 for value in sure)
+    assert min(sure[:3] + sure[-20:]) > max(sure[19:21])
+
+
+def test_confidence_is_certainty_where_nothing_is_cut_off() -> None:
+    found = run(ByUtility(hashed), "pairwise", 10, options=Options(top=20))
+    assert set(found.confidence.values()) == {1.0}
+
+
+@pytest.mark.parametrize("mode", ["pointwise", "tournament"])
+def test_what_was_not_compared_claims_no_confidence(mode: str) -> None:
+    found = run(ByUtility(hashed), mode)
+    assert found.position_bias is None
+    assert not found.confidence
+
+
+def test_with_a_judge_that_errs_the_default_beats_heapsort_at_half_the_questions() -> None:
+    """Behind a first stage about as good as a dense ranking: its nDCG@20 is some 0.5."""
+    gained, calls = {"pairwise": 0.0, "heapsort": 0.0}, {"pairwise": 0, "heapsort": 0}
+    for query in map(str, range(12)):
+        share = {d: fraction(query + d) for d in candidates(100)}
+        grades = {d: (share[d] > 0.9) + (share[d] > 0.7) for d in share}
+        docs = best(list(grades), lambda d, q=query, g=grades: g[d] + 10 * fraction(q + " " + d))
+        for mode in gained:
+            found = run(SimulatedJudge(MIDDLE, query, grades), mode, docs)
+            gained[mode] += csfcube_ndcg(found.order, grades) / 12
+            calls[mode] += found.calls
+        assert csfcube_ndcg(found.order, grades) > csfcube_ndcg(docs, grades)
+    assert gained["pairwise"] > gained["heapsort"]
+    assert calls["pairwise"] < 0.55 * calls["heapsort"]
+
+
+def test_simulated_judges_err_as_they_say() -> None:
+    """As many documents of each grade: errors are a little rarer than in a pool of mostly 0."""
+    docs = candidates(60)
+    grades = {d: (i % 8) // 2 for i, d in enumerate(docs)}
+    judge = SimulatedJudge(MIDDLE, "q", grades)
+    again = SimulatedJudge(MIDDLE, "q", grades)
+    pairs = [(a, b) for a in docs for b in docs if a != b]
+    answers = finish(judge.compare(pairs))
+    assert answers == finish(again.compare(pairs))
+    given = [(p, a) for p, a in zip(pairs, answers, strict=True) if a is not None]
+    assert 0.99 < len(given) / len(pairs) < 1
+    assert 0.55 < sum(a for _, a in given) / len(given) < 0.65
+    different = [(p, a) for p, a in given if grades[p[0]] != grades[p[1]]]
+    right = sum((grades[x] > grades[y]) == (a > 0.5) for (x, y), a in different)
+    assert 0.8 < right / len(different) < 0.95

@@ -1,0 +1,146 @@
+"""A small model learns from a large one's scenarios, and then writes for the corpus itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import BadInputError, ModelMissingError
+from engine.explorer import Explorer
+from engine.scenarios.distillation import Training, distill
+from engine.scenarios.teaching import question, read_answer, split
+from engine.types.corpora import ImportRequest
+from engine.types.scenarios import ScenarioRequest
+from engine.types.searches import Query
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import knowledge
+from tests.scenario_answers import shown_document
+from tests.support import make_explorer, write_jsonl
+from tests.tiny_writers import save_writer
+
+pytest.importorskip("peft", reason="the extra 'distill' is not installed")
+pytest.importorskip("trl", reason="the extra 'distill' is not installed")
+
+THINGS = {
+    "bees": "Bees dance to tell where flowers are.",
+    "tides": "The tide turns twice a day.",
+    "bread": "Dough rises in the warmth.",
+    "maps": "Old maps name fields.",
+    "hedges": "Hedges vanish from farms.",
+    "glaze": "Glaze melts in the kiln.",
+}
+QUICK = Training(learning_rate=5e-3, epochs=3, batch=6, accumulation=1, dropout=0.0)
+TIMES = 16
+"""How often a lesson is read in an epoch: an epoch takes longer than learning does here."""
+
+
+def briefly(prompt: str, _: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A teacher of few words, so that a tiny model can learn them by heart."""
+    title, _text = shown_document(prompt)
+    entry = {"key_aspect": "use", "information_need": f"Use of {title}?", "explanation": "It says."}
+    return {"main_topic": title, "scenarios": [entry]} if title else None
+
+
+@pytest.fixture(scope="module")
+def teacher() -> Iterator[ModelServer]:
+    with serving(knowledge(), handlers=[briefly]) as running:
+        yield running
+
+
+@pytest.fixture
+def taught(home: Path, tmp_path: Path, teacher: ModelServer) -> Explorer:
+    """Six short documents, for which a model has written scenarios."""
+    rows = [{"doc_id": k, "title": k.title(), "text": text} for k, text in THINGS.items()]
+    explorer = make_explorer(home, openai_base_url=teacher.url, llm_model=MODEL)
+    source = write_jsonl(tmp_path / "things.jsonl", rows)
+    explorer.library.import_documents(ImportRequest(source, "things"))
+    explorer.scenarios.run(ScenarioRequest("things"))
+    return explorer
+
+
+@pytest.fixture
+def base(tmp_path: Path, taught: Explorer) -> Path:
+    """A tiny model that knows nothing."""
+    texts = [text for x in taught.scenarios.lessons("things") for text in (x.prompt, x.completion)]
+    return save_writer(tmp_path / "base", texts, window=256)
+
+
+def test_a_tiny_model_learns_to_write_scenarios_that_can_be_searched(
+    taught: Explorer, teacher: ModelServer, base: Path, tmp_path: Path
+) -> None:
+    found = taught.scenarios.lessons("things") * TIMES
+    told: list[float] = []
+    out = tmp_path / "learned"
+    done = distill(
+        found, str(base), out, QUICK, lambda _a, _b, loss: told.append(loss) if loss else None
+    )
+    assert done.lessons + done.held_out == len(found)
+    assert told[-1] < told[0] / 5
+
+    asked = teacher.seen.questions
+    request = ScenarioRequest("things", "distilled", folder=str(out))
+    assert taught.scenarios.estimate(request).documents == 0, "the teacher's stay where they are"
+    taught.scenarios.remove("things")
+    report = taught.scenarios.run(request)
+    assert teacher.seen.questions == asked
+    assert report.written + report.failed == len(THINGS)
+    assert report.written >= 4, "what it learned by heart it can write"
+    [author] = [a for a in taught.scenarios.status("things").authors if a.source == "distilled"]
+    assert (author.documents, author.model) == (report.written, report.model)
+    results = taught.search(Query("things", seed="bees", system="scenario")).results
+    assert any(r.scenario and r.scenario.scenario.source == "distilled" for r in results)
+    assert taught.scenarios.estimate(request).documents == report.failed
+
+
+def test_what_an_ignorant_model_writes_is_counted_and_not_stored(
+    taught: Explorer, base: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "ignorant"
+    distill(taught.scenarios.lessons("things"), str(base), out, Training(epochs=1))
+    taught.scenarios.remove("things")
+    report = taught.scenarios.run(ScenarioRequest("things", "distilled", folder=str(out)))
+    assert (report.written, report.failed) == (0, len(THINGS))
+    assert taught.scenarios.status("things").authors == ()
+
+
+def test_the_defaults_are_the_papers() -> None:
+    paper = Training()
+    assert (paper.learning_rate, paper.weight_decay, paper.epochs) == (2e-5, 0.1, 10)
+    assert (paper.batch, paper.accumulation, paper.patience) == (4, 2, 4)
+    assert (paper.rank, paper.alpha, paper.dropout) == (32, 64, 0.1)
+
+
+def test_lessons_hold_the_document_and_the_teachers_answer(taught: Explorer) -> None:
+    found = taught.scenarios.lessons("things")
+    assert [lesson.doc_id for lesson in found] == list(THINGS)
+    for lesson in found:
+        assert lesson.prompt == question(taught.document("things", lesson.doc_id))
+        assert THINGS[lesson.doc_id] in lesson.prompt
+        written = read_answer(lesson.completion + " and so on")
+        assert written is not None
+        assert written.scenarios[0].information_need == f"Use of {lesson.doc_id.title()}?"
+    train, held_out = split(found)
+    assert {x.doc_id for x in train} | {x.doc_id for x in held_out} == set(THINGS)
+
+
+def test_distilling_refuses_what_it_cannot_use(
+    taught: Explorer, small: Explorer, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInputError, match="seedlens scenarios small"):
+        small.scenarios.lessons("small")
+    found = taught.scenarios.lessons("things")
+    with pytest.raises(ModelMissingError, match="nowhere"):
+        distill(found, str(tmp_path / "nowhere"), tmp_path / "out")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(BadInputError, match="holds no distilled model"):
+        distill(found, "any", tmp_path / "taken")
+    with pytest.raises(BadInputError, match="Nothing can be trained"):
+        Training(epochs=0)
+    request = ScenarioRequest("things", "distilled", folder=str(tmp_path / "taken"))
+    with pytest.raises(BadInputError, match="holds no distilled model"):
+        taught.scenarios.run(request)

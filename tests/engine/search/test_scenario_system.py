@@ -1,0 +1,211 @@
+"""The system ``scenario`` finds what documents only imply, and says by which scenario."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.corpora.scenario_store import embed
+from engine.encode.one_pass import OnePassEncoder
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.search.systems.dense import DenseSystem
+from engine.search.systems.scenario_system import ScenarioSystem
+from engine.types.corpora import ImportRequest
+from engine.types.scenarios import COMPONENTS, Component, ScenarioRequest
+from engine.types.searches import Query
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import knowledge
+from tests.scenario_answers import IMPLIED, writes_scenarios
+from tests.small_corpus import DOCUMENTS
+from tests.support import make_explorer, write_jsonl
+
+FERRIES = "A timetable of ferries: when may a ferry leave, and how late can it be?"
+
+
+@pytest.fixture(scope="module")
+def writer() -> Iterator[ModelServer]:
+    """A model that writes scenarios for the small corpus."""
+    with serving(knowledge(), handlers=[writes_scenarios]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def profiled_home(
+    small_home: Path, writer: ModelServer, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A home with the small corpus and its scenarios. For reading only."""
+    home = tmp_path_factory.mktemp("profiled") / "home"
+    shutil.copytree(small_home, home)
+    connected(home, writer).scenarios.run(ScenarioRequest("small"))
+    return home
+
+
+@pytest.fixture
+def profiled(profiled_home: Path, home: Path, writer: ModelServer) -> Explorer:
+    """The same, to be written to."""
+    shutil.copytree(profiled_home, home)
+    return connected(home, writer)
+
+
+def connected(home: Path, writer: ModelServer, **settings: int) -> Explorer:
+    return make_explorer(home, openai_base_url=writer.url, llm_model=MODEL, **settings)
+
+
+def places(explorer: Explorer, text: str, system: str) -> list[str]:
+    found = explorer.search(Query("small", text=text, system=system, k=len(DOCUMENTS)))
+    return [result.doc_id for result in found.results]
+
+
+def test_a_document_is_found_by_what_it_only_implies_and_the_result_says_why(
+    profiled: Explorer,
+) -> None:
+    assert not any("ferr" in str(d).lower() for d in DOCUMENTS), "nobody says it"
+    dense, scenario = (places(profiled, FERRIES, s) for s in ("dense", "scenario"))
+    assert scenario[0] == "tides-sensor"
+    assert dense.index("tides-sensor") > 0
+
+    first = profiled.search(Query("small", text=FERRIES, system="scenario")).results[0]
+    need, why = IMPLIED["Tides by sensor"]
+    assert first.scenario is not None
+    assert (first.scenario.scenario.need, first.scenario.scenario.explanation) == (need, why)
+    assert first.scenario.scenario.generated
+    assert first.evidence, "and the passages are shown as ever"
+
+
+def test_the_score_is_the_weighted_sum_of_document_and_best_scenario(profiled: Explorer) -> None:
+    found = profiled.search(Query("small", seed="bees-network", system="scenario"))
+    dense = profiled.search(Query("small", seed="bees-network", system="dense", k=40))
+    own = {r.doc_id: r.score for r in dense.results}
+    for result in found.results:
+        match = result.scenario
+        assert match is not None
+        expected = 0.7 * own[result.doc_id] + 0.3 * match.score
+        assert result.score == pytest.approx(expected, abs=2e-3)
+    scores = [r.score for r in found.results]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_weight_can_be_set_and_holds_from_the_next_search(profiled: Explorer) -> None:
+    profiled.scenarios.set_weight("small", 1.0)
+    alone = places(profiled, FERRIES, "scenario")
+    assert alone == places(profiled, FERRIES, "dense")
+    profiled.scenarios.set_weight("small", 0.0)
+    found = profiled.search(Query("small", text=FERRIES, system="scenario"))
+    assert all(r.scenario and r.score == pytest.approx(r.scenario.score) for r in found.results)
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_each_component_can_be_embedded_without_asking_again(
+    profiled: Explorer, writer: ModelServer, encoder: OnePassEncoder, component: Component
+) -> None:
+    asked = writer.seen.questions
+    request = ScenarioRequest("small", "generated", component)
+    estimate = profiled.scenarios.estimate(request)
+    report = profiled.scenarios.run(request)
+    assert writer.seen.questions == asked
+    assert report.embedded == estimate.embedded
+    state = profiled.scenarios.status("small")
+    assert (state.component, state.other_components) == (component, 0)
+    query = profiled.searcher("small").encode_text(FERRIES).vector
+    for result in profiled.search(Query("small", text=FERRIES, system="scenario")).results[:3]:
+        assert result.scenario is not None
+        [vector] = embed([result.scenario.scenario], component, encoder)
+        assert result.scenario.component == component
+        assert result.scenario.score == pytest.approx(float(vector @ query), abs=2e-3)
+
+
+def test_a_document_without_scenarios_keeps_its_own_score(
+    small_copy: Explorer, writer: ModelServer
+) -> None:
+    explorer = connected(small_copy.home.root, writer)
+    explorer.scenarios.run(ScenarioRequest("small", limit=3))
+    query = Query("small", seed="bees-network", system="scenario", k=40)
+    found = {r.doc_id: r for r in explorer.search(query).results}
+    dense = explorer.search(Query("small", seed="bees-network", system="dense", k=40))
+    assert len(found) == len(dense.results)
+    without = [r for r in dense.results if found[r.doc_id].scenario is None]
+    assert len(without) >= len(DOCUMENTS) - 4
+    for result in without:
+        assert found[result.doc_id].score == pytest.approx(result.score, abs=1e-5)
+
+
+def test_a_corpus_without_scenarios_says_how_to_write_them(small: Explorer) -> None:
+    with pytest.raises(BadInputError, match="seedlens scenarios small"):
+        small.search(Query("small", seed="bees-network", system="scenario"))
+
+
+def test_searches_see_at_once_what_is_written_and_removed(small_copy: Explorer) -> None:
+    query = Query("small", seed="bees-network", system="scenario")
+    small_copy.scenarios.run(ScenarioRequest("small", "extractive"))
+    first = small_copy.search(query).results[0]
+    assert first.scenario is not None
+    assert not first.scenario.scenario.generated
+    small_copy.scenarios.remove("small")
+    with pytest.raises(BadInputError):
+        small_copy.search(query)
+    small_copy.scenarios.run(ScenarioRequest("small", "extractive"))
+    assert small_copy.search(query).results[0].scenario == first.scenario
+
+
+def test_a_changed_document_is_not_found_by_its_old_scenarios(
+    profiled: Explorer, tmp_path: Path
+) -> None:
+    rows = [
+        {"doc_id": d["doc_id"], "title": d["title"], "text": "Hens lay fewer eggs in winter."}
+        if d["doc_id"] == "tides-sensor"
+        else d
+        for d in DOCUMENTS
+    ]
+    source = write_jsonl(tmp_path / "changed.jsonl", rows)
+    profiled.library.import_documents(ImportRequest(source, "small"))
+    found = profiled.search(Query("small", text=FERRIES, system="scenario", k=40))
+    [changed] = [r for r in found.results if r.doc_id == "tides-sensor"]
+    assert changed.scenario is None
+    assert changed.rank > 1
+
+
+def test_scenarios_that_do_not_fit_into_memory_rank_alike(
+    profiled_home: Path, writer: ModelServer
+) -> None:
+    inside = connected(profiled_home, writer)
+    outside = connected(profiled_home, writer, resident_megabytes=0)
+    for query in (
+        Query("small", text=FERRIES, system="scenario"),
+        Query("small", seed="bees-network", system="scenario"),
+    ):
+        a, b = inside.search(query).results, outside.search(query).results
+        assert [r.doc_id for r in a] == [r.doc_id for r in b]
+        assert [r.scenario and r.scenario.scenario for r in a] == [
+            r.scenario and r.scenario.scenario for r in b
+        ]
+
+
+def test_where_a_corpus_is_not_ranked_whole_scenarios_bring_documents_up(
+    profiled_home: Path, writer: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With room for five candidates each, the dense side alone would not know of the ferries."""
+    monkeypatch.setattr("engine.search.systems.scenario_system.CANDIDATES", 5)
+    searcher = connected(profiled_home, writer, resident_megabytes=0).searcher("small")
+    query = Query("small", text="Ferries.", system="scenario")
+    request = searcher.request(query, searcher.seed(query), None)
+    system = ScenarioSystem(0.2)
+    whole = system.rank(searcher.corpus, request)
+    few = system.rank(searcher.corpus, replace(request, depth=2))
+    assert [s.doc_id for s in few] == [s.doc_id for s in whole[:2]]
+    assert np.allclose([s.score for s in few], [s.score for s in whole[:2]], atol=1e-5)
+
+
+def test_another_system_of_cosines_can_stand_below(profiled: Explorer) -> None:
+    searcher = profiled.searcher("small")
+    query = Query("small", seed="bees-network", system="scenario")
+    request = searcher.request(query, searcher.seed(query), None)
+    alone = ScenarioSystem().rank(searcher.corpus, request)
+    on_top = ScenarioSystem(base=DenseSystem()).rank(searcher.corpus, request)
+    assert [s.doc_id for s in on_top] == [s.doc_id for s in alone]

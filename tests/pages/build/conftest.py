@@ -1,0 +1,49 @@
+"""The Build page on the small corpus: nothing built, labelled by hand, clustered, or complete."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.explorer import Explorer
+from tests.lens_builds import knows_methods
+from tests.model_sessions import session
+from tests.pages.build.build_steps import LENS, METHODS
+
+
+@pytest.fixture
+def explorer(small_copy: Explorer) -> Explorer:
+    """An explorer over this test's home, which the page opens too; no model is connected."""
+    return small_copy
+
+
+@pytest.fixture
+def labelled(explorer: Explorer) -> Explorer:
+    """With a build whose documents a person labelled."""
+    explorer.builds.save(LENS, "ada")
+    explorer.builds.set_labels("small", "methods", hand_labels(explorer), "ada")
+    return explorer
+
+
+@pytest.fixture
+def clustered(labelled: Explorer) -> Explorer:
+    """With its clusters, made without a model."""
+    labelled.builds.run("small", "methods", "collapse", "ada")
+    return labelled
+
+
+@pytest.fixture
+def built(explorer: Explorer) -> Explorer:
+    """With a build that a model made to the end."""
+    explorer.builds.save(LENS, "ada")
+    with knows_methods() as server:
+        for step in explorer.builds.steps:
+            explorer.builds.run("small", "methods", step, "ada", endpoint=session(server))
+    return explorer
+
+
+def hand_labels(explorer: Explorer) -> dict[str, str]:
+    found = {}
+    for doc_id in explorer.library.open("small").doc_ids:
+        method = next((m for m in METHODS if doc_id.endswith(m)), "")
+        found[doc_id] = METHODS.get(method, "")
+    return found

@@ -1,0 +1,144 @@
+"""How the steps of a build stand, what a run costs and how it ends, and where a result is from."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.explorer import Explorer
+from engine.types.builds import Label, StepEstimate, StepJob, StepProgress, StepReport, StepState
+from pages._build import build_lines
+from pages._build.result import provenance_html
+from pages._model.model_lines import is_finished
+from tests.build_answers import builds_collections, small_methods
+from tests.model_server import serving
+from tests.model_sessions import knowledge
+from tests.pages.build.build_steps import HOSTILE, LENS, step
+from tests.pages.visits import Connect, click, run, run_until, shown
+
+
+def test_a_step_says_what_has_to_come_first(explorer: Explorer) -> None:
+    explorer.builds.save(LENS, "ada")
+    page = step("result")
+    assert "First comes step 2, Labels." in shown(page), "the earliest one"
+    page.button(key="build_first_labels").click()
+    assert run(page).query_params["step"] == "labels"
+
+
+def test_labels_that_show_nothing_are_no_dead_end(explorer: Explorer) -> None:
+    explorer.builds.save(LENS, "ada")
+    nothing = dict.fromkeys(explorer.library.open("small").doc_ids, "")
+    explorer.builds.set_labels("small", "methods", nothing, "ada")
+    page = step("labels")
+    assert page.button(key="build_way").label == "Go on to the clusters"
+    page.button(key="build_way").click()
+    assert "No document shows it, so there is nothing to cluster." in shown(run(page))
+    page.button(key="build_first_lens").click()
+    assert run(page).query_params["step"] == "lens"
+
+
+def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
+    explorer: Explorer, connect: Connect
+) -> None:
+    looked = threading.Event()
+
+    def late(_: str, __: Any) -> None:
+        looked.wait(60)
+
+    with serving(knowledge(), handlers=[late, builds_collections(small_methods())]) as server:
+        connect(server.url)
+        explorer.builds.save(LENS, "ada")
+        page = step("labels")
+        page.button(key="build_start_label").click()
+        run(page)
+        for name in ("lens", "result"):
+            page = step(name)
+            assert "Labelling" in shown(page)
+            assert page.button(key="build_show").label == "Show Labels"
+        click(page, "build_cancel")
+        looked.set()
+        run_until(page, lambda: "Labelling" not in shown(page), what="the end of labelling")
+
+
+def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explorer) -> None:
+    page = step("result")
+    assert "Not up to date" not in shown(page)
+    key = built.builds.clusters("small", "methods")[0].key
+    built.builds.set_query("small", "methods", key, "ada", text="Whoever went about it so")
+    built.builds.save(replace(LENS, guidance="Only their own."), "ada")
+    state = built.builds.state("small", "methods")
+    rows = {row["key"]: row for row in build_lines.steps_data(state, "result", "", 2)}
+    assert rows["labels"]["kind"] == "stale"
+    assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "step 2 comes first")
+    page = step("result")
+    assert "Step 2, Labels, comes first: the lens or documents changed since." in shown(page)
+    assert "Not up to date" in shown(page)
+    page.button(key="build_way").click()
+    assert run(page).query_params["step"] == "labels"
+
+
+def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
+    lens = replace(LENS, guidance=HOSTILE)
+    clustered.builds.save(lens, "ada")
+    found = clustered.builds.provenance("small", "methods")
+    said = provenance_html(found, clustered.builds.state("small", "methods").steps)
+    assert "<img" not in said
+    assert "Described by" in said
+
+
+@pytest.mark.parametrize(
+    ("state", "is_next", "expected"),
+    [
+        (StepState("label", 0, 40), True, ("next", "next")),
+        (StepState("verbalise", 0, 0), False, ("later", "")),
+        (StepState("label", 12, 40), True, ("partial", "12 of 40 documents")),
+        (StepState("collapse", 9, 9, unfinished=True), True, ("partial", "stopped before the end")),
+    ],
+)
+def test_how_a_step_stands(state: StepState, is_next: bool, expected: tuple[str, str]) -> None:
+    assert build_lines.standing(state, is_next=is_next) == expected
+
+
+def test_a_stale_step_says_why(clustered: Explorer) -> None:
+    doc_id = clustered.library.open("small").doc_ids[0]
+    clustered.builds.set_labels("small", "methods", {doc_id: "something new"}, "ada")
+    state = clustered.builds.state("small", "methods")
+    kinds = {row["key"]: row for row in build_lines.steps_data(state, "labels", "")}
+    assert (kinds["clusters"]["kind"], kinds["clusters"]["words"]) == (
+        "stale",
+        "the labels changed since",
+    )
+    assert kinds["labels"]["current"]
+
+
+def test_cost_progress_and_outcome_in_words() -> None:
+    found = StepState("label", 0, 360)
+    estimate = StepEstimate("label", 360, 360, 300_000, 20_000, 0.5)
+    said = build_lines.estimate_line(estimate, found, with_model=True)
+    assert said.startswith("360 documents: at most 360 calls, 0.32 M tokens, cost 0.500.")
+    assert build_lines.estimate_line(estimate, found, with_model=False) == "360 documents."
+    progress = StepProgress("label", 90, 360, 30.0, calls=92, tokens=80_000)
+    said = build_lines.progress_line(progress, 31.0, stopping=False)
+    for words in ("90 of 360", "92 calls", "80 k tokens", "31 s", "about 2 min left"):
+        assert words in said
+    assert "stopping" in build_lines.progress_line(progress, 31.0, stopping=True)
+    report = StepReport("label", made=80, failed=3, left=270, calls=92, stopped="cancelled")
+    job = StepJob("1", "cancelled", progress, report)
+    said = build_lines.outcome_line(job)
+    for words in ("Cancelled", "80 labels", "270 not reached", "3 without a usable answer"):
+        assert words in said
+    assert not is_finished(job.report)
+
+
+def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing() -> None:
+    labels = [
+        Label("a", "x", author="judge"),
+        Label("b", "", maker="person", author="ada"),
+        Label("c", ""),
+    ]
+    said = labels.facts(labels)
+    assert "1 of 2 documents shows it, 1 does not" in said
+    assert "1 document not read yet." in said

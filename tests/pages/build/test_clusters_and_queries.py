@@ -1,0 +1,119 @@
+"""Clusters and queries on the Build page: made, named, merged, worded and dropped in place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.explorer import Explorer
+from engine.types.builds import BuildQuery, Cluster, Overlap
+from pages._build import build_lines, build_queries
+from tests.pages.build.build_steps import HOSTILE, LENS, METHODS, named, open_row, step, table, tick
+from tests.pages.visits import click, run, run_until, shown
+
+# -- clusters ----------------------------------------------------------------------------------
+
+
+def test_clusters_are_made_without_a_model_and_are_there_for_who_comes_back(
+    labelled: Explorer,
+) -> None:
+    page = step("clusters")
+    assert "most central label" in shown(page)
+    page.button(key="build_start_collapse").click()
+    run_until(page, lambda: "Done" in shown(page), what="the clusters")
+    _, rows = table(page, "build_clusters")
+    assert {row["Cluster"] for row in rows} == set(METHODS.values())
+    assert "Done" in shown(step("clusters")), "another visit sees how it ended"
+    page.button(key="build_dismiss").click()
+    assert "Done" not in shown(run(page))
+
+
+def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> None:
+    page = step("clusters")
+    post = named(clustered, "asking by post")
+    open_row(page, "build_clusters", post.key)
+    page.text_input(key=f"build_name_small_methods_{post.key}").set_value("Questionnaires")
+    run(page)
+    assert named(clustered, "Questionnaires").doc_ids == post.doc_ids
+    click(page, "build_drop")
+    assert named(clustered, "Questionnaires").dropped
+    assert "1 dropped by people" in shown(page)
+    click(page, "build_drop")
+    assert not named(clustered, "Questionnaires").dropped
+
+    assert page.button(key="build_move_button").disabled, "nothing is ticked"
+    tick(page, "build_members", [0, 1])
+    assert page.text_input(key="build_move_name").value == "asking by post", "their label"
+    page.text_input(key="build_move_name").set_value("")
+    run(page)
+    click(page, "build_move_button")
+    assert "The new cluster has no name." in shown(page)
+    page.text_input(key="build_move_name").set_value("The first two")
+    run(page)
+    click(page, "build_move_button")
+    assert named(clustered, "The first two").doc_ids == post.doc_ids[:2]
+
+    other = named(clustered, "devices left in place")
+    tick(page, "build_members", [0])
+    page.selectbox(key="build_move_to").set_value(other.key)
+    click(page, "build_move_button")
+    assert post.doc_ids[2] in named(clustered, "devices left in place").doc_ids
+
+    keys = [c.key for c in clustered.builds.clusters("small", "methods")]
+    tick(page, "build_clusters", [keys.index(post.key), keys.index(other.key)])
+    merging = next(t for t in page.text_input if t.label == "Name of the merged cluster")
+    merging.set_value("All the rest")
+    next(b for b in page.button if b.label == "Merge them").click()
+    run(page)
+    names = {c.name for c in clustered.builds.clusters("small", "methods")}
+    assert names == {"The first two", "All the rest"}
+
+
+def test_what_becomes_of_a_cluster_is_said_with_its_reason() -> None:
+    sizes = {"a": 1, "b": 2, "c": 3, "d": 10}
+    clusters = [Cluster(k, k, tuple(map(str, range(n))), k in "acd") for k, n in sizes.items()]
+    fates = [build_lines.fate(cluster, LENS) for cluster in clusters]
+    assert fates == ["too small", "a query", "dropped", "too large"]
+    said = build_lines.cluster_facts(clusters, LENS)
+    assert said.startswith("4 clusters: 1 becomes a query, 1 too small (fewer than 2 documents)")
+    assert build_lines.cluster_facts([clusters[1]], LENS) == "1 cluster, and it becomes a query."
+
+
+# -- queries -----------------------------------------------------------------------------------
+
+
+def test_a_query_is_written_checked_and_dropped(clustered: Explorer) -> None:
+    page = step("queries")
+    assert "2 clusters not worded yet" in shown(page)
+    post = named(clustered, "asking by post")
+    open_row(page, "build_queries", post.key)
+    box = f"build_text_small_methods_{post.key}"
+    page.text_area(key=box).set_value("Questionnaires mailed to households")
+    click(page, "build_query_check")
+    assert "Above the limit" in shown(page)
+    assert "Not saved yet." in shown(page)
+    assert clustered.builds.queries("small", "methods") == []
+    page.text_area(key=box).set_value("Who lets people answer at home")
+    click(page, "build_query_save")
+    [query] = clustered.builds.queries("small", "methods")
+    assert (query.text, query.maker) == ("Who lets people answer at home", "person")
+    assert "Not saved yet." not in shown(page)
+    click(page, "build_query_drop")
+    assert clustered.builds.queries("small", "methods")[0].dropped
+
+
+def test_words_that_give_documents_away_are_marked_in_the_query() -> None:
+    overlap = Overlap(0.5, ("Tides",))
+    said = build_queries.overlap_html(f"tides and {HOSTILE}", overlap, LENS, is_new=False)
+    assert "<mark>tides</mark>" in said
+    assert "Above the limit" in said
+    assert "<img" not in said
+    assert not build_queries.is_above(Overlap(0.3), replace(LENS, overlap=0.3))
+
+
+def test_the_facts_of_queries_leave_dropped_ones_out() -> None:
+    kept = BuildQuery("a", "one", ("1",), Overlap(0.4))
+    gone = BuildQuery("b", "two", ("2",), Overlap(0.9), dropped=True)
+    said = build_queries.facts([kept, gone], LENS)
+    assert "2 queries, 1 dropped" in said
+    assert "40 % of the kept one's words" in said
+    assert "it is above the limit of 30 %" in said
