@@ -11,12 +11,12 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.grading import ModelCheck
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import WORDS, aspects_table, confusion_html
 from pages._annotate.annotate_view import change_view
 from pages._annotate.assessor_lines import difference_html
 from pages._common.shared import attempt
-from pages._model.model_lines import counted
 
 USUAL = 20
 """Items of a sample."""

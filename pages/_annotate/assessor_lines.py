@@ -8,10 +8,11 @@ from engine.types.annotating import Scale
 from engine.types.documents import Document
 from engine.types.grading import GradingDifference, GradingEstimate, GradingJob, GradingReport
 from engine.types.lenses import Lens
+from engine.types.plurals import counted
 from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
 from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, counted, duration, joined, spent, tokens
+from pages._model.model_lines import ENDS, at_most, duration, joined, spent, tokens
 
 
 def estimate_line(estimate: GradingEstimate) -> str:

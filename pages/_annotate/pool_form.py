@@ -10,13 +10,13 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.items import is_plain
 from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
 from pages._common.shared import error_boundary, note
 from pages._library.library_page import time_left
-from pages._model.model_lines import counted
 
 WORDINGS = {
     "generic": "a wording that names no aspect",

@@ -17,7 +17,8 @@ from engine.types.builds import (
 )
 from pages._build.build_view import RUNS, SHOWN_BY, STEPS
 from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, counted, duration, joined, spent, tokens
+from engine.types.plurals import counted
+from pages._model.model_lines import ENDS, at_most, duration, joined, spent, tokens
 
 CHANGED: Mapping[BuildStep, str] = {
     "label": "the lens or documents changed since",

@@ -16,7 +16,7 @@ from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import many
 from pages._common.problem import attempt_at, problem_at
 from pages._build.build_reading import Listed, listing, opened_html, read, titles
-from pages._model.model_lines import counted
+from engine.types.plurals import counted
 
 WHICH = {
     "all": "All",

@@ -18,7 +18,7 @@ from engine.types.builds import BuildLens, BuildState, BuildStep, Provenance, St
 from pages._annotate.exchange_files import packed
 from pages._build.build_lines import many, percent
 from pages._build.build_reading import table_height
-from pages._model.model_lines import counted
+from engine.types.plurals import counted
 from pages._common.shared import note
 
 _BY: Mapping[BuildStep, str] = {

@@ -9,20 +9,23 @@ from __future__ import annotations
 import html
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import streamlit as st
 
 from engine.errors import UnknownNameError
+from engine.types import jobs
 from engine.types.reranking import ModelReport
-from pages._common.shared import note
-from pages._model.model_lines import report_line
+from pages._common.shared import attempt, note
+from pages._model.model_lines import joined, report_line
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at a job that takes minutes."""
 Place = TypeVar("Place", bound=Hashable)
+AnyJob = jobs.Job[Any, Any]
+Do = Callable[[], object]
 Job = TypeVar("Job")
 
 
@@ -104,6 +107,101 @@ class LastJobs(Generic[Place]):
             known = self._jobs.get(place)
             if known is not None and known.job_id == job_id:
                 del self._jobs[place]
+
+
+def job_card(
+    job: AnyJob | None,
+    find: Callable[[], AnyJob | None],
+    *,
+    key: str,
+    label: str,
+    line: Callable[[Any], str],
+    cancel: Callable[[str], object],
+    share: Callable[[Any], float] = lambda job: job.progress.share,
+    ended: Callable[[Any], str] = lambda _: "",
+    remarks: Callable[[Any], Iterable[str]] = lambda _: (),
+    resume: Do | None = None,
+    dismiss: Callable[[str], object] | None = None,
+    more: Callable[[Any], object] | None = None,
+    is_news: Callable[[Any], bool] = lambda _: False,
+    what_stays: str = "What was done stays.",
+    which: str = "",
+    border: bool = True,
+    attempt: Callable[[Do], object] = attempt,
+    poll: float = POLL_SECONDS,
+) -> None:
+    """How far a job is, with a button that ends it; or how it ended. Nothing without a job.
+
+    While the job runs, one line changes in place; the whole page runs again when it has ended.
+
+    Args:
+        find: the job as it is now; asked again and again while it runs.
+        key: begins the keys of the card and its buttons: ``KEY_job``, ``KEY_cancel``,
+            ``KEY_resume``, ``KEY_dismiss``.
+        which: ends these keys where a page has several cards of a kind: ``KEY_job_WHICH``.
+        label: what is done, for who cannot see the bar.
+        line: how far it is, in HTML.
+        cancel, dismiss: do so by the job's id; without ``dismiss`` there is no such button.
+        share: of the work that is done, 0 to 1.
+        ended: what the job did, in HTML; "" for nothing to say.
+        remarks: plain sentences about how it ended, each in a box of its own.
+        resume: goes on with what is left; the button stands below a job that has ended.
+        more: draws further buttons beside these.
+        is_news: asked while the job runs: whether the rest of the page is out of date.
+        what_stays: for the buttons' tooltips.
+        attempt: does what a click asks for and keeps what goes wrong for its place on the page.
+    """
+    if job is None:
+        return
+
+    def name(part: str) -> str:
+        return f"{key}_{part}_{which}" if which else f"{key}_{part}"
+
+    def click(part: str, label: str, do: Do, words: str, *, disabled: bool = False) -> None:
+        st.button(label, key=name(part), on_click=attempt, args=(do,), help=words,
+                  disabled=disabled)  # fmt: skip
+
+    def running() -> None:
+        now = find()
+        if now is None or not now.running or is_news(now):
+            st.rerun()
+        left, right = _halves()
+        with left:
+            stopping = joined(["stopping after the step at hand"]) if now.stopping else ""
+            owner = joined([f"started by {now.owner}"]) if now.owner else ""
+            progress(line(now) + stopping + owner, share(now), label)
+        with right:
+            click("cancel", "Cancel", lambda: cancel(now.id), what_stays, disabled=now.stopping)
+            if more is not None:
+                more(now)
+
+    def at_its_end(job: AnyJob) -> None:
+        left, right = _halves()
+        with left:
+            outcome(job, ended(job))
+            for text in filter(None, remarks(job)):
+                note(text)
+        with right:
+            if resume is not None:
+                verb = "Try again" if job.state == "failed" else "Resume"
+                click("resume", verb, resume, "Goes on with what is left.")
+            if more is not None:
+                more(job)
+            if dismiss is not None:
+                words = f"Removes this line. {what_stays}"
+                click("dismiss", "Dismiss", lambda: dismiss(job.id), words)
+
+    with st.container(border=border, key=name("job")):
+        if job.running:
+            st.fragment(running, run_every=poll)()
+        else:
+            at_its_end(job)
+
+
+def _halves() -> tuple[Any, Any]:
+    """A column for words, and one for buttons in a row."""
+    left, right = st.columns([8, 3], vertical_alignment="center")
+    return left, right.container(horizontal=True, horizontal_alignment="right", gap="small")
 
 
 def progress(line: str, share: float, label: str) -> None:

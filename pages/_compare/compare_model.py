@@ -8,13 +8,13 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.explorer import Explorer
+from engine.types.plurals import counted
 from pages._common.shared import attempt
 from pages._compare import compare_run
 from pages._compare.compare_run import ModelRun
 from pages._compare.compare_view import RERANK_DEPTH, CompareView, change_view
 from pages._explore.explore_view import DEEPEST
 from pages._model.model_form import folded_panel
-from pages._model.model_lines import counted
 
 DEPTHS = (20, RERANK_DEPTH, 100, DEEPEST)
 

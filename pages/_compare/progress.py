@@ -12,13 +12,14 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import VariantsJob
+from engine.types.plurals import counted
 from pages._common.job_card import progress, what_was_asked
 from pages._common.shared import attempt, engine, note
 from pages._compare import compare_run
 from pages._compare.compare_run import BEFORE, ORDER, OWN, ModelRun
 from pages._compare.compare_session import asked, estimated
 from pages._compare.compare_view import read_view
-from pages._model.model_lines import counted, duration, estimate_line, joined, money, tokens
+from pages._model.model_lines import duration, estimate_line, joined, money, tokens
 from pages._model.model_settings import chosen
 
 BESIDE = (

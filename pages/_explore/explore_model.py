@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo, RerankJob
 from pages._common.shared import attempt
 from pages._explore.explore_page import sets
@@ -19,7 +20,7 @@ from pages._explore.explore_view import DEEPEST, View
 from pages._model import model_jobs
 from pages._model.model_form import folded_panel
 from pages._model.model_jobs import Asked
-from pages._model.model_lines import counted, estimate_line
+from pages._model.model_lines import estimate_line
 
 DEPTHS = (20, 50, 100, DEEPEST)
 KEPT = "Its answers are kept: the same again costs nothing."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+from engine.types.plurals import counted
 from engine.types.scenarios import (
     Component,
     Scenario,
@@ -15,7 +16,7 @@ from engine.types.scenarios import (
     ScenarioState,
 )
 from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, counted, duration, joined, spent, tokens
+from pages._model.model_lines import ENDS, at_most, duration, joined, spent, tokens
 
 COMPONENTS: dict[Component, str] = {
     "M": "main topic",

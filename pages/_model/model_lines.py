@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable
 
 from engine.types.models import Foreseen, ModelRunReport, Taken
+from engine.types.plurals import counted
 from engine.types.reranking import (
     CostEstimate,
     EndpointInfo,
@@ -28,11 +29,6 @@ _STOPPED = {
     "budget": "stopped by the budget: the best order so far",
     "endpoint": "the endpoint gave up: the best order so far",
 }
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """``1 call``, ``1,200 calls``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def tokens(number: int) -> str:
