@@ -15,26 +15,31 @@ from engine.ask.reader import Reader
 from engine.assist.verifier import Verifier
 from engine.build.lens_builds import LensBuilds
 from engine.compare.comparisons import Comparisons
+from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
 from engine.errors import SeedLensError
 from engine.evaluate.collection_store import Shelf
 from engine.evaluate.human import human_rows
 from engine.evaluate.laboratory import Laboratory
+from engine.evaluate.system_runs import evaluate
 from engine.evaluate.trials import Trials
 from engine.facts import find_facts
 from engine.generate.generator import Builder
 from engine.jobs.threads import Jobs
 from engine.lenses.instructions import LensWords
+from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
 from engine.scenarios.facade import Scenarios
 from engine.search.queries import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
 from engine.types.annotating import Project
+from engine.types.collections import Collection
+from engine.types.comparisons import Sensitivity
 from engine.types.documents import Document
 from engine.types.encoders import Passage
-from engine.types.evaluations import SystemScores
+from engine.types.evaluations import Evaluation, SystemScores
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
 from engine.types.searches import Filter, Query, SearchResults
@@ -171,6 +176,43 @@ class Explorer:
         """annotator -> how well their own grades rank what was decided without them."""
         queries, judgments = self.annotation.queries(project), self.annotation.judgments(project)
         return human_rows(project, queries, judgments, self.searcher(project.corpus))
+
+    # -- measuring ---------------------------------------------------------------------
+
+    def evaluate(
+        self,
+        collection: Collection,
+        systems: Sequence[str],
+        *,
+        corpus: str | None = None,
+        steer: float | None = None,
+        sample: int | None = None,
+        human: bool = False,
+    ) -> Evaluation:
+        """Systems side by side on a test collection; see :func:`engine.evaluate.system_runs`.
+
+        Args:
+            corpus: holds its documents; None: its own documents, indexed once under its name.
+        """
+        searcher = self.searcher(corpus or self.library.import_collection(collection))
+        return evaluate(searcher, collection, systems, steer=steer, sample=sample, human=human)
+
+    def sensitivity(
+        self,
+        collection: Collection,
+        systems: Sequence[str],
+        variants: Sequence[str] = SETS,
+        *,
+        corpus: str | None = None,
+        steer: float | None = None,
+    ) -> Sensitivity:
+        """How far systems follow the wording; see :func:`engine.compare.sensitivity_table`.
+
+        Args:
+            corpus: as :meth:`evaluate`.
+        """
+        searcher = self.searcher(corpus or self.library.import_collection(collection))
+        return sensitivity(searcher, collection, systems, variants, steer=steer)
 
     # -- documents ---------------------------------------------------------------------
 

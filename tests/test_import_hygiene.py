@@ -11,6 +11,7 @@ import pytest
 
 from engine.config import ROOT
 
+PUBLIC = "import engine; [getattr(engine, name) for name in engine.__all__]"
 HEAVY = ("streamlit", "torch", "lancedb", "transformers", "sentence_transformers", "pylate")
 
 
@@ -32,6 +33,11 @@ def loaded_after(code: str, **environment: str) -> set[str]:
 @pytest.mark.parametrize("module", ["engine", "engine.cli"])
 def test_importing_the_engine_loads_no_heavy_library(module: str) -> None:
     assert loaded_after(f"import {module}").isdisjoint({*HEAVY, "duckdb", "plotly", "pages"})
+
+
+def test_the_public_names_load_no_heavy_library_but_the_databases() -> None:
+    """What reads and measures: models, frames and charts are loaded by what needs them."""
+    assert loaded_after(PUBLIC).isdisjoint({*HEAVY, "pandas", "plotly", "pages"} - {"lancedb"})
 
 
 def test_storage_knows_neither_engine_nor_pages() -> None:

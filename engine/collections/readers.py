@@ -33,12 +33,13 @@ class NoCollectionError(BadInputError):
     """The path holds no test collection, whatever else it holds."""
 
 
-def read_collection(path: Path) -> Collection:
+def read_collection(path: Path | str) -> Collection:
     """Read a CSFCube folder, a BEIR folder, an ImpliRet CSV, or a folder with topics and qrels.
 
     Raises:
         BadInputError: nothing there, or a layout that is none of these.
     """
+    path = Path(path)
     if not path.exists():
         raise BadInputError(f"{path} does not exist.", "Give the path of a test collection.")
     if path.is_dir() and (path / "topics.jsonl").exists():

@@ -17,9 +17,9 @@ from engine.types.collections import Qrels
 from engine.types.searches import Ranking
 
 
-def write_run(rankings: Sequence[Ranking], path: Path, system: str) -> None:
+def write_run(rankings: Sequence[Ranking], path: Path | str, system: str) -> None:
     """A TREC run file: query_id Q0 doc_id rank score system, ranks from 1."""
-    with path.open("w", encoding="utf-8") as out:
+    with Path(path).open("w", encoding="utf-8") as out:
         out.writelines(run_lines(rankings, system))
 
 

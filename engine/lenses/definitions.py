@@ -51,12 +51,13 @@ _RESERVED = frozenset({"any"})
 """Stands for "no aspect" in the ids of queries."""
 
 
-def read_lens(path: Path) -> Lens:
+def read_lens(path: Path | str) -> Lens:
     """The lens in a JSON or TOML file (told apart by the ending).
 
     Raises:
         BadInputError: names the file, the aspect and field that cannot be used, and the remedy.
     """
+    path = Path(path)
     try:
         if path.stat().st_size > LONGEST_FILE:
             _refuse(path.name, "the file is too long for a lens", "Name a file of a lens.")

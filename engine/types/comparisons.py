@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.types.documents import Document
 from engine.types.models import ModelReport
 from engine.types.reranking import CostEstimate, ModelJobState
 from engine.types.searches import Evidence, Ranking
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,23 @@ class Comparison:
         rankings = (v.ranking.doc_ids for v in self.variants)
         return tuple(r.index(doc_id) + 1 if doc_id in r else None for r in rankings)
 
+    def to_frame(self) -> pd.DataFrame:
+        """The rank of every document of anybody's top 20 under each variant.
+
+        One row per document (the index is ``doc_id``): ``title``, then one column per variant,
+        of type ``Int64``, missing where a ranking does not reach the document. Sorted by the
+        ranks under the first variant.
+        """
+        import pandas as pd
+
+        names = [v.variant.name for v in self.variants]
+        ranks = [self.ranks_of(doc_id) for doc_id in self.titles]
+        frame = pd.DataFrame(ranks, columns=names, index=list(self.titles), dtype="Int64")
+        frame = frame.rename_axis("doc_id").sort_values(names[0])
+        # A wording may be called "title" too.
+        frame.insert(0, "title", [self.titles[d] for d in frame.index], allow_duplicates=True)
+        return frame
+
 
 @dataclass(frozen=True, slots=True)
 class MoverEvidence:
@@ -222,6 +242,16 @@ class Sensitivity:
     queries: int
     systems: tuple[SystemSensitivity, ...]
     single_aspect: bool
+
+    def to_frame(self) -> pd.DataFrame:
+        """The measures, one row per system and variant (the index); undefined ones are missing."""
+        import pandas as pd
+
+        rows = {
+            (found.system, row.variant): row.metrics for found in self.systems for row in found.rows
+        }
+        frame = pd.DataFrame.from_dict(rows, orient="index", dtype=float)
+        return frame.rename_axis(["system", "variant"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.types.models import ModelReport
 from engine.types.searches import Ranking
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Measures = Mapping[str, float | None]
 """Measure -> mean over queries, a fraction; None where undefined."""
@@ -97,6 +100,26 @@ class Evaluation:
     judged: Judged
     sample: Sample | None = None
     notes: tuple[str, ...] = ()
+
+    def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
+        """The measures, one row per system (the index); undefined ones are missing.
+
+        Args:
+            per_query: one row per system and query instead, with the query's ``aspect``.
+        """
+        import pandas as pd
+
+        if not per_query:
+            metrics = {name: scores.metrics for name, scores in self.systems.items()}
+            return pd.DataFrame.from_dict(metrics, orient="index", dtype=float).rename_axis(
+                "system"
+            )
+        rows = [
+            {"system": name, **row}
+            for name, scores in self.systems.items()
+            for row in scores.per_query
+        ]
+        return pd.DataFrame(rows).set_index(["system", "query_id"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.types.documents import Document, Span
 from engine.types.facts import FactMatch
 from engine.types.scenarios import ScenarioMatch
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PAGE_SIZE = 20
 
@@ -127,6 +130,29 @@ class SearchResults:
     understood: tuple[tuple[str, float], ...] = ()
     avoided: tuple[str, ...] = ()
 
+    def to_frame(self) -> pd.DataFrame:
+        """One row per result, best first.
+
+        Columns: ``rank``, ``doc_id``, ``title``, ``year``, ``score``, ``rank_change``, and of the
+        strongest evidence ``seed_passage``, ``passage`` and ``similarity``. Integers that may be
+        missing have the type ``Int64``.
+        """
+        import pandas as pd
+
+        best = [r.evidence[0] if r.evidence else None for r in self.results]
+        columns = {
+            "rank": [r.rank for r in self.results],
+            "doc_id": [r.doc_id for r in self.results],
+            "title": [r.document.title for r in self.results],
+            "year": pd.array([r.document.year for r in self.results], dtype="Int64"),
+            "score": [r.score for r in self.results],
+            "rank_change": pd.array([r.rank_change for r in self.results], dtype="Int64"),
+            "seed_passage": [e and e.seed_text for e in best],
+            "passage": [e and e.doc_text for e in best],
+            "similarity": [e and e.score for e in best],
+        }
+        return pd.DataFrame(columns)
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -135,3 +161,13 @@ class Ranking:
     query_id: str
     doc_ids: tuple[str, ...]
     scores: tuple[float, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per document, best first: ``query_id``, ``doc_id``, ``rank`` and ``score``."""
+        import pandas as pd
+
+        ranks = range(1, len(self.doc_ids) + 1)
+        columns = {"doc_id": self.doc_ids, "rank": ranks, "score": self.scores}
+        frame = pd.DataFrame(columns)
+        frame.insert(0, "query_id", self.query_id)
+        return frame

@@ -1,0 +1,96 @@
+"""The notebook and the examples in ``docs/`` do what they show."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.config import ROOT
+
+NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
+EXAMPLES = sorted(
+    path for path in (ROOT / "docs").glob("*.md") if "```python\n" in path.read_text("utf-8")
+)
+
+
+def cells() -> list[dict[str, Any]]:
+    return list(json.loads(NOTEBOOK.read_text("utf-8"))["cells"])
+
+
+def run_in_order(blocks: list[str], home: Path, folder: Path) -> str:
+    """What blocks print in an interpreter of their own, with the value of each last line."""
+    shown = "\n".join(_showing(block) for block in blocks)
+    # What a notebook and the examples call assets/ lies in the checkout.
+    (folder / "assets").symlink_to(ROOT / "assets")
+    process = subprocess.run(
+        [sys.executable, "-c", shown],
+        env={**os.environ, "SEEDLENS_HOME": str(home), "PYTHONPATH": str(ROOT)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+def _showing(block: str) -> str:
+    """The block with a last line that is an expression turned to what it displays."""
+    last = ast.parse(block).body[-1]
+    if isinstance(last, ast.Expr):
+        lines = block.splitlines()
+        before = lines[: last.lineno - 1]
+        value = ast.unparse(last.value)
+        return "\n".join([*before, f"print(repr({value})[:10_000])"])
+    return block
+
+
+def test_the_notebook_runs_from_top_to_bottom(home: Path, tmp_path: Path) -> None:
+    code = ["".join(c["source"]) for c in cells() if c["cell_type"] == "code"]
+    shown = run_in_order(code, home, tmp_path)
+    assert "added=360" in shown
+    assert "follows" in shown
+    for figure in ("Rank flow", "95 % intervals", "Relevance-adherence trade-off"):
+        assert figure in shown
+
+
+def test_the_notebook_is_stored_without_what_it_displayed() -> None:
+    code = [c for c in cells() if c["cell_type"] == "code"]
+    assert all(c["outputs"] == [] and c["execution_count"] is None for c in code)
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda path: path.name)
+def test_examples_of_a_page_run_in_order(
+    page: Path, demo_home: Path, home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(demo_home, home)
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    assert run_in_order(blocks, home, tmp_path)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))])
+def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, section = target.partition("#")
+        there = page if not path else page.parent / path
+        assert there.exists(), target
+        if section and there.suffix == ".md":
+            assert section in anchors(there), target
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that headings have in links, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
