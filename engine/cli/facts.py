@@ -15,7 +15,7 @@ from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 
 if TYPE_CHECKING:
-    from engine.assist.infer_records import InferProgress, InferReport
+    from engine.assist.infer_facts import InferProgress, InferReport
 
 
 @click.command()
@@ -113,8 +113,8 @@ def _infer(
     budget_calls: int | None,
     as_json: bool,
 ) -> None:
-    from engine.assist.infer_records import KINDS, InferRequest
-    from engine.assist.infer_runner import FactsByModel
+    from engine.assist.infer_claims import KINDS
+    from engine.assist.infer_facts import FactsByModel, InferRequest
 
     named = [kind.strip() for kind in (kinds or ",".join(KINDS)).split(",") if kind.strip()]
     if odd := [kind for kind in named if kind not in KINDS]:

@@ -12,6 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from engine.llm.texts import PART_TOKENS, estimate_tokens
+
 Value = TypeVar("Value")
 
 
@@ -213,6 +215,24 @@ _NOT_SENT = ("title", "default", "examples", "minLength", "maxLength", "uniqueIt
 """Endpoints with strict schemas refuse some of these, and none tells a model what it needs."""
 _BY_NAME = ("properties", "$defs")
 """Keywords whose keys are names of the schema's author, not keywords."""
+
+
+def part_tokens(
+    context: int | None, blank: Prompt[Any], most_tokens: Callable[[str], int], fewest: int
+) -> int:
+    """Room for a part of a document in a model's context.
+
+    Args:
+        context: None where nobody knows it.
+        blank: the question about a part without the part.
+        most_tokens: the length of an answer about a text, on the high side.
+        fewest: a part is never cut below this.
+    """
+    if context is None:
+        return PART_TOKENS
+    fixed = sum(estimate_tokens(message.content) for message in blank.messages)
+    longest = most_tokens("x " * 2 * PART_TOKENS)
+    return max(fewest, min(PART_TOKENS, context - fixed - longest))
 
 
 def json_prompt(

@@ -15,7 +15,7 @@ from engine.llm.estimates import estimator
 from engine.llm.texts import estimate_tokens, parts_of
 from engine.scenarios.distilled import distilled_recipe, load_writer
 from engine.scenarios.scenario_prompts import WRITING, most_tokens, writing
-from engine.scenarios.writers import ExtractWriter, Writer, part_tokens
+from engine.scenarios.writers import ExtractWriter, Writer, room_for_part
 from engine.types.documents import Document
 from engine.types.scenarios import ScenarioEstimate, ScenarioRequest
 
@@ -111,7 +111,7 @@ def estimated(
         return _with(found, Estimate(round(calls * factor), 0, 0), priced=False)
 
     known = estimator(connection, answers)
-    tokens = part_tokens(known.known.room)
+    tokens = room_for_part(known.known.room)
     calls = sent = answered = 0
     for document in _documents(store, sampled):
         for part in parts_of(document, tokens):

@@ -13,8 +13,8 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import Recipe
 from engine.lenses.definitions import lens_to_json
 from engine.llm.client import Client
-from engine.llm.messages import Prompt
-from engine.llm.texts import PART_TOKENS, estimate_tokens, parts_of
+from engine.llm.messages import Prompt, part_tokens
+from engine.llm.texts import PART_TOKENS, parts_of
 from engine.numeric import FloatArray, unit
 from engine.scenarios.scenario_prompts import (
     FEWEST_TOKENS,
@@ -150,7 +150,7 @@ class ModelWriter:
         return self._client.stopped
 
     async def write(self, documents: Sequence[Document]) -> list[Scenarios]:
-        tokens = part_tokens(await self._client.context())
+        tokens = room_for_part(await self._client.context())
         prompts = [prompts_for(document, tokens) for document in documents]
         asked: list[Prompt[Written]] = [prompt for some in prompts for prompt in some]
         found = await self._client.ask(asked)
@@ -167,14 +167,9 @@ def prompts_for(document: Document, tokens: int = PART_TOKENS) -> list[Prompt[Wr
     return [writing(document.title, part, tokens) for part in parts_of(document, tokens)]
 
 
-def part_tokens(context: int | None) -> int:
+def room_for_part(context: int | None) -> int:
     """Room for a part of a document in a model's context; None where nobody knows that."""
-    if context is None:
-        return PART_TOKENS
-    blank = writing("", "")
-    fixed = sum(estimate_tokens(message.content) for message in blank.messages)
-    longest = most_tokens("x " * 2 * PART_TOKENS)
-    return max(FEWEST_TOKENS, min(PART_TOKENS, context - fixed - longest))
+    return part_tokens(context, writing("", ""), most_tokens, FEWEST_TOKENS)
 
 
 class ExtractWriter:

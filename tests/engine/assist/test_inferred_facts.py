@@ -10,10 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.assist.infer_checks import value_of
-from engine.assist.infer_prompts import Claim
-from engine.assist.infer_records import InferReport, InferRequest
-from engine.assist.infer_runner import FactsByModel
+from engine.assist.infer_claims import Claim, value_of
+from engine.assist.infer_facts import FactsByModel, InferReport, InferRequest
 from engine.corpora.folders import store_of
 from engine.corpora.stored_facts import facts_to_read
 from engine.errors import BadInputError, CorpusBusyError

@@ -9,24 +9,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
-from engine.assist.infer_checks import Checked, checked
-from engine.assist.infer_prompts import (
+from engine.assist.infer_claims import (
     FEWEST_TOKENS,
-    PART_TOKENS,
+    KINDS,
     Claim,
     Claims,
+    Counts,
+    facts_in,
     inferring,
     most_tokens,
-)
-from engine.assist.infer_records import (
-    KINDS,
-    Counts,
-    InferEstimate,
-    InferProgress,
-    InferReport,
-    InferRequest,
 )
 from engine.config import Settings
 from engine.corpora.folders import READERS_GRACE
@@ -43,14 +36,14 @@ from engine.corpora.stored_facts import (
     store_facts,
 )
 from engine.errors import BadInputError
-from engine.llm.budget import Estimate
+from engine.llm.budget import Estimate, Usage
 from engine.llm.client import Client
 from engine.llm.connecting import connect
-from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import Estimator, estimator
-from engine.llm.messages import Prompt
+from engine.llm.messages import Prompt, part_tokens
 from engine.llm.run import complete
-from engine.llm.texts import estimate_tokens, parts_of
+from engine.llm.texts import parts_of
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.documents import Document
 from engine.types.facts import Fact, FactKind
@@ -62,7 +55,61 @@ from storage.vectors import DocumentTable
 BATCH = 64
 """Documents that are asked about together."""
 SAMPLE = 2000
-"""Documents whose lengths stand for all."""
+"""A sample of documents, from whose lengths those of all are estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class InferRequest:
+    """Whose facts a model is to name.
+
+    Attributes:
+        kinds: of facts; those of other kinds stay as they are.
+        limit: the first documents of the corpus, at most so many; None for all.
+    """
+
+    corpus: str
+    kinds: tuple[FactKind, ...] = KINDS
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InferEstimate:
+    """What a run takes at most; answers that are in the ledger cost nothing.
+
+    Attributes:
+        cost: None where no price is known.
+    """
+
+    documents: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class InferProgress:
+    """How far a run is, in documents."""
+
+    done: int
+    total: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class InferReport:
+    """What a run did.
+
+    Attributes:
+        left: documents that were not reached.
+    """
+
+    request: InferRequest
+    counts: Counts
+    left: int
+    usage: Usage
+
+
 TellInferring = Callable[[InferProgress], None]
 
 
@@ -83,13 +130,9 @@ class FactsByModel:
             NoEndpointError: no model is set up; says how to.
         """
         corpus, doc_ids = self._plan(request)
-        connection = connect(self.settings, endpoint)
-
-        known = estimator(connection, self.ledger.answers)
+        known = estimator(connect(self.settings, endpoint), self.ledger.answers)
         cost = _estimated(known, corpus, doc_ids, request.kinds)
-        return InferEstimate(
-            len(doc_ids), cost.calls, cost.input_tokens, cost.output_tokens, cost.cost
-        )
+        return InferEstimate(len(doc_ids), **asdict(cost))
 
     def run(
         self,
@@ -113,7 +156,7 @@ class FactsByModel:
             corpus, doc_ids = self._plan(request)
             schema = table_schema(corpus.spec, corpus.lens)
             table = DocumentTable.open_or_create(corpus.table.path, schema)
-            job = _Job(corpus, table, request.kinds, connection, tell)
+            job = _Job(corpus, table, request.kinds, connection.endpoint.model, tell)
             try:
                 outcome = complete(
                     connection,
@@ -159,7 +202,7 @@ class _Job:
     corpus: OpenCorpus
     table: DocumentTable
     kinds: Sequence[FactKind]
-    connection: Connection
+    model: str
     tell: TellInferring
     counts: Counts = field(default_factory=Counts)
 
@@ -182,24 +225,16 @@ class _Job:
     def _store(self, answered: dict[str, list[Claim]]) -> None:
         """Put what holds in place of what a model said of these kinds before."""
         rows = self.table.rows(list(answered), [*SOURCE_COLUMNS, *FACT_COLUMNS]).to_pylist()
-        model = self.connection.endpoint.model
         changed: dict[str, tuple[Fact, ...]] = {}
         for row in rows:
             before = facts_of(row)
             kept = [f for f in before if not (f.generated and f.kind in self.kinds)]
-            found = checked(answered[row["doc_id"]], row["text"], kept, self.kinds, model)
-            after = in_reading_order([*kept, *found.facts])
+            claims, text = answered[row["doc_id"]], row["text"]
+            claimed = facts_in(claims, text, kept, self.kinds, self.model, self.counts)
+            after = in_reading_order([*kept, *claimed])
             if after != before:
                 changed[row["doc_id"]] = after
-            self._count(found)
         store_facts(self.table, changed)
-
-    def _count(self, found: Checked) -> None:
-        self.counts.documents += 1
-        self.counts.facts += len(found.facts)
-        self.counts.unquoted += found.unquoted
-        self.counts.unusable += found.unusable
-        self.counts.known += found.known
 
     def _tell(self, total: int) -> None:
         done = self.counts.documents + self.counts.failed
@@ -214,13 +249,12 @@ async def _asked(
     asked: list[Prompt[Claims]] = [prompt for some in prompts.values() for prompt in some]
     replies = await client.ask(asked)
     answers = iter(replies)
-    found: dict[str, list[Claim] | None] = {}
+    claims: dict[str, list[Claim] | None] = {}
     for doc_id, some in prompts.items():
-        parts = [next(answers) for _ in some]
-        whole = [part for part in parts if part is not None]
-        settled = len(whole) == len(parts)
-        found[doc_id] = [claim for part in whole for claim in part.facts] if settled else None
-    return found
+        parts = [part for _ in some if (part := next(answers)) is not None]
+        settled = len(parts) == len(some)
+        claims[doc_id] = [claim for part in parts for claim in part.facts] if settled else None
+    return claims
 
 
 def _prompts(document: Document, kinds: Sequence[FactKind], tokens: int) -> list[Prompt[Claims]]:
@@ -233,11 +267,7 @@ def _prompts(document: Document, kinds: Sequence[FactKind], tokens: int) -> list
 
 def _part_tokens(context: int | None) -> int:
     """Room for a part of a document in a model's context; None where nobody knows that."""
-    if context is None:
-        return PART_TOKENS
-    fixed = sum(estimate_tokens(m.content) for m in inferring("", "", None, KINDS).messages)
-    longest = most_tokens("x " * 2 * PART_TOKENS)
-    return max(FEWEST_TOKENS, min(PART_TOKENS, context - fixed - longest))
+    return part_tokens(context, inferring("", "", None, KINDS), most_tokens, FEWEST_TOKENS)
 
 
 def _estimated(
