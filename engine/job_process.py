@@ -15,7 +15,8 @@ from pathlib import Path
 
 from engine.errors import SeedLensError
 from engine.jobs.job_files import process_started, read_job, stop_flag, write_job
-from engine.types.corpora import ImportRequest, Job, JobState, Progress
+from engine.types.corpora import ImportJob, Progress
+from engine.types.jobs import JobState
 
 log = logging.getLogger("seedlens.jobs")
 
@@ -29,7 +30,7 @@ class Note:
     """Writes the state of a job to its file, a few times a second at most."""
 
     file: Path
-    job: Job
+    job: ImportJob
     _written: float = field(default=0.0)
 
     def tell(self, progress: Progress) -> None:
@@ -49,23 +50,14 @@ class Note:
         self._written = time.monotonic()
 
 
-def work(note: Note, stopped: Callable[[], bool]) -> Job:
+def work(note: Note, stopped: Callable[[], bool]) -> ImportJob:
     """Do the import of a job and note its outcome, whatever it is."""
     job = note.job
     try:
         # Late: the databases take seconds to load, and the file should have our pid by then.
         from engine.explorer import Explorer
-        from engine.lenses.definitions import lens_from_dict
 
-        request = ImportRequest(
-            source=Path(job.path),
-            name=job.corpus,
-            source_format=job.source_format,
-            mapping=job.mapping,
-            encoder=job.encoder,
-            lens=None if job.lens is None else lens_from_dict(job.lens),
-        )
-        report = Explorer().library.import_documents(request, note.tell, stopped)
+        report = Explorer().library.import_documents(job.request, note.tell, stopped)
         state: JobState = "cancelled" if report.cancelled else "done"
         note.job = replace(note.job, state=state, report=report)
     except SeedLensError as error:

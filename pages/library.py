@@ -16,7 +16,9 @@ with error_boundary():
     apply_model_style()
     st.html(ASSETS / "components" / "library_page.css")
     corpora = explorer.library.corpora()
-    running = {job.corpus: job for job in explorer.library.jobs.list() if job.state == "running"}
+    running = {
+        job.request.name: job for job in explorer.library.jobs.list() if job.state == "running"
+    }
 
     st.header("Your corpora", anchor=False)
     problem("corpora")

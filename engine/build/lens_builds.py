@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,13 @@ from engine.build.collection_export import export, provenance
 from engine.build.corrections import Desk
 from engine.build.expanding import candidates, check_name, project_of
 from engine.build.sheets import sheet, take_in
-from engine.build.step_jobs import StepWork
 from engine.build.step_work import TellStep
 from engine.build.steps import Runner, check_step
 from engine.build.vocabulary import Vocabularies
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.jobs.threads import Jobs
+from engine.errors import CorpusBusyError
+from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Endpoint
 from engine.types.annotating import Project
@@ -39,11 +39,10 @@ from engine.types.builds import (
     Overlap,
     Provenance,
     StepEstimate,
-    StepJob,
     StepProgress,
     StepReport,
 )
-from engine.types.callbacks import tell_nobody
+from engine.types.callbacks import Ask, tell_nobody
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -52,12 +51,11 @@ class LensBuilds:
     """Collections built from a lens. Safe to share between threads and processes.
 
     Everything that the steps make and people change is kept in the ledger, append-only.
-    ``session`` and ``secrets`` are settings of the endpoint, as for
-    :class:`engine.assist.verifier.Verifier`. What names a corpus and a build raises
-    UnknownNameError when there is none.
+    What names a corpus and a build raises UnknownNameError when there is none.
 
     Attributes:
         steps: in the order in which they run.
+        jobs: steps in the background, by (corpus, build): ``Job[StepProgress, StepReport]``.
     """
 
     steps = BUILD_STEPS
@@ -77,7 +75,7 @@ class LensBuilds:
         self._desk = Desk(self._shelf, vocabularies)
         self._runner = Runner(home, ledger, self._shelf, annotation, vocabularies)
         self._estimator = StepEstimator(self._shelf, annotation, ledger.answers)
-        self._jobs = Jobs()
+        self.jobs = JobRunner()
 
     # -- what there is -----------------------------------------------------------------
 
@@ -223,20 +221,23 @@ class LensBuilds:
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
     ) -> str:
-        """Run a step in the background; returns the job's id.
+        """Run a step in the background; returns the id of the job, which :attr:`jobs` keeps.
 
         The step that is under way already is not begun again: it is that job's id.
 
         Raises:
             NoEndpointError: the step needs a model, and none is set up; says how to.
+            CorpusBusyError: another step of the build is under way.
             BadInputError: what the step rests on is not there yet.
         """
-        asked = (corpus, name, step)
-        return self._jobs.start_unless_running(
-            StepWork,
-            lambda w: (w.corpus, w.name, w.progress.step) == asked,
-            lambda: self._begin(*asked, author, endpoint, most_calls, tell_nobody),
-        )[0]
+        work = self._prepared(corpus, name, step, author, endpoint, most_calls)
+        start = StepProgress(step, 0, 0)
+        job_id, begun = self.jobs.start((corpus, name), work, start, request=step, owner=author)
+        if not begun and self.jobs.job(job_id).request != step:
+            raise CorpusBusyError(
+                f"Another step of '{name}' is under way.", "Wait until it is done, or cancel it."
+            )
+        return job_id
 
     def run(
         self,
@@ -257,26 +258,10 @@ class LensBuilds:
             CorpusBusyError: another process is running a step of this build.
             NoEndpointError, BadInputError: as :meth:`start`.
         """
-        work = self._begin(corpus, name, step, author, endpoint, most_calls, tell)
-        return work.outcome()
+        work = self._prepared(corpus, name, step, author, endpoint, most_calls)
+        return in_foreground(lambda cancelled: work(tell, cancelled))
 
-    def job(self, job_id: str) -> StepJob:
-        """How far a job is; UnknownNameError."""
-        return self._jobs.get(job_id, StepWork).job(job_id)
-
-    def cancel(self, job_id: str) -> None:
-        """End a job soon; what is stored stays, and the next run goes on from there."""
-        self._jobs.cancel(job_id)
-
-    def running(self, corpus: str, name: str) -> str | None:
-        """The id of a job under way for this build; None when there is none."""
-
-        def wanted(work: StepWork) -> bool:
-            return (work.corpus, work.name) == (corpus, name)
-
-        return self._jobs.running(StepWork, wanted)
-
-    def _begin(
+    def _prepared(
         self,
         corpus: str,
         name: str,
@@ -284,19 +269,14 @@ class LensBuilds:
         author: str,
         endpoint: Endpoint | None,
         most_calls: int | None,
-        tell: TellStep,
-    ) -> StepWork:
+    ) -> Callable[[TellStep, Ask], StepReport]:
         lens, author = self._shelf.lens(corpus, name), check_annotator(author)
         check_step(self._shelf, lens, step)
         info = describe(self._settings, self._answers, endpoint)
         connection = None
         if info.set_up or step != "collapse":  # which can do without
             connection = connect(self._settings, endpoint, most_calls)
-        work = StepWork(StepProgress(step, 0, 0), corpus, name)
-        work.begin(
-            lambda note, stop: self._runner.run(lens, step, author, connection, note, stop), tell
-        )
-        return work
+        return partial(self._runner.run, lens, step, author, connection)
 
     # -- what comes of it --------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from engine.errors import (
     UnknownNameError,
 )
 from engine.ingest import FIELDS, FORMATS, preview
-from engine.jobs.processes import Jobs
+from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import (
     RESEARCH,
     SHIPPED,
@@ -39,9 +39,9 @@ from engine.types.collections import Collection
 from engine.types.corpora import (
     CorpusContents,
     CorpusInfo,
+    ImportJob,
     ImportReport,
     ImportRequest,
-    Job,
     Mapped,
     Preview,
     Rows,
@@ -87,7 +87,7 @@ class Library:
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = Jobs(home)
+        self.jobs = ImportJobs(home)
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._trash = Trash(home, ledger)
@@ -151,23 +151,25 @@ class Library:
         source_format: str = "auto",
         mapping: Mapped | None = None,
         lens: Lens | None = None,
-    ) -> Job:
-        """Import in a process of its own; see :class:`engine.jobs.processes.Jobs`.
+        owner: str = "",
+    ) -> ImportJob:
+        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`.
 
         Args:
             lens: None for the corpus's own; see :meth:`lens_for`.
+            owner: who asks for it.
         """
         chosen = lens or self.lens_for(name)
         request = ImportRequest(path, name, source_format, mapping, lens=chosen)
-        return self.jobs.start_import(request)
+        return self.jobs.start(request, owner)
 
-    def start_demo(self) -> Job:
+    def start_demo(self) -> ImportJob:
         """Index the demo corpus in a process of its own."""
         return self.start_import(DEMO, DEMO_CORPUS)
 
-    def demo_job(self) -> Job | None:
+    def demo_job(self) -> ImportJob | None:
         """The latest import of the demo corpus, or None."""
-        return next((job for job in self.jobs.list() if job.corpus == DEMO_CORPUS), None)
+        return next((job for job in self.jobs.list() if job.request.name == DEMO_CORPUS), None)
 
     def import_documents(
         self,

@@ -1,54 +1,74 @@
-"""A job as its file in the home has it, and whether the process behind it is still there."""
+"""An import as its file in the home has it, and whether the process behind it is still there."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from engine.types.corpora import ImportReport, Job, Progress
+from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
+from engine.types.lenses import Lens
+
+_PLAIN = ("id", "state", "error", "remedy", "owner", "started_at", "updated_at", "pid")
 
 
-def write_job(path: Path, job: Job) -> None:
+def write_job(path: Path, job: ImportJob) -> None:
     """Replace the file at once: a reader finds the old state or the new one, never half of it."""
+    request: ImportRequest = job.request
+    data = {name: getattr(job, name) for name in (*_PLAIN, "pid_started")} | {
+        "corpus": request.name,
+        "path": str(request.source),
+        "source_format": request.source_format,
+        "mapping": dict(request.mapping or {}),
+        "encoder": request.encoder,
+        "lens": None if request.lens is None else asdict(request.lens),
+        "progress": asdict(job.progress),
+        "report": None if job.report is None else asdict(job.report),
+    }
     # The process id keeps the app and the job from writing the same temporary file.
     beside = path.with_suffix(f".{os.getpid()}.tmp")
-    beside.write_text(json.dumps(asdict(job), ensure_ascii=False, indent=1), encoding="utf-8")
+    beside.write_text(json.dumps(data, ensure_ascii=False, indent=1), encoding="utf-8")
     os.replace(beside, path)  # noqa: PTH105 - the point is the system call of that name
 
 
-def read_job(path: Path) -> Job:
-    """The job in a file.
+def read_job(path: Path) -> ImportJob:
+    """The import in a file.
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: it is not a job as :func:`write_job` writes it.
+        ValueError: it is not an import as :func:`write_job` writes it, or an earlier version did.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return _job({f.name: data[f.name] for f in fields(Job)})
+        return _job(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path.name} is not the file of a job: {error!r}") from error
 
 
-def _job(data: dict[str, Any]) -> Job:
+def _job(data: Mapping[str, Any]) -> ImportJob:
     if data["id"] is None or data["state"] not in ("running", "done", "cancelled", "failed"):
         raise ValueError(f"state {data['state']!r}")
-    report = data.pop("report")
-    return Job(
-        **_without(data, "progress"),
-        progress=Progress(**data["progress"]),
-        report=None
-        if report is None
-        else ImportReport(**report | {"warnings": tuple(map(str, report["warnings"]))}),
+    lens, report = data["lens"], data["report"]
+    if report is not None:
+        report = ImportReport(**report | {"warnings": tuple(map(str, report["warnings"]))})
+    progress = Progress(**data["progress"])
+    return ImportJob(
+        **{"owner": "", **{name: data[name] for name in _PLAIN if name in data}},
+        pid_started=data["pid_started"],
+        request=ImportRequest(
+            Path(data["path"]),
+            data["corpus"],
+            data["source_format"],
+            data["mapping"],
+            data["encoder"],
+            None if lens is None else Lens.from_fields(lens),
+        ),
+        progress=progress,
+        report=report,
+        seconds=progress.seconds,
     )
-
-
-def _without(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name not in names}
 
 
 def process_started(pid: int) -> str | None:

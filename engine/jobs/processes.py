@@ -14,7 +14,7 @@ import secrets
 import subprocess
 import sys
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from engine.errors import (
     UnknownNameError,
 )
 from engine.jobs.job_files import process_runs, read_job, stop_flag, write_job
-from engine.types.corpora import ImportRequest, Job, Progress
+from engine.types.corpora import ImportJob, ImportRequest, Progress
 from storage.home import Home, check_corpus_name
 
 log = logging.getLogger("seedlens.jobs")
@@ -36,7 +36,7 @@ STARTING_SECONDS = 30.0
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}[0-9]{6}-[0-9a-f]{6}\Z")
 
 
-class Jobs:
+class ImportJobs:
     """The imports of one home, running and past. Safe to share between threads."""
 
     def __init__(self, home: Home) -> None:
@@ -44,7 +44,7 @@ class Jobs:
         self._lock = threading.Lock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start_import(self, request: ImportRequest) -> Job:
+    def start(self, request: ImportRequest, owner: str = "") -> ImportJob:
         """Begin an import in a process of its own.
 
         Raises:
@@ -54,22 +54,19 @@ class Jobs:
         """
         check_corpus_name(request.name)
         now = _now()
-        job = Job(
+        job = ImportJob(
             id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
-            corpus=request.name,
-            path=str(Path(os.path.expanduser(request.source)).resolve()),  # noqa: PTH111
-            source_format=request.source_format,
-            mapping=dict(request.mapping or {}),
-            encoder=request.encoder,
-            lens=None if request.lens is None else asdict(request.lens),
+            # The process has another working folder.
+            request=replace(request, source=Path(os.path.expanduser(request.source)).resolve()),  # noqa: PTH111
             state="running",
             progress=_NOTHING_YET,
+            owner=owner,
             started_at=now,
             updated_at=now,
         )
         return self._start(job)
 
-    def resume(self, id_: str) -> Job:
+    def resume(self, id_: str) -> ImportJob:
         """Run the same import again: what is stored is kept, the rest is indexed.
 
         Raises:
@@ -97,7 +94,7 @@ class Jobs:
         if self.job(id_).state == "running":
             self._flag(id_).touch()
 
-    def forget(self, id_: str) -> None:
+    def dismiss(self, id_: str) -> None:
         """Take a job that has ended off the list. What it indexed stays."""
         if self.job(id_).state == "running":
             raise BadInputError("The import is still running.", "Cancel it first.")
@@ -105,7 +102,7 @@ class Jobs:
             path.unlink(missing_ok=True)
         self._children.pop(id_, None)
 
-    def list(self) -> list[Job]:
+    def list(self) -> list[ImportJob]:
         """All jobs, newest first; a file that holds none is left out, with a line in the log."""
         found = []
         for path in self._home.jobs.glob("*.json"):
@@ -117,7 +114,7 @@ class Jobs:
                 continue  # forgotten while we looked
         return sorted(found, key=lambda job: (job.started_at, job.id), reverse=True)
 
-    def job(self, id_: str) -> Job:
+    def job(self, id_: str) -> ImportJob:
         """One job as it is now, or UnknownNameError."""
         if not _ID.match(id_):
             raise UnknownNameError(f"There is no import '{id_}'.")
@@ -133,19 +130,21 @@ class Jobs:
             return job if job.state != "running" else _interrupted(job)
         return replace(job, stopping=self._flag(id_).exists())
 
-    def running(self, corpus: str) -> Job | None:
+    def running(self, corpus: str) -> ImportJob | None:
         """The job that is importing into a corpus, None when there is none."""
-        return next((j for j in self.list() if j.corpus == corpus and j.state == "running"), None)
+        return next(
+            (j for j in self.list() if j.request.name == corpus and j.state == "running"), None
+        )
 
     # -- inside ------------------------------------------------------------------------
 
-    def _start(self, job: Job) -> Job:
+    def _start(self, job: ImportJob) -> ImportJob:
         # The corpus's own lock keeps other processes out, but only once they have read the
         # whole source: two clicks on "Index" should hear of it at once.
         with self._lock:
-            if self.running(job.corpus) is not None:
+            if self.running(job.request.name) is not None:
                 raise CorpusBusyError(
-                    f"The corpus '{job.corpus}' is being indexed.",
+                    f"The corpus '{job.request.name}' is being indexed.",
                     "Wait until it is done, or cancel it.",
                 )
             try:
@@ -171,10 +170,10 @@ class Jobs:
                 start_new_session=True,  # Ctrl-C in the app's terminal is not meant for it
             )
 
-    def _runs(self, job: Job) -> bool:
+    def _runs(self, job: ImportJob) -> bool:
         child = self._children.get(job.id)
         if child is not None:
-            return child.poll() is None  # asking also buries a child that has ended
+            return child.poll() is None  # poll() also reaps a finished child process
         if job.pid:
             return process_runs(job.pid, job.pid_started)
         waited = datetime.now(UTC) - datetime.fromisoformat(job.updated_at)
@@ -193,7 +192,7 @@ class Jobs:
 _NOTHING_YET = Progress("checking", 0, 0, 0.0)
 
 
-def _interrupted(job: Job) -> Job:
+def _interrupted(job: ImportJob) -> ImportJob:
     return replace(
         job,
         state="interrupted",

@@ -313,12 +313,9 @@ def lens_from_dict(data: Mapping[str, Any]) -> Lens:
     """
     shipped = next((lens for lens in SHIPPED if lens.key == data["key"]), None)
     known = {} if shipped is None else {a.key: asdict(a) for a in shipped.aspects}
-    aspects = tuple(_aspect_from_fields({**known.get(a["key"], {}), **a}) for a in data["aspects"])
+    aspects = [{**known.get(a["key"], {}), **a} for a in data["aspects"]]
     rest = {"things": shipped.things, "generic": shipped.generic} if shipped else {}
-    rest |= {name: data[name] for name in ("things", "generic") if name in data}
-    return Lens(data["key"], data["name"], aspects, **rest)
-
-
-def _aspect_from_fields(fields: Mapping[str, Any]) -> Aspect:
-    values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in fields.items()}
-    return Aspect(**values)
+    names = ("key", "name", "things", "generic")
+    return Lens.from_fields(
+        {**rest, **{n: data[n] for n in names if n in data}, "aspects": aspects}
+    )

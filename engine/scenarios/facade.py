@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.scenario_store import ScenarioStore
-from engine.errors import UnknownNameError
-from engine.jobs.threads import Jobs
+from engine.errors import CorpusBusyError, UnknownNameError
+from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import Usage
 from engine.llm.client import Client, open_client
 from engine.llm.connecting import connect, describe
@@ -19,14 +21,13 @@ from engine.llm.endpoints import Connection, Endpoint
 from engine.scenarios.plans import estimated, make_plan, own_writer, recipe_of
 from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import ModelWriter, Writer
-from engine.scenarios.writing import BATCH, Counts, Runner, ScenarioWork, TellScenarios
+from engine.scenarios.writing import BATCH, Counts, Runner, TellScenarios
 from engine.types.callbacks import Ask, tell_nobody
 from engine.types.scenarios import (
     COMPONENTS,
     Component,
     Scenario,
     ScenarioEstimate,
-    ScenarioJob,
     ScenarioProgress,
     ScenarioReport,
     ScenarioRequest,
@@ -40,11 +41,9 @@ from storage.locks import alone
 class Scenarios:
     """Scenarios of one home. Safe to share between threads.
 
-    ``session`` and ``secrets`` are settings of the endpoint, as for
-    :class:`engine.assist.verifier.Verifier`.
-
     Attributes:
         components: what can be embedded of a scenario.
+        jobs: runs in the background, by corpus: ``Job[ScenarioProgress, ScenarioReport]``.
         batch: documents that are written together; what a kill can cost at most.
     """
 
@@ -53,7 +52,7 @@ class Scenarios:
     def __init__(self, home: Home, ledger: Ledger, settings: Settings, library: Library) -> None:
         self._home, self._answers = home, ledger.answers
         self._settings, self._library = settings, library
-        self._jobs = Jobs()
+        self.jobs = JobRunner()
         self.batch = BATCH
 
     # -- what there is -----------------------------------------------------------------
@@ -130,19 +129,29 @@ class Scenarios:
         request: ScenarioRequest,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
+        owner: str = "",
     ) -> str:
-        """Write in the background; returns the job's id. What is being written already is not
-        begun again: it is that job's id.
+        """Write in the background; returns the id of the job, which :attr:`jobs` keeps.
+
+        What is being written already is not begun again: it is that job's id.
+
+        Args:
+            owner: who asks for it.
 
         Raises:
             NoEndpointError: a model is to write, and none is set up; says how to.
+            CorpusBusyError: other scenarios are being written for the corpus.
             UnknownNameError, BadInputError: as :meth:`estimate`.
         """
-        return self._jobs.start_unless_running(
-            ScenarioWork,
-            lambda work: work.request == request,
-            lambda: self._begin(request, endpoint, most_calls, tell_nobody),
-        )[0]
+        work = self._prepared(request, endpoint, most_calls)
+        start = ScenarioProgress(0, 0)
+        job_id, begun = self.jobs.start(request.corpus, work, start, request=request, owner=owner)
+        if not begun and self.jobs.job(job_id).request != request:
+            raise CorpusBusyError(
+                f"Scenarios are being written for '{request.corpus}'.",
+                "Wait until that is done, or cancel it.",
+            )
+        return job_id
 
     def run(
         self,
@@ -159,32 +168,19 @@ class Scenarios:
             CorpusBusyError: another process is writing to the corpus.
             NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
         """
-        return self._begin(request, endpoint, most_calls, tell).outcome()
-
-    def state(self, job_id: str) -> ScenarioJob:
-        """How far a job is; UnknownNameError."""
-        return self._jobs.get(job_id, ScenarioWork).job(job_id)
-
-    def cancel(self, job_id: str) -> None:
-        """End a job soon; what is stored stays, and the next run goes on from there."""
-        self._jobs.cancel(job_id)
+        work = self._prepared(request, endpoint, most_calls)
+        return in_foreground(lambda cancelled: work(tell, cancelled))
 
     # -- inside ------------------------------------------------------------------------
 
-    def _begin(
-        self,
-        request: ScenarioRequest,
-        endpoint: Endpoint | None,
-        most_calls: int | None,
-        tell: TellScenarios,
-    ) -> ScenarioWork:
+    def _prepared(
+        self, request: ScenarioRequest, endpoint: Endpoint | None, most_calls: int | None
+    ) -> Callable[[TellScenarios, Ask], ScenarioReport]:
         make_plan(self._store(request.corpus), request)
         connection = None
         if request.source == "generated":
             connection = connect(self._settings, endpoint, most_calls)
-        work = ScenarioWork(ScenarioProgress(0, 0), request)
-        work.begin(lambda note, stop: self._perform(request, connection, note, stop), tell)
-        return work
+        return partial(self._perform, request, connection)
 
     def _perform(
         self,

@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from engine.corpora.folders import READERS_GRACE
 from engine.corpora.scenario_store import Recipe, ScenarioStore, Stored
-from engine.jobs.threads import Work
 from engine.scenarios.writers import Scenarios, Writer
 from engine.types.callbacks import Ask
 from engine.types.documents import Document
@@ -18,10 +17,7 @@ from engine.types.encoders import Encoder
 from engine.types.scenarios import (
     Component,
     Scenario,
-    ScenarioJob,
     ScenarioProgress,
-    ScenarioReport,
-    ScenarioRequest,
 )
 
 BATCH = 32
@@ -144,18 +140,4 @@ class Runner:
                 seconds=time.perf_counter() - self._started,
                 step=step,
             )
-        )
-
-
-@dataclass(slots=True)
-class ScenarioWork(Work[ScenarioProgress, ScenarioReport]):
-    """One run: what it was asked for, and how far it is after every batch."""
-
-    request: ScenarioRequest
-
-    def job(self, job_id: str) -> ScenarioJob:
-        """What a page shows of it; never raises."""
-        now = self.run.standing()
-        return ScenarioJob(
-            job_id, self.request, now.state, self.progress, now.report, now.error, now.remedy
         )

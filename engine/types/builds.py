@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from engine.types.jobs import Job
 from engine.types.models import ModelRunReport, RunProgress
 
 BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; what the lens is, a person says."""
 BUILD_STEPS: tuple[BuildStep, ...] = ("label", "collapse", "verbalise", "expand")
-BuildJobState = Literal["running", "done", "cancelled", "failed"]
 Maker = Literal["model", "person"]
 
 
@@ -211,16 +211,8 @@ class StepReport(ModelRunReport):
     made: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StepJob:
-    """A step under way in the background; ``report`` when it has ended."""
-
-    id: str
-    state: BuildJobState
-    progress: StepProgress
-    report: StepReport | None = None
-    error: str = ""
-    remedy: str = ""
+StepJob = Job[StepProgress, StepReport]
+"""A step in the background; its request is the step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from engine.types.documents import SourceDocument
+from engine.types.jobs import Job
 from engine.types.lenses import Aspect, Lens
 
 
@@ -60,42 +61,6 @@ class ImportReport:
     seconds: float
     warnings: tuple[str, ...] = ()
     cancelled: bool = False
-
-
-JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """An import that runs, or ran, in a process of its own.
-
-    Attributes:
-        lens: the fields of the lens to import with; None: as :class:`ImportRequest`.
-        state: ``interrupted`` means that its process is gone without having finished.
-        report: what it did, when it is done or was cancelled.
-        error, remedy: why it failed or was interrupted, and what to do.
-        started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life.
-        pid, pid_started: its process; 0 and None until that has come up.
-        stopping: somebody asked it to stop; it ends after the batch at hand.
-    """
-
-    id: str
-    corpus: str
-    path: str
-    source_format: str
-    mapping: Mapping[str, str]
-    encoder: str | None
-    lens: Mapping[str, Any] | None
-    state: JobState
-    progress: Progress
-    started_at: str
-    updated_at: str
-    report: ImportReport | None = None
-    error: str = ""
-    remedy: str = ""
-    pid: int = 0
-    pid_started: str | None = None
-    stopping: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +124,18 @@ class ImportRequest:
     mapping: Mapped | None = None
     encoder: str | None = None
     lens: Lens | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportJob(Job[Progress, ImportReport]):
+    """An import in a process of its own; its ``request`` is an :class:`ImportRequest`.
+
+    Attributes:
+        started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life.
+        pid, pid_started: its process; 0 and None until that has come up.
+    """
+
+    started_at: str = ""
+    updated_at: str = ""
+    pid: int = 0
+    pid_started: str | None = None

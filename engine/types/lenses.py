@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,15 @@ class Lens:
     aspects: tuple[Aspect, ...]
     things: str = "documents"
     generic: str = "Find similar documents."
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Lens:
+        """The lens that ``dataclasses.asdict`` took apart, also after a way through JSON."""
+        aspects = tuple(
+            Aspect(**{n: tuple(v) if isinstance(v, list) else v for n, v in aspect.items()})
+            for aspect in fields["aspects"]
+        )
+        return cls(**{**fields, "aspects": aspects})
 
     def index(self, key: str) -> int:
         """Position of the aspect ``key``; ValueError when the lens has no such aspect."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from engine.errors import BadInputError
+from engine.types.jobs import Job
 from engine.types.models import ModelRunReport, RunProgress
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
@@ -18,7 +19,6 @@ the document itself)."""
 Component = Literal["M", "I", "E", "M+E", "I+E"]
 """What of a scenario is embedded: main topic, information need, explanation, or two of them."""
 COMPONENTS: tuple[Component, ...] = ("M", "I", "E", "M+E", "I+E")
-ScenarioJobState = Literal["running", "done", "cancelled", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +179,8 @@ class ScenarioProgress(RunProgress):
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioJob:
-    """Scenarios being written in the background; ``report`` when that has ended."""
-
-    id: str
-    request: ScenarioRequest
-    state: ScenarioJobState
-    progress: ScenarioProgress
-    report: ScenarioReport | None = None
-    error: str = ""
-    remedy: str = ""
+ScenarioJob = Job[ScenarioProgress, ScenarioReport]
+"""Scenarios being written; its request is a :class:`ScenarioRequest`."""
 
 
 @dataclass(frozen=True, slots=True)

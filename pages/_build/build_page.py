@@ -12,7 +12,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.builds import BuildState, StepJob
 from pages._annotate.annotate_view import annotator, names_come_from_login, set_annotator
-from pages._common.reading_card import card, find, under_way
+from pages._common.reading_card import card, under_way
 from pages._build.clusters import clusters_step
 from pages._build.labels import labels_step
 from pages._build.build_lens import lens_step
@@ -119,7 +119,7 @@ def stepper(
 
 def show_step(explorer: Explorer, view: BuildView, state: BuildState | None) -> None:
     """The stepper, and the step that the view asks for."""
-    job = find(explorer, (view.corpus, view.build)) if state is not None else None
+    job = explorer.builds.jobs.latest((view.corpus, view.build)) if state is not None else None
     stepper(explorer, view, state, job)
     if state is None or view.step == "lens":
         card((view.corpus, view.build), None, job)

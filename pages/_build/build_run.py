@@ -9,7 +9,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.builds import BuildState, BuildStep, StepEstimate, StepJob, StepState
 from pages._annotate.annotate_view import annotator
-from pages._common.reading_card import card, find, remember, under_way
+from pages._common.reading_card import card, under_way
 from pages._build.build_lines import comes_first, earlier, estimate_line, step_number
 from pages._common.problem import attempt_at, problem_at
 from pages._build.build_view import SHOWN_BY, STEPS, go
@@ -53,14 +53,13 @@ def run_bar(explorer: Explorer, state: BuildState, step: BuildStep, job: StepJob
 
 
 def _start(explorer: Explorer, build: _Build, step: BuildStep) -> None:
-    if under_way(find(explorer, build)):
+    if under_way(explorer.builds.jobs.latest(build)):
         return  # two clicks, or another visitor's
     most = st.session_state.get(_MOST)
-    job_id = explorer.builds.start(
+    explorer.builds.start(
         *build, step, annotator(explorer), endpoint=chosen(explorer),
         most_calls=None if most is None else int(most),
     )  # fmt: skip
-    remember(build, job_id)
 
 
 # -- what has to be there first --------------------------------------------------------------

@@ -9,33 +9,16 @@ import html
 
 import streamlit as st
 
-from engine.explorer import Explorer
 from engine.types.builds import BuildStep, StepJob
 from pages._build.build_lines import notes_of, outcome_line, progress_line
 from pages._build.build_view import SHOWN_BY, STEPS, go
-from pages._common.job_card import POLL_SECONDS, LastJobs, outcome, progress
+from pages._common.job_card import POLL_SECONDS, outcome, progress
 from pages._common.problem import attempt_at, problem_at
 from pages._common.shared import engine, note
 from pages._model.model_lines import is_finished
 
 _PLACE = "card"
 _Build = tuple[str, str]
-
-
-@st.cache_resource(show_spinner=False)
-def _jobs() -> LastJobs[_Build]:
-    """The last run of each build; one for all sessions."""
-    return LastJobs()
-
-
-def remember(build: _Build, job_id: str) -> None:
-    """Keep it that a run of this build was started just now."""
-    _jobs().remember(build, job_id)
-
-
-def find(explorer: Explorer, build: _Build) -> StepJob | None:
-    """The run under way for a build, or the last one; None for neither, or once dismissed."""
-    return _jobs().find(build, explorer.builds.job, explorer.builds.running(*build) or "")
 
 
 def under_way(job: StepJob | None) -> str:
@@ -56,23 +39,22 @@ def card(build: _Build, step: BuildStep | None, job: StepJob | None) -> None:
         if job.state == "running":
             st.fragment(_running, run_every=POLL_SECONDS)(build, step)
         else:
-            _ended(build, job)
+            _ended(job)
 
 
 def _running(build: _Build, shown: BuildStep | None) -> None:
     """One line that changes in place; the page is renewed when there is more to show."""
-    job = find(engine(), build)
-    known = _jobs().get(build)
-    if known is None or job is None or job.state != "running":
+    job = engine().builds.jobs.latest(build)
+    if job is None or not job.running:
         st.rerun()
-    line = progress_line(job.progress, known.seconds, stopping=known.stopping)
+    line = progress_line(job.progress, job.seconds, stopping=job.stopping)
     left, right = st.columns([8, 3], vertical_alignment="center")
     with left:
         progress(line, job.progress.share, "How far the step is")
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         st.button(
-            "Cancel", key="build_cancel", disabled=known.stopping, on_click=attempt_at,
-            args=(_PLACE, lambda: _jobs().stop(build, job.id, engine().builds.cancel)),
+            "Cancel", key="build_cancel", disabled=job.stopping, on_click=attempt_at,
+            args=(_PLACE, lambda: engine().builds.jobs.cancel(job.id)),
             help="Ends after the batch at hand; what is made stays, and the step goes on from "
             "there.",
         )  # fmt: skip
@@ -82,7 +64,7 @@ def _running(build: _Build, shown: BuildStep | None) -> None:
             st.rerun()
 
 
-def _ended(build: _Build, job: StepJob) -> None:
+def _ended(job: StepJob) -> None:
     left, right = st.columns([10, 2], vertical_alignment="center")
     with left:
         outcome(job, outcome_line(job))
@@ -95,6 +77,6 @@ def _ended(build: _Build, job: StepJob) -> None:
             st.html(f'<div class="md-dim">{"<br>".join(map(html.escape, lines))}</div>')
     with right, st.container(horizontal=True, horizontal_alignment="right"):
         st.button(
-            "Dismiss", key="build_dismiss", on_click=_jobs().dismiss, args=(build, job.id),
+            "Dismiss", key="build_dismiss", on_click=engine().builds.jobs.dismiss, args=(job.id,),
             help="Takes this line away. What was made stays.",
         )  # fmt: skip

@@ -10,9 +10,9 @@ from pathlib import Path
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.corpora import CorpusInfo, Job
+from engine.types.corpora import CorpusInfo, ImportJob
 from pages._common.shared import error_boundary
-from pages._library import scenarios_job, scenarios_panel
+from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
 from pages._library.library_page import EXPLORE, act
 
@@ -26,7 +26,7 @@ _GRID = f"display:grid;grid-template-columns:{_WIDTHS};gap:.2rem .9rem;font-size
 _CELL = "min-width:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums;"
 
 
-def state_of(info: CorpusInfo, job: Job | None) -> str:
+def state_of(info: CorpusInfo, job: ImportJob | None) -> str:
     """``ready``, how far indexing is, or that it stopped on the way."""
     if job is not None and job.progress.phase == "indexing":
         return f"indexing {job.progress.done:,} of {job.progress.total:,}"
@@ -64,7 +64,7 @@ def _cells(values: tuple[str, ...], role: str, dim: bool = False) -> str:
     return f'<div role="row" style="{_GRID}{opacity}">{cells}</div>'
 
 
-def _row(explorer: Explorer, info: CorpusInfo, job: Job | None) -> None:
+def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
     name = f"<strong>{html.escape(info.name)}</strong>"
     if explorer.library.is_synthetic(info):
         name += ' <span class="sl-tag" title="Invented documents, to try SeedLens">synthetic</span>'
@@ -85,7 +85,9 @@ def _live_row(explorer: Explorer, name: str) -> None:
         _row(explorer, explorer.library.corpus(name), explorer.library.jobs.running(name))
 
 
-def corpora_list(explorer: Explorer, corpora: list[CorpusInfo], running: Mapping[str, Job]) -> None:
+def corpora_list(
+    explorer: Explorer, corpora: list[CorpusInfo], running: Mapping[str, ImportJob]
+) -> None:
     """All corpora, twenty to a page, under one head."""
     pages = -(-len(corpora) // ROWS)
     page = st.pagination(pages, key="library_page") if pages > 1 else 1
@@ -98,7 +100,7 @@ def corpora_list(explorer: Explorer, corpora: list[CorpusInfo], running: Mapping
 
 
 def _corpus(
-    explorer: Explorer, info: CorpusInfo, job: Job | None, panel: scenarios_panel.Panel
+    explorer: Explorer, info: CorpusInfo, job: ImportJob | None, panel: scenarios_panel.Panel
 ) -> None:
     name = info.name
     left, right = st.columns([8, 3], vertical_alignment="center")
@@ -107,7 +109,7 @@ def _corpus(
             _row(explorer, info, None)
         else:  # no control stands in here: the clock's reruns would close a dialog
             st.fragment(_live_row, run_every=1.0)(explorer, name)
-    writing = scenarios_job.find(explorer, name)
+    writing = explorer.scenarios.jobs.latest(name)
     busy = job is not None or (writing is not None and writing.state == "running")
     with right, st.container(horizontal=True, gap="small"):
         if st.button("Open in Explore", key=f"library_open_{name}", disabled=info.state != "ready"):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.corpora import ImportReport, Job, Progress
+from engine.types.corpora import ImportJob, ImportReport, Progress
 from pages._common.shared import error_boundary
 from pages._library.corpus_list import source_name
 from pages._library.library_page import act, problem, time_left
@@ -72,13 +72,13 @@ def _jobs(explorer: Explorer) -> None:
                 _job(explorer, job)
 
 
-def _job(explorer: Explorer, job: Job) -> None:
+def _job(explorer: Explorer, job: ImportJob) -> None:
     left, right = st.columns([8, 3], vertical_alignment="center")
     state = _ENDS.get(job.state, "stopping after the batch at hand" if job.stopping else "")
-    source = html.escape(source_name(explorer, job.path))
+    source = html.escape(source_name(explorer, str(job.request.source)))
     with left:
         st.html(
-            f'<div class="sl-head"><strong>{html.escape(job.corpus)}</strong>'
+            f'<div class="sl-head"><strong>{html.escape(job.request.name)}</strong>'
             f'<span class="sl-dim" style="overflow-wrap:anywhere">{source}</span>'
             f"<span>{state}</span></div>"
         )
@@ -91,7 +91,7 @@ def _job(explorer: Explorer, job: Job) -> None:
         _buttons(explorer, job)
 
 
-def _outcome(job: Job) -> None:
+def _outcome(job: ImportJob) -> None:
     if job.error:
         with error_boundary():
             raise SeedLensError(job.error, job.remedy)
@@ -100,7 +100,7 @@ def _outcome(job: Job) -> None:
         st.html("".join(f'<div style="max-width:75ch">{html.escape(x)}</div>' for x in lines))
 
 
-def _buttons(explorer: Explorer, job: Job) -> None:
+def _buttons(explorer: Explorer, job: ImportJob) -> None:
     jobs = explorer.library.jobs
     if job.state == "running":
         st.button(
@@ -124,5 +124,5 @@ def _buttons(explorer: Explorer, job: Job) -> None:
         key=f"library_dismiss_{job.id}",
         help="Takes this line away. What was indexed stays.",
         on_click=act,
-        args=("jobs", jobs.forget, job.id),
+        args=("jobs", jobs.dismiss, job.id),
     )

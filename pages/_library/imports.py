@@ -14,7 +14,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.corpora import Job, Preview
+from engine.types.corpora import ImportJob, Preview
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
 from pages._common.shared import error_boundary, note
@@ -283,7 +283,7 @@ def _start(
     source_format: str,
     mapping: Mapping[str, str],
     lens: Lens | None,
-) -> Job:
+) -> ImportJob:
     job = explorer.library.start_import(path, name, source_format, mapping, lens)
     # An empty form says that this one is under way; the uploader only forgets under a new key.
     st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1

@@ -10,18 +10,13 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.scenarios import ScenarioJob, ScenarioRequest
-from pages._common.job_card import POLL_SECONDS, LastJobs, outcome, progress
+from pages._common.job_card import POLL_SECONDS, outcome, progress
 from pages._common.shared import engine, note
 from pages._library.library_page import EXPLORE, act, problem
 from pages._library.scenarios_lines import outcome_line, progress_line
+from pages._login import login
 from pages._model.model_lines import is_finished
 from pages._model.model_settings import chosen
-
-
-@st.cache_resource(show_spinner=False)
-def _jobs() -> LastJobs[str]:
-    """The last run over each corpus; one for all sessions."""
-    return LastJobs()
 
 
 def place_of(corpus: str) -> str:
@@ -31,26 +26,7 @@ def place_of(corpus: str) -> str:
 
 def start(explorer: Explorer, request: ScenarioRequest) -> None:
     """Write in the background; raises as ``Scenarios.start``."""
-    job = find(explorer, request.corpus)
-    if job is not None and job.state == "running":
-        return  # two clicks, or another visitor's
-    job_id = explorer.scenarios.start(request, endpoint=chosen(explorer))
-    _jobs().remember(request.corpus, job_id)
-
-
-def find(explorer: Explorer, corpus: str) -> ScenarioJob | None:
-    """The last run over a corpus, None where there is none, or it was dismissed."""
-    return _jobs().find(corpus, explorer.scenarios.state)
-
-
-def cancel(explorer: Explorer, corpus: str, job_id: str) -> None:
-    """End a run after the batch at hand."""
-    _jobs().stop(corpus, job_id, explorer.scenarios.cancel)
-
-
-def dismiss(corpus: str, job_id: str) -> None:
-    """Take the line about a run away. What was written stays."""
-    _jobs().dismiss(corpus, job_id)
+    explorer.scenarios.start(request, endpoint=chosen(explorer), owner=login.name() or "")
 
 
 def job_card(
@@ -75,21 +51,20 @@ def job_card(
 def _running(corpus: str) -> None:
     """One line that changes in place; the page is renewed when there is more to show."""
     explorer = engine()
-    job = find(explorer, corpus)
-    started = _jobs().get(corpus)
-    if started is None or job is None or job.state != "running":
+    job = explorer.scenarios.jobs.latest(corpus)
+    if job is None or not job.running:
         st.rerun()
-    line = progress_line(job.progress, started.seconds, stopping=started.stopping)
+    line = progress_line(job.progress, job.seconds, stopping=job.stopping)
     left, right = st.columns([8, 3], vertical_alignment="center")
     with left:
         progress(line, job.progress.share, f"Writing scenarios for {corpus}")
     right.button(
         "Cancel",
         key=f"library_scenarios_cancel_{corpus}",
-        disabled=started.stopping,
+        disabled=job.stopping,
         help="Ends after the batch at hand; what is written stays, and Resume goes on.",
         on_click=act,
-        args=(place_of(corpus), cancel, explorer, corpus, job.id),
+        args=(place_of(corpus), explorer.scenarios.jobs.cancel, job.id),
     )
 
 
@@ -118,5 +93,5 @@ def _ended(explorer: Explorer, corpus: str, job: ScenarioJob, *, resume: bool) -
             key=f"library_scenarios_dismiss_{corpus}",
             help="Takes this line away. What was written stays.",
             on_click=act,
-            args=(place_of(corpus), dismiss, corpus, job.id),
+            args=(place_of(corpus), explorer.scenarios.jobs.dismiss, job.id),
         )

@@ -47,10 +47,10 @@ def remove(corpus: str) -> None:
 
 
 def _remove(explorer: Explorer, corpus: str) -> None:
-    last = scenarios_job.find(explorer, corpus)
+    last = explorer.scenarios.jobs.latest(corpus)
     explorer.scenarios.remove(corpus)
     if last is not None:
-        scenarios_job.dismiss(corpus, last.id)
+        explorer.scenarios.jobs.dismiss(last.id)
 
 
 def controls(

@@ -13,7 +13,7 @@ from engine.config import DEMO, DEMO_CORPUS, ROOT
 from engine.explorer import Explorer
 from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import ImportReport, Job, Progress
+from engine.types.corpora import ImportJob, ImportReport, Progress
 from pages._library import corpus_list, import_jobs
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
@@ -45,15 +45,10 @@ def name_input(page: AppTest) -> Any:
     return next(t for t in page.text_input if str(t.key).startswith("library_name_"))
 
 
-def a_job(home: Path, **changes: Any) -> Job:
-    job = Job(
+def a_job(home: Path, **changes: Any) -> ImportJob:
+    job = ImportJob(
         id="20260101T000000000000-abcdef",
-        corpus="papers",
-        path=f"/nowhere/{HOSTILE}.csv",
-        source_format="csv",
-        mapping={},
-        encoder=None,
-        lens=RESEARCH,
+        request=ImportRequest(Path(f"/nowhere/{HOSTILE}.csv"), "papers", "csv", {}, lens=RESEARCH),
         state="done",
         progress=Progress("indexing", 1024, 4205, 20.0, 51.2),
         started_at="2026-01-01T00:00:00+00:00",

@@ -147,14 +147,14 @@ def test_a_cancelled_step_keeps_what_it_has(small_copy: Explorer, server: ModelS
     builds = small_copy.builds
     builds.save(LENS, AUTHOR)
     job = builds.start("small", NAME, "label", AUTHOR, session(server))
-    assert builds.running("small", NAME) == job
+    assert builds.jobs.running(("small", NAME)) == job
     while server.seen.questions < 8:
-        assert builds.job(job).state == "running"
-    builds.cancel(job)
-    assert builds.running("small", NAME) is None
-    while builds.job(job).state == "running":
+        assert builds.jobs.job(job).state == "running"
+    builds.jobs.cancel(job)
+    assert builds.jobs.running(("small", NAME)) is None
+    while builds.jobs.job(job).state == "running":
         pass
-    ended = builds.job(job)
+    ended = builds.jobs.job(job)
     assert ended.state == "cancelled"
     assert ended.report is not None
     assert ended.report.left > 0

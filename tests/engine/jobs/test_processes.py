@@ -17,9 +17,9 @@ from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.explorer import Explorer
 from engine.job_process import Note
 from engine.jobs.job_files import process_runs, process_started, read_job, write_job
-from engine.jobs.processes import Jobs
-from engine.lenses.definitions import RESEARCH, lens_to_json
-from engine.types.corpora import ImportRequest, Job, Progress
+from engine.jobs.processes import ImportJobs
+from engine.lenses.definitions import RESEARCH
+from engine.types.corpora import ImportJob, ImportRequest, Progress
 from storage.home import CorpusNameError, Home
 from tests.support import make_explorer, wait_until
 
@@ -36,32 +36,29 @@ def write_csv(path: Path, documents: int) -> Path:
     return path
 
 
-def wait(jobs: Jobs, id_: str, until: Callable[[Job], bool]) -> Job:
+def wait(jobs: ImportJobs, id_: str, until: Callable[[ImportJob], bool]) -> ImportJob:
 
-    def come() -> Job | None:
+    def come() -> ImportJob | None:
         job = jobs.job(id_)
         return job if until(job) else None
 
     return wait_until(come, what=f"the state of job {id_} that is waited for", seconds=PATIENCE)
 
 
-def ended(job: Job) -> bool:
+def ended(job: ImportJob) -> bool:
     return job.state != "running"
 
 
-def under_way(job: Job) -> bool:
+def under_way(job: ImportJob) -> bool:
     return ended(job) or job.progress.done > 0
 
 
-def an_old_job(**changes: object) -> Job:
-    job = Job(
+def an_old_job(**changes: object) -> ImportJob:
+    job = ImportJob(
         id="20260101T000000000000-abcdef",
-        corpus="papers",
-        path="/nowhere/papers.csv",
-        source_format="csv",
-        mapping={"doc_id": "PMID"},
-        encoder=None,
-        lens=json.loads(lens_to_json(RESEARCH)),
+        request=ImportRequest(
+            Path("/nowhere/papers.csv"), "papers", "csv", {"doc_id": "PMID"}, lens=RESEARCH
+        ),
         state="done",
         progress=Progress("done", 3, 3, 1.0),
         started_at="2026-01-01T00:00:00+00:00",
@@ -70,7 +67,7 @@ def an_old_job(**changes: object) -> Job:
     return replace(job, **changes)  # type: ignore[arg-type]
 
 
-def put(home: Path, job: Job) -> Job:
+def put(home: Path, job: ImportJob) -> ImportJob:
     write_job(home / "jobs" / f"{job.id}.json", job)
     return job
 
@@ -88,10 +85,14 @@ def app(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Explorer]:
 
 def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: Path) -> None:
     source = write_csv(tmp_path / "papers.csv", 20)
-    job = app.library.jobs.start_import(ImportRequest(source, "papers", mapping={"doc_id": "PMID"}))
-    assert (job.state, job.corpus, job.path) == ("running", "papers", str(source))
+    job = app.library.jobs.start(ImportRequest(source, "papers", mapping={"doc_id": "PMID"}))
+    assert (job.state, job.request.name, str(job.request.source)) == (
+        "running",
+        "papers",
+        str(source),
+    )
     with pytest.raises(BadInputError, match="still running"):
-        app.library.jobs.forget(job.id)
+        app.library.jobs.dismiss(job.id)
     with pytest.raises(CorpusBusyError, match="'papers' is being indexed"):
         app.library.start_import(source, "papers")
 
@@ -129,7 +130,7 @@ def test_a_cancelled_import_goes_on_where_it_stopped(
     assert job.report is not None
     assert (job.report.unchanged, job.report.documents) == (stored, 120)
 
-    later.library.jobs.forget(job.id)
+    later.library.jobs.dismiss(job.id)
     assert later.library.jobs.list() == []
     assert list((app.home.root / "jobs").iterdir()) == []
 
@@ -184,7 +185,7 @@ def test_a_name_that_is_not_allowed_starts_nothing(app: Explorer, tmp_path: Path
 def test_jobs_are_listed_newest_first_without_unreadable_files(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    jobs = Jobs(Home(home))
+    jobs = ImportJobs(Home(home))
     Home(home).create()
     old = put(home, an_old_job())
     new = put(home, an_old_job(id="20260102T000000000000-abcdef", started_at="2026-01-02"))
@@ -199,8 +200,8 @@ def test_jobs_are_listed_newest_first_without_unreadable_files(
 @pytest.mark.parametrize("id_", ["../ledger", "20260101T000000000000-000000", ""])
 def test_an_unknown_job_is_refused(home: Path, id_: str) -> None:
     Home(home).create()
-    jobs = Jobs(Home(home))
-    for ask in (jobs.job, jobs.cancel, jobs.resume, jobs.forget):
+    jobs = ImportJobs(Home(home))
+    for ask in (jobs.job, jobs.cancel, jobs.resume, jobs.dismiss):
         with pytest.raises(UnknownNameError):
             ask(id_)
 
@@ -209,7 +210,7 @@ def test_a_job_of_a_process_long_gone_is_interrupted_even_if_its_number_was_give
     home: Path,
 ) -> None:
     Home(home).create()
-    jobs = Jobs(Home(home))
+    jobs = ImportJobs(Home(home))
     mine, began = os.getpid(), process_started(os.getpid())
     job = put(home, an_old_job(state="running", pid=mine, pid_started=began))
     assert jobs.job(job.id).state == "running"

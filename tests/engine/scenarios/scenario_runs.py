@@ -23,4 +23,4 @@ def connected(home: Path, server: ModelServer, **settings: Any) -> Explorer:
 
 def wait(explorer: Explorer, job_id: str, enough: Any = lambda job: False) -> ScenarioJob:
     """The job when it has ended, or when ``enough`` says so."""
-    return ended(lambda: explorer.scenarios.state(job_id), enough=enough)
+    return ended(lambda: explorer.scenarios.jobs.job(job_id), enough=enough)

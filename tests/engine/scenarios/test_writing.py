@@ -197,7 +197,7 @@ def test_a_job_tells_how_far_it_is_and_can_be_cancelled_and_resumed(
     assert half.progress.total == COUNT
     with pytest.raises(CorpusBusyError):
         taught.library.delete("small")
-    taught.scenarios.cancel(job_id)
+    taught.scenarios.jobs.cancel(job_id)
     ended = wait(taught, job_id)
     assert ended.state == "cancelled"
     assert ended.report is not None

@@ -126,7 +126,7 @@ def test_cost_progress_and_outcome_in_words() -> None:
         assert words in said
     assert "stopping" in build_lines.progress_line(progress, 31.0, stopping=True)
     report = StepReport("label", made=80, failed=3, left=270, calls=92, stopped="cancelled")
-    job = StepJob("1", "cancelled", progress, report)
+    job = StepJob("1", progress.step, "cancelled", progress, report)
     said = build_lines.outcome_line(job)
     for words in ("Cancelled", "80 labels", "270 not reached", "3 without a usable answer"):
         assert words in said
