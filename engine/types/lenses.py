@@ -49,11 +49,11 @@ class Lens:
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Lens:
         """The lens that ``dataclasses.asdict`` took apart, also after a way through JSON."""
-        aspects = tuple(
-            Aspect(**{n: tuple(v) if isinstance(v, list) else v for n, v in aspect.items()})
+        given: list[dict[str, Any]] = [
+            {name: tuple(v) if isinstance(v, list) else v for name, v in aspect.items()}
             for aspect in fields["aspects"]
-        )
-        return cls(**{**fields, "aspects": aspects})
+        ]
+        return cls(**{**fields, "aspects": tuple(Aspect(**aspect) for aspect in given)})
 
     def index(self, key: str) -> int:
         """Position of the aspect ``key``; ValueError when the lens has no such aspect."""

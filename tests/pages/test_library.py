@@ -13,7 +13,7 @@ from engine.config import DEMO, DEMO_CORPUS, ROOT
 from engine.explorer import Explorer
 from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
-from engine.types.corpora import ImportJob, ImportReport, Progress
+from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
 from pages._library import corpus_list, import_jobs
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
