@@ -50,7 +50,9 @@ class Settings(BaseSettings):
     llm_concurrency: int = Field(default=8, gt=0)
     """Requests to the endpoint that are under way at once."""
     llm_timeout_seconds: float = Field(default=60.0, gt=0)
-    """After so long a request counts as lost."""
+    """The longest silence of the endpoint: from a request to the first piece of its answer, and
+    from each piece to the next. How long the whole answer takes does not matter. Only where an
+    endpoint cannot stream, all of it has to come within this time."""
     llm_retry_seconds: float = Field(default=0.5, gt=0)
     """Until a request that failed is sent again, the first time; doubled with each time."""
     llm_max_calls: int | None = Field(default=None, ge=0)

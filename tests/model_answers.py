@@ -29,12 +29,13 @@ FAULTS = (
         "no-logprobs",
         "wrong-model",
         "slow",
+        "stall",
     ),
 )
 """What ``Behaviour.faults`` may name: a status, a request never answered, a connection that ends
 within the answer, broken JSON, a web page, an answer without text, one in words, a JSON object of
 another form, one without the log probabilities that were asked for, one by another model, one ten
-times as late."""
+times as late, one whose stream stops without an end."""
 FIRST_WORDS = 8
 Handler = Callable[[str, Mapping[str, Any]], Any]
 
@@ -53,7 +54,10 @@ class Behaviour:
         faults: fault -> share of requests, drawn anew for every repeat of a request.
         retry_after: seconds that a 429 asks to wait; None says nothing.
         refuses: parts of a request that it does not accept: ``max_tokens``, ``temperature``,
-            ``logprobs``, ``top_logprobs`` (more than five), ``system``, ``response_format``.
+            ``logprobs``, ``top_logprobs`` (more than five), ``system``, ``response_format``,
+            ``stream``, ``stream_options``.
+        refusal: what it then says; {} is the part.
+        streams: False sends the whole answer although a stream was asked for.
         logprobs: False drops them without a word.
         thinks: writes ``<think>`` first.
         context: tokens (of four characters) that it accepts, or None.
@@ -75,6 +79,8 @@ class Behaviour:
     faults: dict[str, float] = field(default_factory=dict)
     retry_after: float | None = None
     refuses: frozenset[str] = frozenset()
+    refusal: str = "Unsupported parameter: '{}'."
+    streams: bool = True
     logprobs: bool = True
     thinks: bool = False
     context: int | None = None

@@ -43,7 +43,9 @@ class Handler(BaseHTTPRequestHandler):
             return
         seen, behaviour = self.model.seen, self.model.behaviour
         prompt = "\n".join(message["content"] for message in body["messages"])
-        content = json.dumps(body, sort_keys=True)
+        # The same fault whether the answer is streamed or not.
+        asked = {name: value for name, value in body.items() if not name.startswith("stream")}
+        content = json.dumps(asked, sort_keys=True)
         with self.model.lock:
             seen.requests += 1
             number = seen.requests
@@ -60,6 +62,10 @@ class Handler(BaseHTTPRequestHandler):
                 self._hang_up()
             elif not self._refused(body, prompt):
                 self._answer(body, prompt, self.model.answerer.fault(content, repeat))
+        except OSError:
+            with self.model.lock:
+                seen.dropped += 1
+            self.close_connection = True
         finally:
             with self.model.lock:
                 seen.under_way -= 1
@@ -89,7 +95,8 @@ class Handler(BaseHTTPRequestHandler):
         if body.get("top_logprobs", 0) <= 5:
             used.discard("top_logprobs")
         for name in sorted(behaviour.refuses & used):
-            self._error(400, f"Unsupported parameter: '{name}'.", param=name)
+            said = behaviour.refusal
+            self._error(400, said.format(name), param=name if "{}" in said else None)
             return True
         limit = behaviour.context
         if limit is not None and len(prompt) / 4 > limit:
@@ -119,7 +126,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             completion = self._completion(body, prompt, fault)
             self._wait()
-            if body.get("stream"):
+            if body.get("stream") and behaviour.streams:
                 self._stream(completion, body, fault)
             else:
                 self._send(200, completion, cut=fault == "cut")
@@ -131,33 +138,42 @@ class Handler(BaseHTTPRequestHandler):
     def _stream(self, whole: Mapping[str, Any], body: Mapping[str, Any], fault: str) -> None:
         """The completion as server-sent events, a few words each."""
         [choice] = whole["choices"]
+        behaviour = self.model.behaviour
         words = re.findall(r"\S+\s*|\s+", choice["message"]["content"])
         shared = {"id": whole["id"], "object": "chat.completion.chunk", "model": whole["model"]}
         shared |= {"created": 0}
         starts = range(0, len(words), WORDS_PER_CHUNK)
-        deltas = [{"content": "".join(words[at : at + WORDS_PER_CHUNK])} for at in starts]
+        texts = ["".join(words[at : at + WORDS_PER_CHUNK]) for at in starts]
         if fault == "cut":
-            deltas = deltas[: max(1, len(deltas) // 2)]
+            texts = texts[: max(1, len(texts) // 2)]
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
+        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self.close_connection = True
-        for delta in deltas:
-            part = {"index": 0, "delta": delta, "finish_reason": None}
-            self._event({**shared, "choices": [part]})
-            self.model.gone.wait(self.model.behaviour.pause)
-        if fault == "cut":
+        logprobs = choice["logprobs"]
+        for text in texts:
+            part = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+            self._event({**shared, "choices": [{**part, "logprobs": logprobs}]})
+            logprobs = None  # a completion of the tests has those of one token only
+            self.model.gone.wait(behaviour.pause)
+        if fault == "stall":
+            self.model.gone.wait(3600)
+        if fault in ("cut", "stall"):
             self._hang_up()
             return
-        end = {"index": 0, "delta": {}, "finish_reason": "stop"}
+        end = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
         self._event({**shared, "choices": [end]})
         if (body.get("stream_options") or {}).get("include_usage"):
             self._event({**shared, "choices": [], "usage": whole["usage"]})
-        self.wfile.write(b"data: [DONE]\n\n")
+        self._part(b"data: [DONE]\n\n")
+        self._part(b"")
 
     def _event(self, value: Any) -> None:
-        self.wfile.write(f"data: {json.dumps(value)}\n\n".encode())
+        self._part(f"data: {json.dumps(value)}\n\n".encode())
+
+    def _part(self, content: bytes) -> None:
+        """A part of a response in chunked transfer encoding; the empty one ends it."""
+        self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
         self.wfile.flush()
 
     def _completion(self, body: Mapping[str, Any], prompt: str, fault: str) -> dict[str, Any]:

@@ -34,11 +34,12 @@ from tests.model_simulated import simulated
 @dataclass
 class Seen:
     """What came in: ``questions`` are chat requests but for those that try the endpoint out;
-    ``turned_away`` ones of any kind had the wrong key."""
+    ``turned_away`` ones of any kind had the wrong key; ``dropped`` ones nobody waited for."""
 
     requests: int = 0
     questions: int = 0
     turned_away: int = 0
+    dropped: int = 0
     under_way: int = 0
     most_at_once: int = 0
     repeats: Counter[str] = field(default_factory=Counter)

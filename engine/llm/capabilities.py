@@ -52,7 +52,8 @@ class Capabilities:
         temperature: it accepts one.
         system: it accepts a system message.
         reasons: it thinks before it answers.
-        stream_usage: it tells what a streamed answer took. Not tried out before the first one.
+        streams: it streams its answers.
+        stream_usage: it tells what a streamed answer took.
         context: tokens that it can read and write at once, where the endpoint tells.
         doubtful: a request in this form was refused since: it is to be tried out anew.
     """
@@ -64,6 +65,7 @@ class Capabilities:
     system: bool = True
     reasons: bool = False
     context: int | None = None
+    streams: bool = True
     stream_usage: bool = True
     doubtful: bool = False
 
@@ -110,17 +112,12 @@ class Capabilities:
         return sent, prompt.most_tokens + (USUAL_REASONING if self.reasons else 0)
 
     def body(self, model: str, prompt: Prompt[Any]) -> dict[str, Any]:
-        """The whole body of the request."""
+        """The whole body of the request, but for what :class:`Transport` adds for a stream."""
         messages = [{"role": m.role, "content": m.content} for m in prompt.messages]
         if not self.system and len(messages) > 1 and messages[0]["role"] == "system":
             first = f"{messages[0]['content']}\n\n{messages[1]['content']}"
             messages = [{**messages[1], "content": first}, *messages[2:]]
         return {**self.parameters(model, prompt), "messages": messages}
-
-    def stream_body(self, model: str, prompt: Prompt[Any]) -> dict[str, Any]:
-        """The whole body of a request for a streamed answer."""
-        options = {"stream_options": {"include_usage": True}} if self.stream_usage else {}
-        return {**self.body(model, prompt), "stream": True, **options}
 
 
 async def try_out(transport: Transport, meter: Meter) -> Capabilities:
@@ -148,8 +145,13 @@ async def try_out(transport: Transport, meter: Meter) -> Capabilities:
         logprobs=found.logprobs if reply.options else 0,
         reasons=reasons,
         context=context,
+        streams=transport.streams,
+        stream_usage=transport.stream_usage,
     )
-    return replace(found, schema=await _keeps_schema(transport, meter, found))
+    found = replace(found, schema=await _keeps_schema(transport, meter, found))
+    # These answers are short; they do not tell whether a question can be answered in time.
+    transport.responsive = False
+    return found
 
 
 async def _accepted(
@@ -163,8 +165,11 @@ async def _accepted(
             return wanted, await transport.complete(body, meter, PROBE_TOKENS, probe.choices)
         except UnsupportedError as refusal:
             humbler = list(_humbler(wanted))
-            if not humbler:
+            if not humbler and not transport.streams:
                 raise
+            if not humbler:  # all once more, without a stream
+                transport.streams, wanted = False, Capabilities()
+                continue
             # The one that the message speaks of, else the likeliest.
             wanted = next((c for name, c in humbler if name in refusal.hint), humbler[0][1])
 

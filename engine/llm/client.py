@@ -143,6 +143,9 @@ class Learner:
             self._course.look()
             if self._known is None:
                 self._known = await asyncio.to_thread(self._remembered)
+                if self._known is not None:
+                    self._transport.streams = self._known.streams
+                    self._transport.stream_usage = self._known.stream_usage
             if self._known is None or (sure and self._known.doubtful):
                 await self._learn()
             return self._known
@@ -153,10 +156,16 @@ class Learner:
             self._course.look()
             await self._learn()
 
-    async def correct(self, known: Capabilities) -> None:
-        """It can do less than was thought."""
-        self._known = known
-        await asyncio.to_thread(self._remember, known)
+    async def remember_streaming(self) -> None:
+        """Remember what the endpoint has refused of streams since it was tried out."""
+        known, transport = self._known, self._transport
+        if known is not None:
+            self._known = replace(
+                known, streams=transport.streams, stream_usage=transport.stream_usage
+            )
+            if self._known != known:
+                with suppress(StorageError):
+                    await asyncio.to_thread(self._remember, self._known)
 
     async def doubt(self) -> None:
         """Have it tried out anew before the next run's first question: it may have changed.
@@ -427,6 +436,7 @@ class Client:
     async def close(self) -> None:
         """Write what is left to write, and let the connections go."""
         await self._cache.flush()
+        await self._learner.remember_streaming()
         await self._transport.close()
 
     # -- asking ------------------------------------------------------------------------
@@ -498,14 +508,7 @@ class Client:
             if self.stopped:
                 return
             try:
-                try:
-                    await self._pass_on(known.stream_body(model, prompt), size, pieces)
-                except UnsupportedError as refusal:
-                    if "stream_options" not in refusal.hint or not known.stream_usage:
-                        raise
-                    less = replace(known, stream_usage=False)
-                    await self._learner.correct(less)
-                    await self._pass_on(less.stream_body(model, prompt), size, pieces)
+                await self._pass_on(known.body(model, prompt), size, pieces)
             except BudgetReachedError as error:
                 self._course.stop("budget", error)
             except EndpointError as error:

@@ -7,10 +7,9 @@ cancels it, or waits for the outcome.
 from __future__ import annotations
 
 import asyncio
-import queue
 import re
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -211,65 +210,6 @@ class Visible:
     def _behind(self) -> str:
         end = _CLOSING.search(self._held)
         return self._held[end.end() :].lstrip() if end else ""
-
-
-class TextStream:
-    """A streamed answer for callers that are not asynchronous: iterate over it once.
-
-        stream = TextStream(connection, answers, messages)
-        for piece in stream: ...
-
-    Attributes:
-        text: what has been said so far.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        store: AnswerStore,
-        messages: Sequence[Message],
-        most_tokens: int = MOST_TOKENS,
-    ) -> None:
-        self._pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._usage: Usage | None = None
-        self.text = ""
-
-        async def work(client: Client) -> None:
-            try:
-                async for piece in stream_text(client, messages, most_tokens):
-                    self.text += piece
-                    self._pieces.put(piece)
-            finally:
-                self._usage = client.usage
-                self._pieces.put(None)
-
-        self._run = Run(connection, store, work)
-
-    def __iter__(self) -> Iterator[str]:
-        """The pieces as they come; raises as :func:`stream_text` after the last one."""
-        try:
-            while (piece := self._next()) is not None:
-                yield piece
-            self._run.result()
-        finally:
-            self._run.cancel()  # whoever stops listening pays for no more
-
-    def _next(self) -> str | None:
-        while True:
-            try:
-                return self._pieces.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                if self._run.done:  # it could not even begin
-                    return None
-
-    def cancel(self) -> None:
-        """End it soon; the iteration ends after what has come."""
-        self._run.cancel()
-
-    @property
-    def usage(self) -> Usage | None:
-        """What it took; None before its end."""
-        return self._usage
 
 
 def _read(reply: Reply, _: bool) -> str | None:

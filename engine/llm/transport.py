@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import functools
+import json
 import logging
 import math
 import random
 import re
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,13 @@ _TOO_LONG = re.compile(
     r"|reduce the length of",
     re.IGNORECASE,
 )
-_EMPTY_PURSE = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+_STREAM_USAGE = re.compile(r"stream_options|include_usage")
+_STREAM = re.compile(r"\bstream(?:s|ed|ing)?\b")
+TIMEOUT, CONCURRENCY = "SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"
+CHARS_PER_TOKEN_AT_MOST = 32
+"""An answer with more characters per token that was asked for goes beyond its limit: the longest
+tokens are runs of blanks, and a whole answer has some four characters a token."""
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _PERSISTENT = (
     f"Check the address (it usually ends in /v1), {KEY} and {MODEL}; "
     "`seedlens doctor` tries them out."
@@ -69,14 +76,22 @@ def broken_off(endpoint: Endpoint, said: str = "") -> TransientError:
     )
 
 
-def explained(error: Exception, endpoint: Endpoint, timeout: float) -> EndpointError:
+def timed_out(endpoint: Endpoint, timeout: float, *, responsive: bool) -> EndpointError:
+    """Nothing came for so many seconds; where nothing came before, asking again is no use."""
+    remedy = (
+        f"If the model is slow, set {TIMEOUT} to more seconds, or {CONCURRENCY} to fewer requests "
+        "at once."
+    )
+    if responsive:
+        return TransientError(f"{endpoint.address} sent nothing for {timeout:g} s.", remedy)
+    return RefusedError(
+        f"{endpoint.address} answered nothing within {timeout:g} s; the run ends here.", remedy
+    )
+
+
+def explained(error: Exception, endpoint: Endpoint) -> EndpointError:
     """The client's error as one of ours, free of the key."""
     where = endpoint.address
-    if isinstance(error, (openai.APITimeoutError, TimeoutError)):
-        return TransientError(
-            f"{where} did not answer within {timeout:g} s.",
-            "It may be overloaded: ask fewer things at once, or wait longer.",
-        )
     if isinstance(error, openai.APIStatusError):
         return _status(error, endpoint)
     if isinstance(error, (openai.APIConnectionError, OSError)):
@@ -94,7 +109,7 @@ def _status(error: openai.APIStatusError, endpoint: Endpoint) -> EndpointError:
     said = scrub(_said(error), endpoint.key.get_secret_value())
     quoted = f" ({said})" if said else ""
     code = str(error.code or "")
-    if status == 429 and (code in _EMPTY_PURSE or str(error.type) in _EMPTY_PURSE):
+    if status == 429 and (code in _NO_CREDIT or str(error.type) in _NO_CREDIT):
         return RefusedError(
             f"The account at {where} has no credit left{quoted}.", "Top it up, or use another."
         )
@@ -195,8 +210,16 @@ class ModelCard:
 class Transport:
     """One endpoint, asked from one event loop. Close it there as well.
 
+    Answers are streamed, so that the timeout is the longest silence between two pieces of an
+    answer, however long the whole of it takes. Where an endpoint refuses to stream, the whole
+    answer has to come within the timeout.
+
     Attributes:
         repeats: requests that had to be sent again.
+        streams: whether the endpoint accepts requests for a stream, as far as known.
+        stream_usage: whether it accepts that a stream is to tell what it took.
+        responsive: something has come from the endpoint. While nothing has, a request that times
+            out is not repeated: it would only keep a slow model busier.
     """
 
     def __init__(self, endpoint: Endpoint, patience: Patience) -> None:
@@ -204,7 +227,10 @@ class Transport:
         self._patience = patience
         self._not_before = 0.0
         self.repeats = 0
-        self._client = _open(endpoint, patience.timeout)
+        self.streams = True
+        self.stream_usage = True
+        self.responsive = False
+        self._client = _open(endpoint)
 
     async def close(self) -> None:
         await self._client.close()
@@ -219,8 +245,9 @@ class Transport:
         """One reply; transient errors are waited out.
 
         Args:
-            body: the JSON body of a chat completion.
-            tokens: (input, output) to set aside for each request sent.
+            body: the JSON body of a chat completion, without the parameters of streams.
+            tokens: (input, output) to set aside for each request sent. An answer of many times
+                the output is cut off: the endpoint disregards the limit.
             choices: the answers whose alternatives are wanted.
 
         Raises:
@@ -230,15 +257,11 @@ class Transport:
         """
         async for attempt in self._attempts():
             with attempt:
-                await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
-                meter.hold(*tokens)
-                used, answered = None, False
-                try:
-                    reply = await self._once(body, choices)
-                    used, answered = reply.used, True
-                finally:
-                    meter.settle(tokens, used, answered=answered)
-        return reply
+                await self._pause()
+                answer = _Answer()
+                async for _ in self._pieces(body, meter, tokens, answer):
+                    pass
+        return answer.reply(choices)
 
     async def stream(
         self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int]
@@ -246,17 +269,12 @@ class Transport:
         """The text of one reply, piece by piece, reasoning included.
 
         Transient errors are waited out until the first piece; after it they are raised, for what
-        was said cannot be taken back. The timeout is from one piece to the next.
-
-        Args:
-            body: the JSON body of a chat completion, which asks for a stream.
-
-        Raises as :meth:`complete`.
+        was said cannot be taken back. Arguments and errors as in :meth:`complete`.
         """
         async for attempt in self._attempts():
             with attempt:
-                await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
-                pieces = self._pieces(body, meter, tokens)
+                await self._pause()
+                pieces = self._pieces(body, meter, tokens, _Answer())
                 first = await anext(pieces, "")
         async with aclosing(pieces):
             yield first
@@ -283,51 +301,95 @@ class Transport:
             reraise=True,
         )
 
+    async def _pause(self) -> None:
+        """Until the endpoint, which may have asked for a pause, wants to be asked again."""
+        await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
+
     async def _pieces(
-        self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int]
+        self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: _Answer
+    ) -> AsyncGenerator[str]:
+        """The text of one answer as it comes; sent again without what a refusal names."""
+        while True:
+            sent = self._with_stream(body)
+            try:
+                async with aclosing(self._request(sent, meter, tokens, answer)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except UnsupportedError as refusal:
+                # By what was sent: another request may have been refused for it meanwhile.
+                if "stream_options" in sent and _STREAM_USAGE.search(refusal.hint):
+                    self.stream_usage = False
+                elif "stream" in sent and _STREAM.search(refusal.hint):
+                    self.streams = False
+                else:
+                    raise
+            else:
+                return
+
+    def _with_stream(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        if not self.streams:
+            return dict(body)
+        options = {"stream_options": {"include_usage": True}} if self.stream_usage else {}
+        return {**body, "stream": True, **options}
+
+    async def _request(
+        self, sent: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: _Answer
     ) -> AsyncGenerator[str]:
         """One request's text as it comes; what it used is settled however it ends."""
         meter.hold(*tokens)
-        used, answered, whole = None, False, False
+        most_chars = CHARS_PER_TOKEN_AT_MOST * tokens[1]
         failure: EndpointError | None = None
         try:
-            async with asyncio.timeout(self._patience.timeout):
-                chunks = await self._client.chat.completions.create(**body)
-            async with chunks:
-                arriving = aiter(chunks)
-                while (chunk := await self._next(arriving)) is not None:
-                    piece = _piece(chunk.model_dump())
-                    answered = True
-                    used, whole = piece.used or used, whole or piece.last
-                    if piece.text:
-                        yield piece.text
-            if not whole:
+            async with aclosing(self._chunks(sent)) as chunks:
+                async for chunk in chunks:
+                    self.responsive = True
+                    if piece := answer.add(chunk):
+                        yield piece
+                    if answer.size > most_chars:
+                        answer.cut = answer.complete = True
+                        break
+            if not answer.complete:
                 failure = broken_off(self.endpoint)
         except (openai.OpenAIError, TimeoutError, OSError) as error:
-            failure = explained(error, self.endpoint, self._patience.timeout)
+            failure = self._explained(error)
         except (ValueError, TypeError, AttributeError, IndexError, KeyError):
             failure = garbled(self.endpoint)
         finally:
-            meter.settle(tokens, used, answered=answered)
-        if failure is not None:
+            meter.settle(tokens, answer.used, answered=answer.size > 0)
+        if failure is not None and not answer.complete:  # what follows the end does not matter
             raise failure
 
-    async def _next(self, chunks: AsyncIterator[Any]) -> Any:
-        async with asyncio.timeout(self._patience.timeout):  # from one to the next
-            return await anext(chunks, None)
+    async def _chunks(self, sent: Mapping[str, Any]) -> AsyncGenerator[Any]:
+        """The JSON of an answer's chunks as they come; a whole answer is the only one."""
+        timeout = self._patience.timeout
+        # The typed form of the client would take it more time than all that we do.
+        post = functools.partial(self._client.post, _PATH, cast_to=object, body=dict(sent))
+        if "stream" not in sent:
+            async with asyncio.timeout(timeout):
+                whole = await post()
+            yield whole
+            return
+        async with asyncio.timeout(timeout):
+            stream = await post(stream=True, stream_cls=openai.AsyncStream[object])
+        async with stream:
+            kind = stream.response.headers.get("content-type", "")
+            if "json" in kind or "html" in kind:  # it does not stream, and does not say so
+                async with asyncio.timeout(timeout):
+                    content = await stream.response.aread()
+                yield json.loads(content)
+                return
+            arriving = aiter(stream)
+            while True:
+                async with asyncio.timeout(timeout):  # from one to the next
+                    chunk = await anext(arriving, None)
+                if chunk is None:
+                    return
+                yield chunk
 
-    async def _once(self, body: Mapping[str, Any], choices: tuple[str, ...]) -> Reply:
-        failure: EndpointError
-        try:
-            async with asyncio.timeout(self._patience.timeout):
-                # Its typed form of the same would take it more time than all that we do.
-                found = await self._client.post(_PATH, cast_to=object, body=dict(body))
-            return _reply(found, choices)
-        except (openai.OpenAIError, TimeoutError, OSError) as error:
-            failure = explained(error, self.endpoint, self._patience.timeout)
-        except (ValueError, TypeError, AttributeError, IndexError, KeyError):
-            failure = garbled(self.endpoint)
-        raise failure
+    def _explained(self, error: Exception) -> EndpointError:
+        if isinstance(error, (openai.APITimeoutError, TimeoutError)):
+            return timed_out(self.endpoint, self._patience.timeout, responsive=self.responsive)
+        return explained(error, self.endpoint)
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         """Seconds until the next request: as long as was asked for, or doubled each time."""
@@ -358,7 +420,7 @@ class Transport:
         return error
 
 
-def _open(endpoint: Endpoint, timeout: float) -> openai.AsyncOpenAI:
+def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
     """The client, which takes nothing from the environment that was not set for this address."""
     # For None it would take the key of the environment.
     key = endpoint.key.get_secret_value() or "none"
@@ -372,7 +434,7 @@ def _open(endpoint: Endpoint, timeout: float) -> openai.AsyncOpenAI:
         api_key=key,
         base_url=endpoint.address,
         max_retries=0,
-        timeout=timeout,
+        timeout=None,  # ours counts from one piece to the next
         default_headers={"Authorization": f"Bearer {key}"} if dropped else None,
         http_client=openai.DefaultAsyncHttpx2Client(
             verify=_certificates(),
@@ -388,40 +450,58 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _reply(found: Any, choices: tuple[str, ...]) -> Reply:
-    """Read a completion's JSON; raises KeyError and its like where parts are missing."""
-    choice = found["choices"][0]
-    message = choice["message"]
-    usage = found.get("usage") or {}
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
-    details = usage.get("completion_tokens_details") or {}
-    return Reply(
-        text=_text(message.get("content")),
-        options=_options(choice.get("logprobs"), choices),
-        used=_used(usage),
-        model=str(found.get("model") or ""),
-        cut=choice.get("finish_reason") == "length",
-        reasoned=bool(reasoning) or bool(details.get("reasoning_tokens")),
-    )
+class _Answer:
+    """A reply, put together from the chunks of a stream or read from a whole completion.
 
+    Attributes:
+        size: characters so far, reasoning included; every chunk counts as one at least.
+        used: (input, output) tokens, once they are reported.
+        cut: it stopped at the limit of tokens.
+        complete: its end has come.
+    """
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Part of a streamed reply; ``last`` when the answer ends with it."""
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._tokens: list[Mapping[str, Any]] = []
+        self._model = ""
+        self._reasoned = False
+        self.size = 0
+        self.used: tuple[int, int] | None = None
+        self.cut = False
+        self.complete = False
 
-    text: str
-    used: tuple[int, int] | None
-    last: bool
+    def add(self, chunk: Any) -> str:
+        """The text of a chunk; raises KeyError and its like where parts are missing."""
+        usage = chunk.get("usage") or {}
+        self.used = _used(usage) or self.used
+        details = usage.get("completion_tokens_details") or {}
+        self._model = str(chunk.get("model") or self._model)
+        choices = chunk["choices"]
+        if not choices:  # the last chunk may carry the usage alone
+            self.complete = self.complete or bool(usage)
+            return ""
+        choice = choices[0]
+        message = choice.get("delta") or choice.get("message") or {}
+        text = _text(message.get("content"))
+        reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+        self._reasoned |= bool(reasoning) or bool(details.get("reasoning_tokens"))
+        self._texts.append(text)
+        self._tokens += (choice.get("logprobs") or {}).get("content") or []
+        self.size += max(1, len(text) + len(str(reasoning)))
+        self.cut |= choice.get("finish_reason") == "length"
+        self.complete |= bool(choice.get("finish_reason")) or "message" in choice
+        return text
 
-
-def _piece(found: Mapping[str, Any]) -> _Piece:
-    """Read a chunk's JSON; raises KeyError and its like where parts are missing."""
-    used = _used(found.get("usage") or {})
-    if not found["choices"]:  # the last chunk may carry the usage alone
-        return _Piece("", used, last=False)
-    choice = found["choices"][0]
-    text = _text((choice.get("delta") or {}).get("content"))
-    return _Piece(text, used, last=bool(choice.get("finish_reason")))
+    def reply(self, choices: tuple[str, ...]) -> Reply:
+        """The reply, with the alternatives to the first token that is one of ``choices``."""
+        return Reply(
+            text="".join(self._texts),
+            options=_options(self._tokens, choices),
+            used=self.used,
+            model=self._model,
+            cut=self.cut,
+            reasoned=self._reasoned,
+        )
 
 
 def _text(content: Any) -> str:
@@ -435,9 +515,11 @@ def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
     return (sent, int(usage.get("completion_tokens") or 0)) if isinstance(sent, int) else None
 
 
-def _options(logprobs: Any, choices: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+def _options(
+    tokens: Sequence[Mapping[str, Any]], choices: tuple[str, ...]
+) -> tuple[tuple[str, float], ...]:
     """The alternatives at the first token that spells one of the choices."""
-    for token in (logprobs or {}).get("content") or []:
+    for token in tokens:
         if read_choice(token["token"], choices) is not None:
             top = token.get("top_logprobs") or []
             return tuple((str(o["token"]), float(o["logprob"])) for o in top)

@@ -1,0 +1,344 @@
+"""Answers that come piece by piece: what is shown, how long is waited, and what is paid."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.llm.budget import Budget
+from engine.llm.client import Client
+from engine.llm.connecting import try_endpoint
+from engine.llm.endpoint_errors import EndpointError, RefusedError
+from engine.llm.messages import Message, Prompt, Reply
+from engine.llm.run import Outcome, Run, Visible, complete, stream_text
+from storage.answers import Answers
+from tests.model_sessions import IMPATIENT, KEY, compared, connection
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer
+from tests.support import wait_until
+
+CHAT = [Message("system", "You are helpful."), Message("user", "Tell me about bees.")]
+SAID = "Bees dance to tell their sisters where the flowers are, and how far away."
+PIECES = 5
+"""In which the tests' model sends it."""
+
+
+@pytest.fixture
+def server(server: ModelServer) -> ModelServer:
+    """A model that knows about bees."""
+
+    def handler(prompt: str, body: Mapping[str, Any]) -> str | None:
+        return SAID if "about bees" in prompt else None
+
+    server.behaviour.handlers = [handler]
+    return server
+
+
+def streamed(
+    server: ModelServer | str,
+    store: Answers,
+    heard: Callable[[str], object] = str,
+    **changes: Any,
+) -> Outcome[str]:
+    """The whole of a streamed answer; ``heard`` gets each piece as it comes."""
+
+    async def work(client: Client) -> str:
+        pieces = []
+        async for piece in stream_text(client, CHAT):
+            heard(piece)
+            pieces.append(piece)
+        return "".join(pieces)
+
+    url = server if isinstance(server, str) else server.url
+    return complete(connection(url, **changes), store, work)
+
+
+def question(number: int) -> Prompt[str]:
+    """One whose answer is a text."""
+
+    def read(reply: Reply, _: bool) -> str | None:
+        return reply.text or None
+
+    return Prompt("bees/1", (Message("user", f"Tell me about bees, {number}."),), read, "", 40)
+
+
+def asked(server: ModelServer, store: Answers, count: int = 1, **changes: Any) -> Outcome[Any]:
+    """Answers that are asked for as a whole."""
+
+    async def work(client: Client) -> list[str | None]:
+        return await client.ask([question(number) for number in range(count)])
+
+    return complete(connection(server.url, **changes), store, work)
+
+
+# -- streams that are shown ---------------------------------------------------------------
+
+
+def test_an_answer_comes_while_it_is_written(server: ModelServer, store: Answers) -> None:
+    server.behaviour.pause = 0.1
+    times: list[float] = []
+    outcome = streamed(server, store, lambda _: times.append(time.monotonic()))
+    assert outcome.value == SAID
+    assert times[-1] - times[0] > 0.2, "not all at once"
+    assert outcome.usage.answered == 1
+    assert outcome.usage.output_tokens > len(SAID) // 4
+    assert outcome.usage.guessed == 0
+    assert len(store.heads(server.url, MODEL)) == 0
+
+
+def test_reasoning_is_not_shown(server: ModelServer, store: Answers) -> None:
+    server.behaviour.thinks = True
+    assert streamed(server, store).value == SAID
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ("Plain.", "Plain."),
+        (" <b>bold</b> is no reasoning", "<b>bold</b> is no reasoning"),
+        ("<think>Is it </b>?</think>\n\nYes.", "Yes."),
+        ("[THINK]a[/THINK]No <think> now.", "No <think> now."),
+        ("<think>without end", ""),
+        ("<", "<"),
+        ("", ""),
+    ],
+)
+def test_what_is_shown_does_not_depend_on_how_it_is_cut_into_pieces(
+    reply: str, shown: str, size: int
+) -> None:
+    visible = Visible()
+    pieces = [visible.add(reply[at : at + size]) for at in range(0, len(reply), size)]
+    assert ("".join(pieces) + visible.rest()).strip() == shown
+
+
+def test_a_busy_endpoint_is_waited_for(server: ModelServer, store: Answers) -> None:
+    streamed(server, store)
+    for fault in ("429", "503"):
+        server.behaviour.faults = {fault: 0.5}
+        server.seen.repeats.clear()
+        patience = replace(IMPATIENT, attempts=20)
+        assert streamed(server, store, patience=patience).value == SAID
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("cut", "broke off"),
+        ("401", "does not accept the key"),
+        ("malformed", "no chat completion"),
+        ("html", "no chat completion"),
+        ("timeout", "answered nothing within 0.3 s"),
+        ("stall", "sent nothing for 0.3 s"),
+    ],
+)
+def test_a_stream_that_fails_says_so_after_what_came(
+    server: ModelServer, store: Answers, fault: str, says: str
+) -> None:
+    try_endpoint(connection(server.url), store)
+    server.behaviour.faults = {fault: 1.0}
+    patience = replace(IMPATIENT, timeout=0.3, attempts=2)
+    pieces: list[str] = []
+    with pytest.raises(EndpointError, match=says) as caught:
+        streamed(server, store, pieces.append, patience=patience)
+    assert KEY not in str(caught.value)
+    assert SAID.startswith("".join(pieces)), "what was said is never said twice"
+    assert bool(pieces) == (fault in ("cut", "stall"))
+
+
+def test_who_stops_listening_pays_for_no_more(server: ModelServer, store: Answers) -> None:
+    server.behaviour.pause = 0.2
+
+    async def work(client: Client) -> str:
+        async with aclosing(stream_text(client, CHAT)) as pieces:
+            return await anext(pieces)
+
+    outcome = complete(connection(server.url), store, work)
+    assert SAID.startswith(outcome.value)
+    assert outcome.value != SAID
+    wait_until(lambda: server.seen.dropped == 1, what="the connection is dropped")
+
+
+def test_the_budget_holds_for_streams(server: ModelServer, store: Answers) -> None:
+    with pytest.raises(EndpointError, match="budget of 2 calls"):
+        streamed(server, store, budget=Budget(calls=2))
+    assert server.seen.questions == 0
+
+
+def test_streams_and_other_questions_share_a_client(server: ModelServer, store: Answers) -> None:
+    """As a page that answers and extracts in one run."""
+
+    async def work(client: Client) -> Any:
+        async def say() -> str:
+            return "".join([piece async for piece in stream_text(client, CHAT)])
+
+        return await asyncio.gather(say(), client.ask([question(1)]))
+
+    outcome = complete(connection(server.url), store, work)
+    assert outcome.value == [SAID, [SAID]]
+    assert outcome.usage.answered == 2
+
+
+def test_a_stream_from_nowhere_is_an_error(store: Answers) -> None:
+    with pytest.raises(EndpointError, match="cannot be reached"):
+        streamed("http://127.0.0.1:9/v1", store)
+
+
+# -- answers that are asked for as a whole ------------------------------------------------
+
+
+def test_an_answer_may_take_longer_than_the_longest_silence(
+    server: ModelServer, store: Answers
+) -> None:
+    """As from the model of a laptop: few words a second, but steadily."""
+    try_endpoint(connection(server.url), store)
+    server.behaviour.pause = 0.25
+    began = time.monotonic()
+    outcome = asked(server, store, 3, patience=replace(IMPATIENT, timeout=0.7))
+    assert time.monotonic() - began > PIECES * 0.25 > 0.7
+    assert outcome.value == [SAID] * 3
+    assert (outcome.usage.repeats, outcome.usage.guessed) == (0, 0)
+    assert server.seen.bodies[-1]["stream"] is True
+
+
+def test_silence_in_the_middle_of_an_answer_is_a_failure_that_is_tried_again(
+    server: ModelServer, store: Answers
+) -> None:
+    try_endpoint(connection(server.url), store)
+    server.behaviour.faults = {"stall": 1.0}
+    patience = replace(IMPATIENT, timeout=0.3, attempts=2)
+    with pytest.raises(EndpointError, match=r"sent nothing for 0\.3 s") as caught:
+        asked(server, store, patience=patience)
+    assert "SEEDLENS_LLM_TIMEOUT_SECONDS" in str(caught.value)
+    assert server.seen.questions == 2
+
+
+def test_where_the_first_requests_all_time_out_the_run_ends_and_says_what_to_set(
+    server: ModelServer, store: Answers
+) -> None:
+    try_endpoint(connection(server.url), store)
+    server.behaviour.faults = {"timeout": 1.0}
+    before, began = server.seen.requests, time.monotonic()
+    with pytest.raises(RefusedError, match=r"answered nothing within 0\.5 s") as caught:
+        compared(server, store, patience=replace(IMPATIENT, timeout=0.5), concurrency=4)
+    assert time.monotonic() - began < 2, "nothing is repeated"
+    assert server.seen.requests - before == 4, "none but the first are sent"
+    for name in ("SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"):
+        assert name in str(caught.value)
+
+
+def test_that_the_trial_was_answered_does_not_make_slow_questions_worth_repeating(
+    server: ModelServer, store: Answers
+) -> None:
+    def handler(prompt: str, body: Mapping[str, Any]) -> str | None:
+        if "about bees" in prompt:
+            server.gone.wait(3)
+        return None
+
+    server.behaviour.handlers = [handler]
+    with pytest.raises(RefusedError, match=r"answered nothing within 0\.5 s"):
+        asked(server, store, patience=replace(IMPATIENT, timeout=0.5))
+    assert server.seen.questions == 1
+
+
+@pytest.mark.parametrize("said", ["Unsupported parameter: '{}'.", "Bad request."])
+def test_an_endpoint_that_refuses_streams_answers_as_a_whole(
+    server: ModelServer, store: Answers, said: str
+) -> None:
+    server.behaviour.refuses = frozenset({"stream"})
+    server.behaviour.refusal = said
+    first = compared(server, store)
+    assert all((p or 0) > 0.9 for p in first.value[0])
+    assert "stream" not in server.seen.bodies[-1]
+    assert "top_logprobs" in server.seen.bodies[-1], "nothing else is given up"
+    before = server.seen.requests
+    assert asked(server, store).value == [SAID]
+    assert streamed(server, store).value == SAID
+    assert server.seen.requests - before == 2, "it is remembered"
+
+
+def test_an_endpoint_that_has_come_to_refuse_streams_is_asked_once_more_without(
+    server: ModelServer, store: Answers
+) -> None:
+    try_endpoint(connection(server.url), store)
+    server.behaviour.refuses = frozenset({"stream"})
+    for calls in (2, 1):
+        outcome = streamed(server, store)
+        assert outcome.value == SAID
+        assert (outcome.usage.calls, outcome.usage.failed) == (calls, 0)
+
+
+def test_an_endpoint_that_does_not_tell_the_usage_streams_all_the_same(
+    server: ModelServer, store: Answers
+) -> None:
+    try_endpoint(connection(server.url), store)
+    server.behaviour.refuses = frozenset({"stream_options"})
+    for calls in (2, 1):  # once known, it is not asked for again
+        outcome = streamed(server, store)
+        assert outcome.value == SAID
+        assert (outcome.usage.calls, outcome.usage.guessed) == (calls, 1)
+        assert server.seen.bodies[-1]["stream"] is True
+
+
+def test_an_endpoint_that_sends_the_whole_answer_unasked_is_understood(
+    server: ModelServer, store: Answers
+) -> None:
+    server.behaviour.streams = False
+    assert asked(server, store).value == [SAID]
+    assert streamed(server, store).value == SAID
+    outcome = compared(server, store)
+    assert all(0.9 < (p or 0) < 1 for p in outcome.value[0])
+    assert outcome.usage.guessed == 0
+
+
+def test_log_probabilities_are_read_from_streams(server: ModelServer, store: Answers) -> None:
+    outcome = compared(server, store)
+    assert server.seen.bodies[-1]["stream"] is True
+    assert all(0.9 < (p or 0) < 1 for p in outcome.value[0])
+    assert not outcome.usage.notes
+
+
+def test_cancelling_in_the_middle_of_an_answer_drops_its_connection(
+    server: ModelServer, store: Answers
+) -> None:
+    try_endpoint(connection(server.url), store)
+    server.behaviour.pause = 0.3
+
+    async def work(client: Client) -> list[str | None]:
+        return await client.ask([question(1), question(2)])
+
+    run = Run(connection(server.url), store, work)
+    wait_until(lambda: server.seen.under_way == 2, what="two answers under way")
+    time.sleep(0.4)  # some pieces have come
+    run.cancel()
+    outcome = run.result(2)
+    assert outcome.value == [None, None]
+    assert outcome.usage.stopped == "cancelled"
+    assert outcome.usage.guessed == 2, "what has come is paid for"
+    wait_until(lambda: server.seen.dropped == 2, what="both connections are dropped")
+
+
+def test_a_request_counts_once_however_many_pieces_its_answer_has(
+    server: ModelServer, store: Answers
+) -> None:
+    try_endpoint(connection(server.url), store)
+    outcome = asked(server, store, 4, budget=Budget(calls=4))
+    assert outcome.value == [SAID] * 4
+    assert (outcome.usage.calls, outcome.usage.stopped) == (4, "")
+    assert outcome.usage.output_tokens == 4 * (len(SAID) // 4 + 1)
+
+
+def test_an_answer_without_end_is_cut_off(server: ModelServer, store: Answers) -> None:
+    """By an endpoint that takes a limit and does not keep it."""
+    endless = "bees " * 3000
+    server.behaviour.handlers = [lambda prompt, _: endless if "about bees" in prompt else None]
+    server.behaviour.pause = 0.001
+    [text] = asked(server, store).value
+    assert 1000 < len(text) < 2000
+    wait_until(lambda: server.seen.dropped == 1, what="the connection is dropped")
