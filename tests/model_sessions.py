@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from engine.lenses.definitions import RESEARCH, find_aspect
 from engine.llm.budget import Budget
 from engine.llm.client import Client
-from engine.llm.endpoints import Connection, Endpoint, Patience
+from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
 from engine.llm.judges import ModelJudge
 from engine.llm.prompts import Criterion
 from engine.llm.run import Outcome, Run, complete
@@ -38,7 +38,9 @@ ALIKE = [f"{problem}-network" for problem in PROBLEMS if problem != "bees"]
 """Documents with the seed's method: grade 3."""
 OTHERS = [f"{p}-{m}" for p in PROBLEMS for m in METHODS if m != "network" and p != "bees"]
 PAIRS = [(a, b) for a in ALIKE for b in OTHERS][:20]
-IMPATIENT = Patience(timeout=2.0, attempts=4, seconds=10.0, first_wait=0.01, longest_wait=0.05)
+QUICK_RETRIES = RetryPolicy(
+    timeout=2.0, attempts=4, seconds=10.0, first_wait=0.01, longest_wait=0.05
+)
 
 
 def knowledge() -> Knowledge:
@@ -88,7 +90,7 @@ def forget_answers(home: Path) -> None:
 def connection(url: str, **changes: Any) -> Connection:
     """A connection that does not wait long."""
     key, model = changes.pop("key", KEY), changes.pop("model", MODEL)
-    values = {"patience": IMPATIENT, "budget": Budget(), **changes}
+    values = {"retries": QUICK_RETRIES, "budget": Budget(), **changes}
     return Connection(Endpoint(url, model, SecretStr(key)), **values)
 
 

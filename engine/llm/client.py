@@ -393,7 +393,7 @@ async def open_client(
     """
     from engine.llm.transport import Transport  # the openai client: half a second to load
 
-    transport = Transport(connection.endpoint, connection.patience)
+    transport = Transport(connection.endpoint, connection.retries)
     client = Client(connection, transport, store, cancelled, tell)
     try:
         yield client

@@ -145,7 +145,7 @@ CONCURRENCY = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long one question is pursued.
 
     Attributes:
@@ -173,7 +173,7 @@ class Connection:
     endpoint: Endpoint
     budget: Budget = field(default_factory=Budget)
     concurrency: int = CONCURRENCY
-    patience: Patience = field(default_factory=Patience)
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
 
 
 def make_connection(settings: Settings, endpoint: Endpoint | None) -> Connection:
@@ -191,5 +191,5 @@ def make_connection(settings: Settings, endpoint: Endpoint | None) -> Connection
         need_endpoint(endpoint),
         Budget(*limits, price),
         settings.llm_concurrency,
-        Patience(settings.llm_timeout_seconds, first_wait=settings.llm_retry_seconds),
+        RetryPolicy(settings.llm_timeout_seconds, first_wait=settings.llm_retry_seconds),
     )

@@ -36,9 +36,15 @@ from engine.llm.endpoint_errors import (
     WithheldError,
     scrub,
 )
-from engine.llm.endpoints import KEY, MODEL, Endpoint, Patience, ambient_headers
+from engine.llm.endpoints import KEY, MODEL, Endpoint, RetryPolicy, ambient_headers
 from engine.llm.messages import Reply, read_choice
 
+log = logging.getLogger("seedlens.llm")
+_PATH = "/chat/completions"
+TIMEOUT, CONCURRENCY = "SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"
+CHARS_PER_TOKEN_AT_MOST = 32
+"""An answer with more characters per token that was asked for goes beyond its limit: the longest
+tokens are runs of blanks, and a whole answer has some four characters a token."""
 _TOO_LONG = re.compile(
     r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
     r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
@@ -48,155 +54,11 @@ _TOO_LONG = re.compile(
 )
 _STREAM_USAGE = re.compile(r"stream_options|include_usage")
 _STREAM = re.compile(r"\bstream(?:s|ed|ing)?\b")
-TIMEOUT, CONCURRENCY = "SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"
-CHARS_PER_TOKEN_AT_MOST = 32
-"""An answer with more characters per token that was asked for goes beyond its limit: the longest
-tokens are runs of blanks, and a whole answer has some four characters a token."""
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _PERSISTENT = (
     f"Check the address (it usually ends in /v1), {KEY} and {MODEL}; "
     "`seedlens doctor` tries them out."
 )
-
-
-def garbled(endpoint: Endpoint) -> TransientError:
-    """The answer was no chat completion."""
-    return TransientError(
-        f"{endpoint.address} sent an answer that is no chat completion.",
-        "If this happens every time, the address is not that of an OpenAI-compatible endpoint; "
-        "it usually ends in /v1.",
-    )
-
-
-def broken_off(endpoint: Endpoint, said: str = "") -> TransientError:
-    """A streamed answer ended before its end."""
-    quoted = f" ({said})" if said else ""
-    return TransientError(
-        f"{endpoint.address} broke off in the middle of an answer{quoted}.", "Ask again."
-    )
-
-
-def timed_out(endpoint: Endpoint, timeout: float, *, responsive: bool) -> EndpointError:
-    """Nothing came for so many seconds; where nothing came before, asking again is no use."""
-    remedy = (
-        f"If the model is slow, set {TIMEOUT} to more seconds, or {CONCURRENCY} to fewer requests "
-        "at once."
-    )
-    if responsive:
-        return TransientError(f"{endpoint.address} sent nothing for {timeout:g} s.", remedy)
-    return RefusedError(
-        f"{endpoint.address} answered nothing within {timeout:g} s; the run ends here.", remedy
-    )
-
-
-def explained(error: Exception, endpoint: Endpoint) -> EndpointError:
-    """The client's error as one of ours, free of the key."""
-    where = endpoint.address
-    if isinstance(error, openai.APIStatusError):
-        return _status(error, endpoint)
-    if isinstance(error, (openai.APIConnectionError, OSError)):
-        return TransientError(
-            f"{where} cannot be reached, or broke off.", "Check that it runs, and its address."
-        )
-    said = scrub(str(error), endpoint.key.get_secret_value())
-    if type(error) is openai.APIError:  # within a stream
-        return broken_off(endpoint, said)
-    return RefusedError(f"{where} could not be asked: {said}", _PERSISTENT)
-
-
-def _status(error: openai.APIStatusError, endpoint: Endpoint) -> EndpointError:
-    status, where = error.status_code, endpoint.address
-    said = scrub(_said(error), endpoint.key.get_secret_value())
-    quoted = f" ({said})" if said else ""
-    code = str(error.code or "")
-    if status == 429 and (code in _NO_CREDIT or str(error.type) in _NO_CREDIT):
-        return RefusedError(
-            f"The account at {where} has no credit left{quoted}.", "Top it up, or use another."
-        )
-    if status in (408, 409, 425, 429) or status >= 500:
-        busy = "is busy" if status == 429 else f"failed with status {status}"
-        return TransientError(
-            f"{where} {busy}{quoted}.",
-            "Run again later: answers that are there are not asked for twice.",
-            retry_after(error.response.headers),
-        )
-    if status in (400, 413, 422):
-        return _bad_request(error, status, where, said)
-    return RefusedError(*_refusal(status, endpoint, quoted, error))
-
-
-def _bad_request(error: openai.APIStatusError, status: int, where: str, said: str) -> EndpointError:
-    code = str(error.code or "")
-    quoted = f" ({said})" if said else ""
-    if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
-        return TooLongError(f"A question was too long for the model at {where}{quoted}.")
-    if code in ("content_filter", "content_policy_violation"):
-        return WithheldError(f"{where} withheld an answer{quoted}.")
-    return UnsupportedError(
-        f"{where} does not accept the request{quoted}.",
-        "If the message names a setting, change it; otherwise another model may do.",
-        hint=f"{error.param or ''} {said}".lower(),
-    )
-
-
-def _refusal(
-    status: int, endpoint: Endpoint, quoted: str, error: openai.APIStatusError
-) -> tuple[str, str]:
-    where = endpoint.address
-    if status == 401:
-        remedy = "Enter the right key" if endpoint.key.get_secret_value() else "It needs a key: set"
-        return f"{where} does not accept the key{quoted}.", f"{remedy} ({KEY})."
-    if status == 403:
-        return (
-            f"{where} forbids the use of '{endpoint.model}' with this key{quoted}.",
-            "Ask its owner for access, or choose another model.",
-        )
-    if status == 404:
-        return (
-            f"{where} has no model '{endpoint.model}', or is not the address of an endpoint"
-            f"{quoted}.",
-            f"Check {MODEL} and the address (it usually ends in /v1).",
-        )
-    if 300 <= status < 400:
-        target = scrub(error.response.headers.get("location", ""), endpoint.key.get_secret_value())
-        return (
-            f"{where} points to another address: {target}.",
-            "Enter that address, if you trust it.",
-        )
-    return f"{where} refused with status {status}{quoted}.", _PERSISTENT
-
-
-def _said(error: openai.APIStatusError) -> str:
-    """The server's own words, where it has some that are meant for people."""
-    body = error.body
-    if isinstance(body, Mapping):
-        inner = body.get("error", body)
-        message = inner.get("message") if isinstance(inner, Mapping) else inner
-        detail = message or body.get("message") or body.get("detail") or ""
-        return str(detail)
-    text = str(body or "")
-    return "" if text.lstrip().startswith("<") else text  # a page of HTML helps nobody
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait, from ``Retry-After`` (seconds or a date)."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) / unit
-        except ValueError:
-            continue
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    when = email.utils.parsedate_tz(headers.get("retry-after", ""))
-    if when is None:
-        return None
-    try:
-        return max(0.0, email.utils.mktime_tz(when) - time.time())
-    except (OverflowError, ValueError):
-        return None
-
-
-log = logging.getLogger("seedlens.llm")
-_PATH = "/chat/completions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +84,9 @@ class Transport:
             out is not repeated: it would only keep a slow model busier.
     """
 
-    def __init__(self, endpoint: Endpoint, patience: Patience) -> None:
+    def __init__(self, endpoint: Endpoint, retries: RetryPolicy) -> None:
         self.endpoint = endpoint
-        self._patience = patience
+        self._retries = retries
         self._not_before = 0.0
         self.repeats = 0
         self.streams = True
@@ -252,7 +114,7 @@ class Transport:
 
         Raises:
             BudgetReachedError: the next request would go beyond the budget.
-            TransientError: it failed as often, or for as long, as patience allows.
+            TransientError: it failed as often, or for as long, as the retry policy allows.
             RefusedError, TooLongError, WithheldError: asking again is no use.
         """
         async for attempt in self._attempts():
@@ -284,7 +146,7 @@ class Transport:
     async def models(self) -> list[ModelCard]:
         """What the endpoint offers; empty where it does not tell."""
         try:
-            async with asyncio.timeout(min(10.0, self._patience.timeout)):
+            async with asyncio.timeout(min(10.0, self._retries.timeout)):
                 page = await self._client.models.list()
                 return [_card(model.model_dump()) for model in page.data]
         # Anything may come back where nothing is promised; not knowing is no failure.
@@ -294,8 +156,8 @@ class Transport:
     def _attempts(self) -> tenacity.AsyncRetrying:
         return tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception_type(TransientError),
-            stop=tenacity.stop_after_attempt(self._patience.attempts)
-            | tenacity.stop_before_delay(self._patience.seconds),
+            stop=tenacity.stop_after_attempt(self._retries.attempts)
+            | tenacity.stop_before_delay(self._retries.seconds),
             wait=self._wait,
             before_sleep=self._before_sleep,
             reraise=True,
@@ -361,7 +223,7 @@ class Transport:
 
     async def _chunks(self, sent: Mapping[str, Any]) -> AsyncGenerator[Any]:
         """The JSON of an answer's chunks as they come; a whole answer is the only one."""
-        timeout = self._patience.timeout
+        timeout = self._retries.timeout
         # The typed form of the client would take it more time than all that we do.
         post = functools.partial(self._client.post, _PATH, cast_to=object, body=dict(sent))
         if "stream" not in sent:
@@ -388,15 +250,15 @@ class Transport:
 
     def _explained(self, error: Exception) -> EndpointError:
         if isinstance(error, (openai.APITimeoutError, TimeoutError)):
-            return timed_out(self.endpoint, self._patience.timeout, responsive=self.responsive)
+            return timed_out(self.endpoint, self._retries.timeout, responsive=self.responsive)
         return explained(error, self.endpoint)
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         """Seconds until the next request: as long as was asked for, or doubled each time."""
         asked = self._failure(state).retry_after
-        patience = self._patience
-        doubled = patience.first_wait * 2 ** (state.attempt_number - 1)
-        pause = min(doubled, patience.longest_wait) if asked is None else asked
+        retries = self._retries
+        doubled = retries.first_wait * 2 ** (state.attempt_number - 1)
+        pause = min(doubled, retries.longest_wait) if asked is None else asked
         # What was asked for is the least; jitter keeps calls that failed together apart.
         return pause + random.uniform(0, min(doubled, 1.0) / 2)  # noqa: S311 - no secret
 
@@ -411,7 +273,7 @@ class Transport:
         error = state.outcome.exception() if state.outcome else None
         if not isinstance(error, TransientError):
             raise RefusedError("A request was repeated although it had not failed.")
-        if error.retry_after is not None and error.retry_after > self._patience.seconds:
+        if error.retry_after is not None and error.retry_after > self._retries.seconds:
             raise RefusedError(
                 f"{self.endpoint.address} asks to wait {error.retry_after:,.0f} s before the next "
                 "request.",
@@ -529,5 +391,143 @@ def _options(
 def _card(fields: Mapping[str, Any]) -> ModelCard:
     # vLLM, LM Studio, OpenRouter and others each have a name of their own for it.
     names = ("max_model_len", "max_context_length", "context_length", "context_window")
-    sizes = [fields[n] for n in names if isinstance(fields.get(n), int) and fields[n] > 0]
-    return ModelCard(str(fields["id"]), sizes[0] if sizes else None)
+    sizes = [fields.get(name) for name in names]
+    sizes.append((fields.get("meta") or {}).get("n_ctx"))  # llama.cpp
+    context = next((size for size in sizes if isinstance(size, int) and size > 0), None)
+    return ModelCard(str(fields["id"]), context)
+
+
+def explained(error: Exception, endpoint: Endpoint) -> EndpointError:
+    """The client's error as one of ours, free of the key."""
+    where = endpoint.address
+    if isinstance(error, openai.APIStatusError):
+        return _status(error, endpoint)
+    if isinstance(error, (openai.APIConnectionError, OSError)):
+        return TransientError(
+            f"{where} cannot be reached, or broke off.", "Check that it runs, and its address."
+        )
+    said = scrub(str(error), endpoint.key.get_secret_value())
+    if type(error) is openai.APIError:  # within a stream
+        return broken_off(endpoint, said)
+    return RefusedError(f"{where} could not be asked: {said}", _PERSISTENT)
+
+
+def timed_out(endpoint: Endpoint, timeout: float, *, responsive: bool) -> EndpointError:
+    """Nothing came for so many seconds; where nothing came before, asking again is no use."""
+    remedy = (
+        f"If the model is slow, set {TIMEOUT} to more seconds, or {CONCURRENCY} to fewer requests "
+        "at once."
+    )
+    if responsive:
+        return TransientError(f"{endpoint.address} sent nothing for {timeout:g} s.", remedy)
+    return RefusedError(
+        f"{endpoint.address} answered nothing within {timeout:g} s; the run ends here.", remedy
+    )
+
+
+def broken_off(endpoint: Endpoint, said: str = "") -> TransientError:
+    """A streamed answer ended before its end."""
+    quoted = f" ({said})" if said else ""
+    return TransientError(
+        f"{endpoint.address} broke off in the middle of an answer{quoted}.", "Ask again."
+    )
+
+
+def garbled(endpoint: Endpoint) -> TransientError:
+    """The answer was no chat completion."""
+    return TransientError(
+        f"{endpoint.address} sent an answer that is no chat completion.",
+        "If this happens every time, the address is not that of an OpenAI-compatible endpoint; "
+        "it usually ends in /v1.",
+    )
+
+
+def _status(error: openai.APIStatusError, endpoint: Endpoint) -> EndpointError:
+    status, where = error.status_code, endpoint.address
+    said = scrub(_server_message(error), endpoint.key.get_secret_value())
+    quoted = f" ({said})" if said else ""
+    code = str(error.code or "")
+    if status == 429 and (code in _NO_CREDIT or str(error.type) in _NO_CREDIT):
+        return RefusedError(
+            f"The account at {where} has no credit left{quoted}.", "Top it up, or use another."
+        )
+    if status in (408, 409, 425, 429) or status >= 500:
+        busy = "is busy" if status == 429 else f"failed with status {status}"
+        return TransientError(
+            f"{where} {busy}{quoted}.",
+            "Run again later: answers that are there are not asked for twice.",
+            retry_after(error.response.headers),
+        )
+    if status in (400, 413, 422):
+        return _bad_request(error, status, where, said)
+    return RefusedError(*_refusal(status, endpoint, quoted, error))
+
+
+def _bad_request(error: openai.APIStatusError, status: int, where: str, said: str) -> EndpointError:
+    code = str(error.code or "")
+    quoted = f" ({said})" if said else ""
+    if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
+        return TooLongError(f"A question was too long for the model at {where}{quoted}.")
+    if code in ("content_filter", "content_policy_violation"):
+        return WithheldError(f"{where} withheld an answer{quoted}.")
+    return UnsupportedError(
+        f"{where} does not accept the request{quoted}.",
+        "If the message names a setting, change it; otherwise another model may do.",
+        hint=f"{error.param or ''} {said}".lower(),
+    )
+
+
+def _refusal(
+    status: int, endpoint: Endpoint, quoted: str, error: openai.APIStatusError
+) -> tuple[str, str]:
+    where = endpoint.address
+    if status == 401:
+        remedy = "Enter the right key" if endpoint.key.get_secret_value() else "It needs a key: set"
+        return f"{where} does not accept the key{quoted}.", f"{remedy} ({KEY})."
+    if status == 403:
+        return (
+            f"{where} forbids the use of '{endpoint.model}' with this key{quoted}.",
+            "Ask its owner for access, or choose another model.",
+        )
+    if status == 404:
+        return (
+            f"{where} has no model '{endpoint.model}', or is not the address of an endpoint"
+            f"{quoted}.",
+            f"Check {MODEL} and the address (it usually ends in /v1).",
+        )
+    if 300 <= status < 400:
+        target = scrub(error.response.headers.get("location", ""), endpoint.key.get_secret_value())
+        return (
+            f"{where} points to another address: {target}.",
+            "Enter that address, if you trust it.",
+        )
+    return f"{where} refused with status {status}{quoted}.", _PERSISTENT
+
+
+def _server_message(error: openai.APIStatusError) -> str:
+    """The server's own words, where it has some that are meant for people."""
+    body = error.body
+    if isinstance(body, Mapping):
+        inner = body.get("error", body)
+        message = inner.get("message") if isinstance(inner, Mapping) else inner
+        detail = message or body.get("message") or body.get("detail") or ""
+        return str(detail)
+    text = str(body or "")
+    return "" if text.lstrip().startswith("<") else text  # a page of HTML explains nothing
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait, from ``Retry-After`` (seconds or a date)."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    when = email.utils.parsedate_tz(headers.get("retry-after", ""))
+    if when is None:
+        return None
+    try:
+        return max(0.0, email.utils.mktime_tz(when) - time.time())
+    except (OverflowError, ValueError):
+        return None

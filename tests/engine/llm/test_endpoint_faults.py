@@ -12,7 +12,7 @@ from engine.llm.endpoint_errors import EndpointError, RefusedError
 from engine.llm.judges import ModelJudge
 from storage.answers import Answers
 from tests.model_server import ModelServer
-from tests.model_sessions import IMPATIENT, OTHERS, PAIRS, compared, judged
+from tests.model_sessions import OTHERS, PAIRS, QUICK_RETRIES, compared, judged
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503", "cut", "malformed", "html"])
@@ -20,7 +20,7 @@ def test_a_passing_fault_costs_a_repeat_and_no_answer(
     server: ModelServer, store: Answers, fault: str
 ) -> None:
     server.behaviour.faults = {fault: 0.3}
-    outcome = compared(server, store, patience=replace(IMPATIENT, attempts=12))
+    outcome = compared(server, store, retries=replace(QUICK_RETRIES, attempts=12))
     assert all((p or 0) > 0.9 for p in outcome.value[0])
     assert outcome.usage.repeats > 2
     assert outcome.usage.failed == 0
@@ -32,9 +32,9 @@ def test_a_request_that_is_never_answered_is_given_up_and_sent_again(
 ) -> None:
     compared(server, store)
     server.behaviour.faults = {"timeout": 0.2}
-    patience = replace(IMPATIENT, timeout=0.4, attempts=8)
+    retries = replace(QUICK_RETRIES, timeout=0.4, attempts=8)
     swapped = [(b, a) for a, b in PAIRS]
-    outcome = judged(server, store, lambda j: j.compare(swapped), patience=patience)
+    outcome = judged(server, store, lambda j: j.compare(swapped), retries=retries)
     assert all(p is not None and p < 0.1 for p in outcome.value[0])
     assert outcome.usage.repeats > 0
 
@@ -49,7 +49,7 @@ def test_retry_after_is_honoured_by_all_calls(server: ModelServer, store: Answer
     assert time.monotonic() - began > 0.6
 
 
-def test_a_wait_longer_than_patience_stops_the_run_and_says_so(
+def test_a_wait_longer_than_the_retry_policy_allows_stops_the_run_and_says_so(
     server: ModelServer, store: Answers
 ) -> None:
     server.behaviour.faults = {"429": 1.0}
@@ -83,7 +83,7 @@ def test_with_a_third_of_all_calls_failing_for_good_the_rest_is_right(
 ) -> None:
     compared(server, store, budget=Budget(calls=2))  # tries the endpoint out
     server.behaviour.faults = {"500": 0.3}
-    outcome = compared(server, store, patience=replace(IMPATIENT, attempts=1))
+    outcome = compared(server, store, retries=replace(QUICK_RETRIES, attempts=1))
     found = outcome.value[0]
     assert outcome.usage.failed == found.count(None)
     assert 2 <= outcome.usage.failed <= 12

@@ -18,9 +18,9 @@ from engine.llm.endpoint_errors import EndpointError, RefusedError
 from engine.llm.messages import Message, Prompt, Reply
 from engine.llm.run import Outcome, Run, Visible, complete, stream_text
 from storage.answers import Answers
-from tests.model_sessions import IMPATIENT, KEY, compared, connection
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer
+from tests.model_sessions import KEY, QUICK_RETRIES, compared, connection
 from tests.support import wait_until
 
 CHAT = [Message("system", "You are helpful."), Message("user", "Tell me about bees.")]
@@ -123,8 +123,8 @@ def test_a_busy_endpoint_is_waited_for(server: ModelServer, store: Answers) -> N
     for fault in ("429", "503"):
         server.behaviour.faults = {fault: 0.5}
         server.seen.repeats.clear()
-        patience = replace(IMPATIENT, attempts=20)
-        assert streamed(server, store, patience=patience).value == SAID
+        retries = replace(QUICK_RETRIES, attempts=20)
+        assert streamed(server, store, retries=retries).value == SAID
 
 
 @pytest.mark.parametrize(
@@ -143,10 +143,10 @@ def test_a_stream_that_fails_says_so_after_what_came(
 ) -> None:
     try_endpoint(connection(server.url), store)
     server.behaviour.faults = {fault: 1.0}
-    patience = replace(IMPATIENT, timeout=0.3, attempts=2)
+    retries = replace(QUICK_RETRIES, timeout=0.3, attempts=2)
     pieces: list[str] = []
     with pytest.raises(EndpointError, match=says) as caught:
-        streamed(server, store, pieces.append, patience=patience)
+        streamed(server, store, pieces.append, retries=retries)
     assert KEY not in str(caught.value)
     assert SAID.startswith("".join(pieces)), "what was said is never said twice"
     assert bool(pieces) == (fault in ("cut", "stall"))
@@ -200,7 +200,7 @@ def test_an_answer_may_take_longer_than_the_longest_silence(
     try_endpoint(connection(server.url), store)
     server.behaviour.pause = 0.25
     began = time.monotonic()
-    outcome = asked(server, store, 3, patience=replace(IMPATIENT, timeout=0.7))
+    outcome = asked(server, store, 3, retries=replace(QUICK_RETRIES, timeout=0.7))
     assert time.monotonic() - began > PIECES * 0.25 > 0.7
     assert outcome.value == [SAID] * 3
     assert (outcome.usage.repeats, outcome.usage.guessed) == (0, 0)
@@ -212,9 +212,9 @@ def test_silence_in_the_middle_of_an_answer_is_a_failure_that_is_tried_again(
 ) -> None:
     try_endpoint(connection(server.url), store)
     server.behaviour.faults = {"stall": 1.0}
-    patience = replace(IMPATIENT, timeout=0.3, attempts=2)
+    retries = replace(QUICK_RETRIES, timeout=0.3, attempts=2)
     with pytest.raises(EndpointError, match=r"sent nothing for 0\.3 s") as caught:
-        asked(server, store, patience=patience)
+        asked(server, store, retries=retries)
     assert "SEEDLENS_LLM_TIMEOUT_SECONDS" in str(caught.value)
     assert server.seen.questions == 2
 
@@ -226,7 +226,7 @@ def test_where_the_first_requests_all_time_out_the_run_ends_and_says_what_to_set
     server.behaviour.faults = {"timeout": 1.0}
     before, began = server.seen.requests, time.monotonic()
     with pytest.raises(RefusedError, match=r"answered nothing within 0\.5 s") as caught:
-        compared(server, store, patience=replace(IMPATIENT, timeout=0.5), concurrency=4)
+        compared(server, store, retries=replace(QUICK_RETRIES, timeout=0.5), concurrency=4)
     assert time.monotonic() - began < 2, "nothing is repeated"
     assert server.seen.requests - before == 4, "none but the first are sent"
     for name in ("SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"):
@@ -243,7 +243,7 @@ def test_that_the_trial_was_answered_does_not_make_slow_questions_worth_repeatin
 
     server.behaviour.handlers = [handler]
     with pytest.raises(RefusedError, match=r"answered nothing within 0\.5 s"):
-        asked(server, store, patience=replace(IMPATIENT, timeout=0.5))
+        asked(server, store, retries=replace(QUICK_RETRIES, timeout=0.5))
     assert server.seen.questions == 1
 
 
