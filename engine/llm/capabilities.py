@@ -9,7 +9,7 @@ refused is left out, one thing at a time.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,19 +85,19 @@ class Capabilities:
 
     def parameters(self, model: str, prompt: Prompt[Any]) -> dict[str, Any]:
         """The body of the request but for its messages."""
-        found: dict[str, Any] = {"model": model}
+        parameters: dict[str, Any] = {"model": model}
         if self.temperature:
-            found["temperature"] = 0
+            parameters["temperature"] = 0
         if self.limit:
-            found[self.limit] = prompt.most_tokens + (REASONING_TOKENS if self.reasons else 0)
+            parameters[self.limit] = prompt.most_tokens + (REASONING_TOKENS if self.reasons else 0)
         if self.mode(prompt) == "logprobs":
-            found |= {"logprobs": True, "top_logprobs": self.logprobs}
+            parameters |= {"logprobs": True, "top_logprobs": self.logprobs}
         if prompt.schema is not None and self.schema:
-            found["response_format"] = {
+            parameters["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "strict": True, "schema": dict(prompt.schema)},
             }
-        return found
+        return parameters
 
     @property
     def room(self) -> int | None:
@@ -128,30 +128,33 @@ async def try_out(transport: Transport, meter: Meter) -> Capabilities:
         TransientError, BudgetReachedError: as in :meth:`Transport.complete`.
     """
     model = transport.endpoint.model
+    transport.streams = transport.stream_usage = True
     cards = await transport.models()
     try:
-        found, reply = await _accepted(transport, meter, Capabilities())
+        accepted, reply = await _accepted(transport, meter, Capabilities())
     except RefusedError as error:
         names = sorted({card.name for card in cards})
         if not names or model in names:
             raise
         offered = ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
         raise RefusedError(error.message, f"{error.remedy} It offers: {offered}.") from None
-    reasons = found.reasons or reply.reasoned or without_reasoning(reply.text) != reply.text.strip()
+    reasons = (
+        accepted.reasons or reply.reasoned or without_reasoning(reply.text) != reply.text.strip()
+    )
     reasons = reasons or (reply.cut and not reply.text.strip())
     context = next((card.context for card in cards if card.name == model), None)
-    found = replace(
-        found,
-        logprobs=found.logprobs if reply.options else 0,
+    known = replace(
+        accepted,
+        logprobs=accepted.logprobs if reply.options else 0,
         reasons=reasons,
         context=context,
         streams=transport.streams,
         stream_usage=transport.stream_usage,
     )
-    found = replace(found, schema=await _keeps_schema(transport, meter, found))
+    known = replace(known, schema=await _keeps_schema(transport, meter, known))
     # These answers are short; they do not tell whether a question can be answered in time.
     transport.responsive = False
-    return found
+    return known
 
 
 async def _accepted(
@@ -164,17 +167,18 @@ async def _accepted(
         try:
             return wanted, await transport.complete(body, meter, PROBE_TOKENS, probe.choices)
         except UnsupportedError as refusal:
-            humbler = list(_humbler(wanted))
-            if not humbler and not transport.streams:
-                raise
-            if not humbler:  # all once more, without a stream
+            reduced = list(_reduced(wanted))
+            if reduced:
+                # The one that the message speaks of, else the likeliest.
+                wanted = next((c for name, c in reduced if name in refusal.hint), reduced[0][1])
+            elif transport.streams:  # all of it once more, without a stream
                 transport.streams, wanted = False, Capabilities()
-                continue
-            # The one that the message speaks of, else the likeliest.
-            wanted = next((c for name, c in humbler if name in refusal.hint), humbler[0][1])
+            else:
+                transport.streams = True  # that was not to blame
+                raise
 
 
-def _humbler(wanted: Capabilities) -> Iterator[tuple[str, Capabilities]]:
+def _reduced(wanted: Capabilities) -> Iterator[tuple[str, Capabilities]]:
     """What may be to blame, and how to do without it; the likeliest first."""
     if wanted.limit == "max_tokens":
         yield "max_tokens", replace(wanted, limit="max_completion_tokens")
@@ -191,18 +195,14 @@ def _humbler(wanted: Capabilities) -> Iterator[tuple[str, Capabilities]]:
         yield "output limit", replace(wanted, reasons=True)
 
 
-async def _keeps_schema(transport: Transport, meter: Meter, found: Capabilities) -> bool:
+async def _keeps_schema(transport: Transport, meter: Meter, known: Capabilities) -> bool:
     probe = replace(_probe(), choices=(), schema=_SCHEMA, most_tokens=64)
-    body = replace(found, schema=True).body(transport.endpoint.model, probe)
+    body = replace(known, schema=True).body(transport.endpoint.model, probe)
     try:
         reply = await transport.complete(body, meter, PROBE_TOKENS)
     except (UnsupportedError, TooLongError):
         return False
-    return _keeps(reply)
-
-
-def _keeps(reply: Reply) -> bool:
-    value: Mapping[str, Any] | None = read_object(reply.text)
+    value = read_object(reply.text)
     return value is not None and set(value) == {"letter"}
 
 

@@ -43,14 +43,16 @@ from storage.answers import AnswerRow
 if TYPE_CHECKING:
     from engine.llm.transport import Transport
 
+Value = TypeVar("Value")
 
 GIVE_UP_AFTER = 8
 """Questions that fail one after the other, without one success, until the run stops."""
 WATCH_SECONDS = 0.05
+"""Between two looks at whether the run was cancelled."""
 
 
-class Course:
-    """The course of one run. For one event loop.
+class RunControl:
+    """When one run stops, and what stops with it. For one event loop.
 
     Attributes:
         stopped: why no more questions go out; "" while they do.
@@ -67,8 +69,8 @@ class Course:
         self.problem: EndpointError | None = None
         self.stopped: Stopped = ""
 
-    def look(self) -> None:
-        """Stop if somebody has cancelled the run."""
+    def check_cancelled(self) -> None:
+        """Stop if the run was cancelled."""
         if self._cancelled():
             self.stop("cancelled")
 
@@ -87,10 +89,10 @@ class Course:
         self.problem = error
         if isinstance(error, RefusedError) or self._failures_in_a_row >= GIVE_UP_AFTER:
             self.stop("endpoint", error)
-            self._let_go()
+            self._cancel_tasks()
 
-    async def together(self, work: Sequence[Coroutine[Any, Any, None]]) -> None:
-        """Run all at once; on a stop, those under way are let go."""
+    async def run_all(self, work: Sequence[Coroutine[Any, Any, None]]) -> None:
+        """Run all at once; on a stop, those under way are cancelled."""
         tasks = {asyncio.create_task(one) for one in work}
         self._tasks |= tasks
         watcher = asyncio.create_task(self._watch())
@@ -98,14 +100,14 @@ class Course:
             done, _ = await asyncio.wait(tasks)
             for task in done:
                 if not task.cancelled():
-                    task.result()  # a mistake of ours is not to be swallowed
+                    task.result()  # raise what is no error of the endpoint
         finally:
             for task in (watcher, *tasks):
                 task.cancel()
             await asyncio.gather(watcher, *tasks, return_exceptions=True)
             self._tasks -= tasks
 
-    def _let_go(self) -> None:
+    def _cancel_tasks(self) -> None:
         current = asyncio.current_task()
         for task in self._tasks:
             if task is not current:
@@ -115,19 +117,20 @@ class Course:
         while not self._cancelled():
             await asyncio.sleep(WATCH_SECONDS)
         self.stop("cancelled")
-        self._let_go()
+        self._cancel_tasks()
 
 
-class Learner:
-    """Finds out what the model can do, when it is first needed. For one event loop."""
+class CapabilityLookup:
+    """What the model can do: remembered, or else tried out. For one event loop."""
 
     def __init__(
-        self, transport: Transport, store: AnswerStore, course: Course, meter: Meter
+        self, transport: Transport, store: AnswerStore, control: RunControl, meter: Meter
     ) -> None:
         self._transport, self._store = transport, store
-        self._course, self._meter = course, meter
+        self._control, self._meter = control, meter
         self._known: Capabilities | None = None
-        self._learning = asyncio.Lock()
+        self._lock = asyncio.Lock()
+        self._doubtful = False
 
     async def capabilities(self, *, sure: bool = False) -> Capabilities | None:
         """What the model can do; None when that could not be found out (the run stopped).
@@ -139,55 +142,57 @@ class Learner:
         Raises:
             StorageError: the ledger cannot be read.
         """
-        async with self._learning:
-            self._course.look()
+        async with self._lock:
+            self._control.check_cancelled()
             if self._known is None:
                 self._known = await asyncio.to_thread(self._remembered)
                 if self._known is not None:
                     self._transport.streams = self._known.streams
                     self._transport.stream_usage = self._known.stream_usage
             if self._known is None or (sure and self._known.doubtful):
-                await self._learn()
+                await self._try_out()
             return self._known
 
-    async def renew(self) -> None:
+    async def try_out(self) -> None:
         """Try out what the model can do even if that is known; it stays known on a failure."""
-        async with self._learning:
-            self._course.look()
-            await self._learn()
+        async with self._lock:
+            self._control.check_cancelled()
+            await self._try_out()
 
-    async def remember_streaming(self) -> None:
-        """Remember what the endpoint has refused of streams since it was tried out."""
-        known, transport = self._known, self._transport
-        if known is not None:
-            self._known = replace(
-                known, streams=transport.streams, stream_usage=transport.stream_usage
-            )
-            if self._known != known:
-                with suppress(StorageError):
-                    await asyncio.to_thread(self._remember, self._known)
-
-    async def doubt(self) -> None:
+    def mark_doubtful(self) -> None:
         """Have it tried out anew before the next run's first question: it may have changed.
 
         What is known stays until then, for the answers in the ledger are kept by it.
         """
-        if self._known is not None:
-            with suppress(StorageError):
-                await asyncio.to_thread(self._remember, replace(self._known, doubtful=True))
+        self._doubtful = True
 
-    async def _learn(self) -> None:
-        if not self._course.stopped:
-            await self._course.together([self._try_out()])
+    async def close(self) -> None:
+        """Remember what this run has found out besides: doubts, and how streams were refused."""
+        if self._known is None:
+            return
+        now = replace(
+            self._known,
+            streams=self._transport.streams,
+            stream_usage=self._transport.stream_usage,
+            doubtful=self._known.doubtful or self._doubtful,
+        )
+        if now != self._known:
+            with suppress(StorageError):
+                await asyncio.to_thread(self._remember, now)
 
     async def _try_out(self) -> None:
+        if not self._control.stopped:
+            await self._control.run_all([self._trial()])
+
+    async def _trial(self) -> None:
         try:
             self._known = await try_out(self._transport, self._meter)
         except BudgetReachedError as error:
-            self._course.stop("budget", error)
+            self._control.stop("budget", error)
         except EndpointError as error:
-            self._course.stop("endpoint", error)
+            self._control.stop("endpoint", error)
         else:
+            self._doubtful = False
             await asyncio.to_thread(self._remember, self._known)
 
     def _remembered(self) -> Capabilities | None:
@@ -200,12 +205,12 @@ class Learner:
         self._store.remember_capabilities(endpoint.address, endpoint.model, known.to_json())
 
 
-class Tally:
-    """The counters of one run. For one event loop.
+class Counters:
+    """Questions and replies of one run. For one event loop.
 
     Attributes:
-        counts: of questions, by the names of :class:`Usage`.
-        served: of replies, by the model that the endpoint says has answered.
+        counts: questions, by the names of :class:`Usage`.
+        served: replies, by the model that the endpoint says has answered.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -263,9 +268,6 @@ def _same_model(served: str, asked: str) -> bool:
     return asked in served or served in asked
 
 
-Value = TypeVar("Value")
-
-
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[Value]):
     """What came of a question.
@@ -284,7 +286,7 @@ class Answered(Generic[Value]):
     kept: bool = False
 
 
-class Answering:
+class Questioner:
     """Sends the questions of one run. For one event loop."""
 
     def __init__(self, transport: Transport, meter: Meter, cache: AnswerCache) -> None:
@@ -321,11 +323,11 @@ class Answering:
         Raises:
             EndpointError: there is no answer; see :meth:`Transport.complete`.
         """
-        whole = prompt
+        given = prompt
         while True:
             prompt = self._shortened(known, prompt)
-            if prompt is not whole and (held := await self._held(known, prompt)) is not None:
-                return held
+            if prompt is not given and (kept := await self._kept(known, prompt)) is not None:
+                return kept
             try:
                 first = await self._complete(known, prompt)
             except TooLongError:
@@ -345,7 +347,7 @@ class Answering:
             prompt = prompt.shorter()
         return prompt
 
-    async def _held(self, known: Capabilities, prompt: Prompt[Value]) -> Answered[Value] | None:
+    async def _kept(self, known: Capabilities, prompt: Prompt[Value]) -> Answered[Value] | None:
         key = self.key(known, prompt)
         reply = (await self._cache.find([key])).get(key)
         value = None if reply is None else prompt.read(reply, True)
@@ -419,24 +421,24 @@ class Client:
         self._endpoint = connection.endpoint
         self._transport = transport
         self._cache = AnswerCache(store, self._endpoint)
-        self._course = Course(cancelled)
+        self._control = RunControl(cancelled)
         self._tell = tell
         self._slots = asyncio.Semaphore(max(1, connection.concurrency))
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._tally = Tally(self._endpoint)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._counters = Counters(self._endpoint)
         self.meter = Meter(connection.budget)
-        self._learner = Learner(transport, store, self._course, self.meter)
-        self._answering = Answering(transport, self.meter, self._cache)
+        self._lookup = CapabilityLookup(transport, store, self._control, self.meter)
+        self._questioner = Questioner(transport, self.meter, self._cache)
 
     @property
     def stopped(self) -> Stopped:
         """Why no more questions go out; "" while they do."""
-        return self._course.stopped
+        return self._control.stopped
 
     async def close(self) -> None:
         """Write what is left to write, and let the connections go."""
         await self._cache.flush()
-        await self._learner.remember_streaming()
+        await self._lookup.close()
         await self._transport.close()
 
     # -- asking ------------------------------------------------------------------------
@@ -451,19 +453,19 @@ class Client:
         """
         if not prompts:
             return []
-        self._tally.counts["rounds"] += 1
-        known = await self._learner.capabilities()
+        self._counters.counts["rounds"] += 1
+        known = await self._lookup.capabilities()
         if known is None:
-            self._tally.counts["asked"] += len(prompts)
+            self._counters.counts["asked"] += len(prompts)
             return [None] * len(prompts)
-        keys = [self._answering.key(known, prompt) for prompt in prompts]
-        replies = await self._held(keys)
+        keys = [self._questioner.key(known, prompt) for prompt in prompts]
+        replies = await self._kept(keys)
         if known.doubtful and len(replies) < len(set(keys)):
-            known = await self._learner.capabilities(sure=True) or known
-            keys = [self._answering.key(known, prompt) for prompt in prompts]
-            replies = await self._held(keys)
+            known = await self._lookup.capabilities(sure=True) or known
+            keys = [self._questioner.key(known, prompt) for prompt in prompts]
+            replies = await self._kept(keys)
         questions = dict(zip(keys, prompts, strict=True))
-        self._tally.counts["asked"] += len(questions)
+        self._counters.counts["asked"] += len(questions)
         read = {key: self._read(known, questions[key], reply) for key, reply in replies.items()}
         answers = {key: value for key, value in read.items() if value is not None}
         missing = {key: p for key, p in questions.items() if key not in answers}
@@ -479,64 +481,61 @@ class Client:
             EndpointError: the endpoint refused, failed, or broke off; what came before stands.
             BudgetReachedError: the budget does not allow it.
         """
-        self._tally.counts["rounds"] += 1
-        self._tally.counts["asked"] += 1
-        known = await self._learner.capabilities(sure=True)
+        self._counters.counts["rounds"] += 1
+        self._counters.counts["asked"] += 1
+        known = await self._lookup.capabilities(sure=True)
         if known is None:
             self.raise_problem()
             return
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        pump = asyncio.create_task(self._course.together([self._pump(known, prompt, pieces)]))
-        pump.add_done_callback(lambda _: pieces.put_nowait(None))
-        failures = self._tally.counts["failed"]
+        forwarding = asyncio.create_task(
+            self._control.run_all([self._forward(known, prompt, pieces)])
+        )
+        forwarding.add_done_callback(lambda _: pieces.put_nowait(None))
+        failures = self._counters.counts["failed"]
         try:
             while (piece := await pieces.get()) is not None:
                 yield piece
-            await pump
+            await forwarding
         finally:
-            pump.cancel()
-            await asyncio.gather(pump, return_exceptions=True)
-        if self._tally.counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
+            forwarding.cancel()
+            await asyncio.gather(forwarding, return_exceptions=True)
+        if self._counters.counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
             self.raise_problem()
 
-    async def _pump(
+    async def _forward(
         self, known: Capabilities, prompt: Prompt[str], pieces: asyncio.Queue[str | None]
     ) -> None:
-        """Ask, and pass on what comes."""
-        model, size = self._endpoint.model, known.size(prompt)
+        """Ask, and put what comes into ``pieces``."""
+        body, size = known.body(self._endpoint.model, prompt), known.size(prompt)
         async with self._slots:
             if self.stopped:
                 return
             try:
-                await self._pass_on(known.body(model, prompt), size, pieces)
+                async with aclosing(self._transport.stream(body, self.meter, size)) as arriving:
+                    async for piece in arriving:
+                        pieces.put_nowait(piece)
             except BudgetReachedError as error:
-                self._course.stop("budget", error)
+                self._control.stop("budget", error)
             except EndpointError as error:
-                await self._failed(error)
+                self._failed(error)
             else:
-                self._course.succeeded()
-                self._tally.counts["answered"] += 1
-
-    async def _pass_on(
-        self, body: Mapping[str, Any], size: tuple[int, int], pieces: asyncio.Queue[str | None]
-    ) -> None:
-        async with aclosing(self._transport.stream(body, self.meter, size)) as arriving:
-            async for piece in arriving:
-                pieces.put_nowait(piece)
+                self._control.succeeded()
+                self._counters.counts["answered"] += 1
 
     async def context(self) -> int | None:
         """Tokens for a question and its answer, thinking aside; None where nobody knows."""
-        known = await self._learner.capabilities()
+        known = await self._lookup.capabilities()
         return None if known is None else known.room
 
     async def try_out(self) -> None:
         """Find out anew what the model can do; what was known stays where that fails."""
-        await self._learner.renew()
+        await self._lookup.try_out()
 
     def raise_problem(self) -> None:
         """Raise what stopped the run, or else the last failure, if there was any."""
-        if self._course.problem is not None:
-            raise self._course.problem
+        if self._control.problem is not None:
+            raise self._control.problem
 
     def raise_if_nothing_came(self) -> None:
         """Raise what went wrong where there is not a single answer, and nobody cancelled."""
@@ -545,7 +544,7 @@ class Client:
         if failed and usage.stopped != "cancelled" and not usage.answered + usage.cached:
             self.raise_problem()
 
-    async def _held(self, keys: Collection[str]) -> dict[str, Reply]:
+    async def _kept(self, keys: Collection[str]) -> dict[str, Reply]:
         return {} if self.stopped == "cancelled" else await self._cache.find(keys)
 
     def _read(self, known: Capabilities, prompt: Prompt[Value], reply: Reply) -> Value | None:
@@ -567,7 +566,7 @@ class Client:
             return
 
         async def settle(key: str, prompt: Prompt[Value]) -> None:
-            value = await self._one(known, key, prompt)
+            value = await self._answer_once(known, key, prompt)
             if value is not None:
                 answers[key] = value
             settled.append(key)
@@ -575,60 +574,62 @@ class Client:
 
         settled: list[str] = []
         work = [settle(key, prompt) for key, prompt in missing.items()]
-        await self._course.together(work)
+        await self._control.run_all(work)
 
-    async def _one(self, known: Capabilities, key: str, prompt: Prompt[Value]) -> Value | None:
+    async def _answer_once(
+        self, known: Capabilities, key: str, prompt: Prompt[Value]
+    ) -> Value | None:
         # Of equal questions under way at once, the others wait for the answer to the first.
-        async with self._turns.setdefault(key, asyncio.Lock()):
+        async with self._locks.setdefault(key, asyncio.Lock()):
             if (reply := self._cache.own(key)) is not None:
                 return self._read(known, prompt, reply)
             async with self._slots:
                 if self.stopped:
                     return None
-                return await self._asked(known, prompt)
+                return await self._answer(known, prompt)
 
-    async def _asked(self, known: Capabilities, prompt: Prompt[Value]) -> Value | None:
+    async def _answer(self, known: Capabilities, prompt: Prompt[Value]) -> Value | None:
         try:
-            answered = await self._answering.answer(known, prompt)
+            answered = await self._questioner.answer(known, prompt)
         except BudgetReachedError as error:
-            self._course.stop("budget", error)
+            self._control.stop("budget", error)
             return None
         except EndpointError as error:
-            await self._failed(error)
+            self._failed(error)
             return None
-        counts = self._tally.counts
+        counts = self._counters.counts
         counts["shortened"] += answered.asked is not prompt
         if answered.kept:
             self._count("cached", known, answered.asked, answered.reply)
             return answered.value
-        self._course.succeeded()
-        self._tally.served[answered.reply.model] += 1
+        self._control.succeeded()
+        self._counters.served[answered.reply.model] += 1
         if answered.value is None:
             counts["unread"] += 1
             return None
         self._count("answered", known, answered.asked, answered.reply)
-        self._answering.keep(known, answered)
+        self._questioner.keep(known, answered)
         return answered.value
 
-    async def _failed(self, error: EndpointError) -> None:
-        self._tally.counts["failed"] += 1
+    def _failed(self, error: EndpointError) -> None:
+        self._counters.counts["failed"] += 1
         if isinstance(error, UnsupportedError):  # it could yesterday, or the question is odd
-            await self._learner.doubt()
-        self._course.failed(error)
+            self._lookup.mark_doubtful()
+        self._control.failed(error)
 
     # -- counting ----------------------------------------------------------------------
 
     @property
     def usage(self) -> Usage:
         """The figures until now."""
-        problem = "" if self._course.problem is None else str(self._course.problem)
+        problem = "" if self._control.problem is None else str(self._control.problem)
         lost, repeats = self._cache.lost, self._transport.repeats
-        return self._tally.usage(self.meter.spent, repeats, lost, self.stopped, problem)
+        return self._counters.usage(self.meter.spent, repeats, lost, self.stopped, problem)
 
     def _report(self, done: int, total: int) -> None:
-        self._tell(RoundProgress(self._tally.counts["rounds"], done, total, self.usage))
+        self._tell(RoundProgress(self._counters.counts["rounds"], done, total, self.usage))
 
     def _count(self, what: str, known: Capabilities, prompt: Prompt[Any], reply: Reply) -> None:
-        self._tally.counts[what] += 1
+        self._counters.counts[what] += 1
         if known.mode(prompt) == "logprobs" and not reply.options:
-            self._tally.counts["without logprobs"] += 1
+            self._counters.counts["without logprobs"] += 1
