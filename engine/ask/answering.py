@@ -15,7 +15,7 @@ from engine.llm.budget import Usage
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import TooLongError
 from engine.llm.messages import QUOTED_RULE, Message
-from engine.llm.run import Run, stream_text
+from engine.llm.run import Run
 from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless
 from engine.types.reading import AskJob, AskRequest, GivenPassage
 from engine.types.searches import Result
@@ -119,7 +119,7 @@ class AskWork:
 
     async def _listen(self, client: Client, tokens: int) -> None:
         asked = messages(self.request.question, self.passages, tokens)
-        async for piece in stream_text(client, asked, ANSWER_TOKENS):
+        async for piece in client.stream(asked, ANSWER_TOKENS):
             self.said += piece
             self.usage = client.usage
 

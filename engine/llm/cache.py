@@ -39,7 +39,7 @@ class AnswerStore(Protocol):
 
 
 class AnswerCache:
-    """A store as one run uses it: off the event loop, and never in the way of an answer.
+    """A store as one run uses it: off the event loop; an answer that it cannot keep still counts.
 
     Which answers the ledger has is read once; it is opened again only for those. What others
     write during the run is therefore not seen, and asked for again.
@@ -53,24 +53,24 @@ class AnswerCache:
         self._heads: NDArray[np.uint64] | None = None  # of the keys that the ledger had
         self._own: dict[str, str] = {}  # of this run, written already or not
         self._read: dict[str, str] = {}
-        self._held = ChainMap(self._own, self._read)
+        self._known = ChainMap(self._own, self._read)
         self._reading = asyncio.Lock()
         self._waiting: list[AnswerRow] = []
         self._writer: asyncio.Task[None] | None = None
-        self._hurry = asyncio.Event()
+        self._write_now = asyncio.Event()
         self.lost = 0
 
     async def find(self, keys: Collection[str]) -> dict[str, Reply]:
         """Replies that are there, by key. Raises StorageError, before anything was paid for."""
         async with self._reading:
-            found = {key: self._held[key] for key in keys if key in self._held}
-            if others := await self._listed([key for key in keys if key not in found]):
+            answers = {key: self._known[key] for key in keys if key in self._known}
+            if others := await self._listed([key for key in keys if key not in answers]):
                 read = await asyncio.to_thread(self._store.find, others)
                 if len(self._read) + len(read) > MOST_READ:
                     self._read.clear()
                 self._read |= read
-                found |= {key: read[key] for key in others if key in read}
-        return {key: Reply.from_json(answer) for key, answer in found.items()}
+                answers |= {key: read[key] for key in others if key in read}
+        return {key: Reply.from_json(answer) for key, answer in answers.items()}
 
     def own(self, key: str) -> Reply | None:
         """The reply that came in during this run."""
@@ -93,13 +93,13 @@ class AnswerCache:
         self._waiting.append(row)
         self._own[row.key] = row.answer
         if self._writer is None or self._writer.done():
-            self._hurry.clear()
+            self._write_now.clear()
             self._writer = asyncio.create_task(self._write())
 
     async def flush(self) -> None:
         """Return when everything is written."""
         while self._writer is not None and (self._waiting or not self._writer.done()):
-            self._hurry.set()
+            self._write_now.set()
             # Shielded: a run that is cancelled keeps the answers that it has paid for.
             await asyncio.shield(self._writer)
             if self._waiting:
@@ -108,7 +108,7 @@ class AnswerCache:
     async def _write(self) -> None:
         while self._waiting:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), GATHER_SECONDS)
+                await asyncio.wait_for(self._write_now.wait(), GATHER_SECONDS)
             rows, self._waiting = self._waiting, []
             try:
                 await asyncio.to_thread(self._store.add, rows)

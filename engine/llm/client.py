@@ -36,7 +36,14 @@ from engine.llm.endpoint_errors import (
     UnsupportedError,
 )
 from engine.llm.endpoints import Connection, Endpoint
-from engine.llm.messages import Message, Prompt, Reply, answer_key, without_reasoning
+from engine.llm.messages import (
+    Message,
+    Prompt,
+    ReasoningFilter,
+    Reply,
+    answer_key,
+    without_reasoning,
+)
 from engine.types.callbacks import Ask, never, tell_nobody
 from storage.answers import AnswerRow
 
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
+STREAMED_TOKENS = 1500
 GIVE_UP_AFTER = 8
 """Questions that fail one after the other, without one success, until the run stops."""
 WATCH_SECONDS = 0.05
@@ -372,6 +380,10 @@ class Questioner:
         return await self._transport.complete(body, self._meter, known.size(prompt), choices)
 
 
+def _text(reply: Reply, _: bool) -> str | None:
+    return reply.text
+
+
 def _last_reading(prompt: Prompt[Value], replies: Sequence[Reply]) -> Answered[Value]:
     for reply in replies:
         value = prompt.read(reply, True)
@@ -472,15 +484,32 @@ class Client:
         await self._ask_all(known, missing, answers, len(questions))
         return [answers.get(key) for key in keys]
 
-    async def stream(self, prompt: Prompt[str]) -> AsyncGenerator[str]:
-        """The text of one answer, piece by piece, as the model sends it; nothing is kept.
+    async def stream(
+        self, messages: Sequence[Message], most_tokens: int = STREAMED_TOKENS
+    ) -> AsyncGenerator[str]:
+        """One answer, piece by piece, as the model writes it; reasoning before it is left out.
 
-        Ends early, without an error, when the run is cancelled.
+        Nothing is kept. Ends early, without an error, when the run is cancelled.
+
+        Args:
+            messages: the conversation so far, system message first; foreign texts fenced.
+            most_tokens: the answer's length, reasoning aside.
 
         Raises:
             EndpointError: the endpoint refused, failed, or broke off; what came before stands.
             BudgetReachedError: the budget does not allow it.
         """
+        prompt = Prompt("streamed/1", tuple(messages), _text, nudge="", most_tokens=most_tokens)
+        reasoning = ReasoningFilter()
+        async with aclosing(self._pieces(prompt)) as pieces:
+            async for piece in pieces:
+                if text := reasoning.add(piece):
+                    yield text
+        if rest := reasoning.rest():
+            yield rest
+
+    async def _pieces(self, prompt: Prompt[str]) -> AsyncGenerator[str]:
+        """The text of one answer, reasoning included, as it comes."""
         self._counters.counts["rounds"] += 1
         self._counters.counts["asked"] += 1
         known = await self._lookup.capabilities(sure=True)

@@ -18,6 +18,8 @@ DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 NAMES = (ADDRESS, KEY, MODEL)
 """What the settings are called, in the environment, in secrets.toml and in a page's session."""
+CONCURRENCY = 8
+"""Requests under way at once, where nothing else is set."""
 _HOW = (
     f"Set {ADDRESS} (http://localhost:11434/v1, say), {KEY} if it needs one, and {MODEL}; or enter "
     "them on the page."
@@ -141,15 +143,12 @@ def _checked(address: str) -> str:
     return shown.rstrip("/")
 
 
-CONCURRENCY = 8
-
-
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long one question is pursued.
+    """How long is waited for an answer, and how often it is asked for again.
 
     Attributes:
-        timeout: seconds until a request counts as lost.
+        timeout: seconds without a piece of an answer until a request counts as lost.
         attempts: requests per question at most.
         seconds: from the first request of a question to the last at most.
         first_wait, longest_wait: seconds between requests: doubled each time, jitter added.

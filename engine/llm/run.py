@@ -1,16 +1,13 @@
 """Runs for callers that are not asynchronous: pages and the command line.
 
-A run has a thread with an event loop of its own. Whoever started it looks at its progress,
-cancels it, or waits for the outcome.
+A run has an event loop of its own, in the thread of its caller or in one of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -19,13 +16,11 @@ from engine.llm.budget import RoundProgress, Usage
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client, open_client
 from engine.llm.endpoints import Connection
-from engine.llm.messages import Message, Prompt, Reply
 from engine.types.callbacks import Ask, never, tell_nobody
 
 Value = TypeVar("Value")
 Work = Callable[[Client], Awaitable[Value]]
 """What a run does with its client; it returns what it has when ``client.stopped`` is set."""
-POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +84,20 @@ class Run(Generic[Value]):
 
     def _main(self) -> None:
         try:
-            self._outcome = asyncio.run(self._run())
+            self._outcome = ask_model(
+                self._connection, self._store, self._work, self._advance, self._stop
+            )
         except BaseException as error:  # raised again by result()
             self._error = error
         finally:
             self._ended.set()
 
-    async def _run(self) -> Outcome[Value]:
-        def cancelled() -> bool:
-            return self._flag.is_set() or self._cancelled()
+    def _stop(self) -> bool:
+        return self._flag.is_set() or self._cancelled()
 
-        def tell(progress: RoundProgress) -> None:
-            self.progress = progress
-            self._tell(progress)
-
-        async with open_client(self._connection, self._store, cancelled, tell) as client:
-            value = await self._work(client)
-            usage = client.usage
-            client.raise_if_nothing_came()
-        return Outcome(value, usage)
+    def _advance(self, progress: RoundProgress) -> None:
+        self.progress = progress
+        self._tell(progress)
 
 
 def ask_model(
@@ -148,69 +138,3 @@ def complete(
     return in_foreground(
         lambda stop: ask_model(connection, store, work, tell, lambda: stop() or cancelled())
     )
-
-
-MOST_TOKENS = 1500
-STREAMED = "streamed/1"
-_OPENINGS = ("<think>", "<thinking>", "<reasoning>", "<thought>", "[think]")
-_LONGEST = max(map(len, _OPENINGS))
-_CLOSING = re.compile(r"</(?:think|thinking|reasoning|thought)>|\[/THINK\]", re.IGNORECASE)
-
-
-async def stream_text(
-    client: Client, messages: Sequence[Message], most_tokens: int = MOST_TOKENS
-) -> AsyncGenerator[str]:
-    """One answer, piece by piece, as the model writes it; reasoning before it is left out.
-
-    Budget, waiting for a busy endpoint and ``client.usage`` are those of every question; the
-    answer is not kept. When the run is cancelled the pieces end, and ``client.stopped`` says so.
-
-    Args:
-        messages: the conversation so far, system message first; foreign texts fenced.
-        most_tokens: the answer's length, reasoning aside.
-
-    Raises:
-        EndpointError: the endpoint refused, failed, or broke off; the pieces so far stand.
-        BudgetReachedError: the budget does not allow the answer.
-    """
-    prompt = Prompt(STREAMED, tuple(messages), _read, nudge="", most_tokens=most_tokens)
-    visible = Visible()
-    async with aclosing(client.stream(prompt)) as pieces:
-        async for piece in pieces:
-            if text := visible.add(piece):
-                yield text
-    if rest := visible.rest():
-        yield rest
-
-
-class Visible:
-    """Lets through what stands behind the reasoning that a reply may begin with."""
-
-    def __init__(self) -> None:
-        self._held = ""
-        self._begun = False
-
-    def add(self, piece: str) -> str:
-        """What may be shown now that ``piece`` has come."""
-        if self._begun:
-            return piece
-        self._held += piece
-        head = self._held.lstrip()[:_LONGEST].lower()
-        if any(opening.startswith(head) for opening in _OPENINGS):
-            return ""  # it may yet become an opening
-        shown = self._behind() if head.startswith(_OPENINGS) else self._held.lstrip()
-        self._begun = bool(shown)
-        return shown
-
-    def rest(self) -> str:
-        """What was held back and turned out to be no reasoning."""
-        held = "" if self._begun else self._held.strip()
-        return "" if held.lower().startswith(_OPENINGS) else held
-
-    def _behind(self) -> str:
-        end = _CLOSING.search(self._held)
-        return self._held[end.end() :].lstrip() if end else ""
-
-
-def _read(reply: Reply, _: bool) -> str | None:
-    return reply.text

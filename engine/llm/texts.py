@@ -1,6 +1,6 @@
 """Texts as a model gets to see them: within a budget of tokens, fenced, and harmless.
 
-Documents are written by strangers. What they say is data: it stands between fences that carry a
+Documents are foreign texts. What they say is data: it stands between fences that carry a
 code made of the text itself, so that no text can close its own fence, and signs that chat
 templates or our own answers use are taken apart. So are lines like those of a fence, for the code
 of another text beside it could be foretold.
@@ -114,7 +114,7 @@ def harmless(text: str) -> str:
             c for c in text if c in _JOINERS or unicodedata.category(c) not in _INVISIBLE
         )
     printable = _FENCE.sub(r"\1= =", printable)  # last: what was left out may have split one
-    return _LABEL.sub(r"(\1)", _TEMPLATE.sub(lambda found: f"{found[0]} ", printable))
+    return _LABEL.sub(r"(\1)", _TEMPLATE.sub(lambda sign: f"{sign[0]} ", printable))
 
 
 def fenced(name: str, text: str) -> str:
@@ -145,8 +145,8 @@ def find_quote(text: str, quote: str) -> tuple[int, int] | None:
 
 def _letters(text: str) -> tuple[str, list[int]]:
     """Letters and digits in lower case, and where in the text each stands."""
-    found = [(low, i) for i, c in enumerate(text) if c.isalnum() for low in c.lower()]
-    return "".join(c for c, _ in found), [i for _, i in found]
+    letters = [(low, i) for i, c in enumerate(text) if c.isalnum() for low in c.lower()]
+    return "".join(c for c, _ in letters), [i for _, i in letters]
 
 
 PART_TOKENS = 2400

@@ -25,7 +25,7 @@ from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
 from engine.llm.messages import Message, Prompt, Reply, json_prompt
 from engine.llm.prompts import pairwise
-from engine.llm.run import Outcome, Run, complete, stream_text
+from engine.llm.run import Outcome, Run, complete
 from storage.answers import Answers
 from tests.cli.command_line import run_inside
 from tests.model_sessions import SEED, TEXTS, criterion
@@ -122,7 +122,7 @@ def options(reply: Reply, _: bool) -> tuple[tuple[str, float], ...] | None:
 
 def test_a_streamed_answer_comes_token_by_token(url: str, store: Answers) -> None:
     async def work(client: Client) -> list[str]:
-        return [piece async for piece in stream_text(client, [Message("user", STORY)], 40)]
+        return [piece async for piece in client.stream([Message("user", STORY)], 40)]
 
     pieces = complete(connection(url), store, work).value
     assert len(pieces) > 20

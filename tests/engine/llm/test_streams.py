@@ -15,8 +15,8 @@ from engine.llm.budget import Budget
 from engine.llm.client import Client
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError, RefusedError
-from engine.llm.messages import Message, Prompt, Reply
-from engine.llm.run import Outcome, Run, Visible, complete, stream_text
+from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
+from engine.llm.run import Outcome, Run, complete
 from storage.answers import Answers
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer
@@ -50,7 +50,7 @@ def streamed(
 
     async def work(client: Client) -> str:
         pieces = []
-        async for piece in stream_text(client, CHAT):
+        async for piece in client.stream(CHAT):
             heard(piece)
             pieces.append(piece)
         return "".join(pieces)
@@ -113,7 +113,7 @@ def test_reasoning_is_not_shown(server: ModelServer, store: Answers) -> None:
 def test_what_is_shown_does_not_depend_on_how_it_is_cut_into_pieces(
     reply: str, shown: str, size: int
 ) -> None:
-    visible = Visible()
+    visible = ReasoningFilter()
     pieces = [visible.add(reply[at : at + size]) for at in range(0, len(reply), size)]
     assert ("".join(pieces) + visible.rest()).strip() == shown
 
@@ -156,7 +156,7 @@ def test_who_stops_listening_pays_for_no_more(server: ModelServer, store: Answer
     server.behaviour.pause = 0.2
 
     async def work(client: Client) -> str:
-        async with aclosing(stream_text(client, CHAT)) as pieces:
+        async with aclosing(client.stream(CHAT)) as pieces:
             return await anext(pieces)
 
     outcome = complete(connection(server.url), store, work)
@@ -176,7 +176,7 @@ def test_streams_and_other_questions_share_a_client(server: ModelServer, store: 
 
     async def work(client: Client) -> Any:
         async def say() -> str:
-            return "".join([piece async for piece in stream_text(client, CHAT)])
+            return "".join([piece async for piece in client.stream(CHAT)])
 
         return await asyncio.gather(say(), client.ask([question(1)]))
 
