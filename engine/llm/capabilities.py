@@ -28,7 +28,6 @@ REASONING_TOKENS = 4096
 USUAL_REASONING = 800
 """What such thinking takes on the whole: for estimates."""
 TOKENS_PER_MESSAGE = 6
-PROBE_TOKENS = (60, 16)
 _QUESTION = (
     Message("system", "Answer with exactly what is asked for."),
     Message("user", "Answer with the one letter A and nothing else."),
@@ -165,7 +164,8 @@ async def _accepted(
     while True:
         body = wanted.body(transport.endpoint.model, probe)
         try:
-            return wanted, await transport.complete(body, meter, PROBE_TOKENS, probe.choices)
+            size = wanted.size(probe)
+            return wanted, await transport.complete(body, meter, size, probe.choices)
         except UnsupportedError as refusal:
             reduced = list(_reduced(wanted))
             if reduced:
@@ -199,7 +199,7 @@ async def _keeps_schema(transport: Transport, meter: Meter, known: Capabilities)
     probe = replace(_probe(), choices=(), schema=_SCHEMA, most_tokens=64)
     body = replace(known, schema=True).body(transport.endpoint.model, probe)
     try:
-        reply = await transport.complete(body, meter, PROBE_TOKENS)
+        reply = await transport.complete(body, meter, known.size(probe))
     except (UnsupportedError, TooLongError):
         return False
     value = read_object(reply.text)

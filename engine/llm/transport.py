@@ -300,7 +300,7 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
         default_headers={"Authorization": f"Bearer {key}"} if dropped else None,
         http_client=openai.DefaultAsyncHttpx2Client(
             verify=_certificates(),
-            follow_redirects=False,  # a redirect would carry questions to a stranger
+            follow_redirects=False,  # a redirect would send questions to another address
             event_hooks={"request": [drop]},
         ),
     )

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from engine.llm.budget import Budget
+from engine.llm.capabilities import Capabilities
 from engine.llm.client import Client
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError, RefusedError
@@ -342,3 +343,18 @@ def test_an_answer_without_end_is_cut_off(server: ModelServer, store: Answers) -
     [text] = asked(server, store).value
     assert 1000 < len(text) < 2000
     wait_until(lambda: server.seen.dropped == 1, what="the connection is dropped")
+
+
+def test_a_model_that_thinks_at_length_is_tried_out_to_the_end(
+    server: ModelServer, store: Answers
+) -> None:
+    thought = f"<think>{'Is it A or B? ' * 400}</think>"
+
+    def handler(prompt: str, body: Mapping[str, Any]) -> str:
+        return f'{thought}{{"letter": "A"}}' if "response_format" in body else f"{thought}A"
+
+    server.behaviour.handlers = [handler]
+    try_endpoint(connection(server.url), store)
+    known = Capabilities.from_json(store.capabilities(server.url, MODEL) or "")
+    assert known is not None
+    assert (known.reasons, known.schema, known.streams) == (True, True, True)
