@@ -51,8 +51,9 @@ class Settings(BaseSettings):
     """Requests to the endpoint that are under way at once."""
     llm_timeout_seconds: float = Field(default=60.0, gt=0)
     """The longest silence of the endpoint: from a request to the first piece of its answer, and
-    from each piece to the next. How long the whole answer takes does not matter. Only where an
-    endpoint cannot stream, all of it has to come within this time."""
+    from each piece to the next. How long the whole answer takes does not matter, nor how long a
+    request is queued while others are answered. Only where an endpoint cannot stream, a whole
+    answer is one piece."""
     llm_retry_seconds: float = Field(default=0.5, gt=0)
     """Until a request that failed is sent again, the first time; doubled with each time."""
     llm_max_calls: int | None = Field(default=None, ge=0)

@@ -50,6 +50,7 @@ class Behaviour:
         bias: what standing first is worth, in grades.
         sharpness: how sure it is: log odds per grade of difference.
         latency: seconds per answer.
+        at_once: requests answered at once, others are queued; None for all. Set from the start.
         pause: seconds between the pieces of a streamed one.
         faults: fault -> share of requests, drawn anew for every repeat of a request.
         retry_after: seconds that a 429 asks to wait; None says nothing.
@@ -74,6 +75,7 @@ class Behaviour:
     bias: float = 0.0
     sharpness: float = 2.0
     latency: float = 0.0
+    at_once: int | None = None
     pause: float = 0.0
     seed: int = 0
     faults: dict[str, float] = field(default_factory=dict)

@@ -61,7 +61,8 @@ class Handler(BaseHTTPRequestHandler):
             if behaviour.most_requests is not None and number > behaviour.most_requests:
                 self._hang_up()
             elif not self._refused(body, prompt):
-                self._answer(body, prompt, self.model.answerer.fault(content, repeat))
+                with self.model.slots:
+                    self._answer(body, prompt, self.model.answerer.fault(content, repeat))
         except OSError:
             with self.model.lock:
                 seen.dropped += 1

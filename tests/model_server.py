@@ -64,6 +64,7 @@ class ModelServer:
         self.answerer = Answerer(knowledge, self.behaviour)
         self.seen = Seen()
         self.lock = threading.Lock()
+        self.slots = threading.Semaphore(self.behaviour.at_once or sys.maxsize)
         self.gone = threading.Event()
         handler = type("Bound", (Handler,), {"model": self})
         self._http = _Server(("127.0.0.1", port), handler)

@@ -17,8 +17,8 @@ import random
 import re
 import ssl
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,8 @@ from engine.llm.messages import Reply, read_choice
 log = logging.getLogger("seedlens.llm")
 _PATH = "/chat/completions"
 TIMEOUT, CONCURRENCY = "SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"
+QUEUE_FACTOR = 10
+"""So many timeouts a request waits for its answer to begin, at most, while others are answered."""
 CHARS_PER_TOKEN_AT_MOST = 32
 """An answer with more characters per token that was asked for goes beyond its limit: the longest
 tokens are runs of blanks, and a whole answer has some four characters a token."""
@@ -73,8 +75,9 @@ class Transport:
     """One endpoint, asked from one event loop. Close it there as well.
 
     Answers are streamed, so that the timeout is the longest silence between two pieces of an
-    answer, however long the whole of it takes. Where an endpoint refuses to stream, the whole
-    answer has to come within the timeout.
+    answer, however long the whole of it takes. A request whose answer has not begun waits while
+    others are being answered: small servers answer one or a few at a time, and queue the rest.
+    Where an endpoint refuses to stream, the whole answer is one piece.
 
     Attributes:
         repeats: requests that had to be sent again.
@@ -88,6 +91,8 @@ class Transport:
         self.endpoint = endpoint
         self._retries = retries
         self._not_before = 0.0
+        # Requests whose answers have not begun, and the latest time at which each is given up.
+        self._queued: dict[asyncio.Timeout, float] = {}
         self.repeats = 0
         self.streams = True
         self.stream_usage = True
@@ -204,7 +209,7 @@ class Transport:
         try:
             async with aclosing(self._chunks(sent)) as chunks:
                 async for chunk in chunks:
-                    self.responsive = True
+                    self._heard()
                     if piece := answer.add(chunk):
                         yield piece
                     if answer.size > most_chars:
@@ -223,30 +228,50 @@ class Transport:
 
     async def _chunks(self, sent: Mapping[str, Any]) -> AsyncGenerator[Any]:
         """The JSON of an answer's chunks as they come; a whole answer is the only one."""
-        timeout = self._retries.timeout
         # The typed form of the client would take it more time than all that we do.
         post = functools.partial(self._client.post, _PATH, cast_to=object, body=dict(sent))
         if "stream" not in sent:
-            async with asyncio.timeout(timeout):
+            async with self._silence(begun=False):
                 whole = await post()
             yield whole
             return
-        async with asyncio.timeout(timeout):
+        async with self._silence(begun=False):
             stream = await post(stream=True, stream_cls=openai.AsyncStream[object])
         async with stream:
             kind = stream.response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it does not stream, and does not say so
-                async with asyncio.timeout(timeout):
+                async with self._silence(begun=False):
                     content = await stream.response.aread()
                 yield json.loads(content)
                 return
-            arriving = aiter(stream)
+            arriving, begun = aiter(stream), False
             while True:
-                async with asyncio.timeout(timeout):  # from one to the next
+                async with self._silence(begun=begun):
                     chunk = await anext(arriving, None)
                 if chunk is None:
                     return
+                begun = True
                 yield chunk
+
+    @asynccontextmanager
+    async def _silence(self, *, begun: bool) -> AsyncIterator[None]:
+        """Wait for the next piece, and no longer than the timeout; see :meth:`_heard`."""
+        timeout = self._retries.timeout
+        async with asyncio.timeout(timeout) as limit:
+            if not begun:
+                self._queued[limit] = asyncio.get_running_loop().time() + QUEUE_FACTOR * timeout
+            try:
+                yield
+            finally:
+                self._queued.pop(limit, None)
+
+    def _heard(self) -> None:
+        """A piece of an answer came: the endpoint is busy, not silent."""
+        self.responsive = True
+        until = asyncio.get_running_loop().time() + self._retries.timeout
+        for limit, latest in self._queued.items():
+            if not limit.expired():
+                limit.reschedule(min(until, latest))
 
     def _explained(self, error: Exception) -> EndpointError:
         if isinstance(error, (openai.APITimeoutError, TimeoutError)):

@@ -20,8 +20,8 @@ from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
 from engine.llm.run import Outcome, Run, complete
 from storage.answers import Answers
 from tests.model_answers import MODEL
-from tests.model_server import ModelServer
-from tests.model_sessions import KEY, QUICK_RETRIES, compared, connection
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import KEY, QUICK_RETRIES, compared, connection, knowledge
 from tests.support import wait_until
 
 CHAT = [Message("system", "You are helpful."), Message("user", "Tell me about bees.")]
@@ -33,12 +33,12 @@ PIECES = 5
 @pytest.fixture
 def server(server: ModelServer) -> ModelServer:
     """A model that knows about bees."""
-
-    def handler(prompt: str, body: Mapping[str, Any]) -> str | None:
-        return SAID if "about bees" in prompt else None
-
-    server.behaviour.handlers = [handler]
+    server.behaviour.handlers = [knows_bees]
     return server
+
+
+def knows_bees(prompt: str, body: Mapping[str, Any]) -> str | None:
+    return SAID if "about bees" in prompt else None
 
 
 def streamed(
@@ -206,6 +206,17 @@ def test_an_answer_may_take_longer_than_the_longest_silence(
     assert outcome.value == [SAID] * 3
     assert (outcome.usage.repeats, outcome.usage.guessed) == (0, 0)
     assert server.seen.bodies[-1]["stream"] is True
+
+
+def test_a_request_that_is_queued_behind_others_is_waited_for(store: Answers) -> None:
+    """A small server answers one at a time, and eight requests go out at once."""
+    with serving(knowledge(), at_once=1, pause=0.15, handlers=[knows_bees]) as server:
+        try_endpoint(connection(server.url), store)
+        began = time.monotonic()
+        outcome = asked(server, store, 4, retries=replace(QUICK_RETRIES, timeout=1.0))
+        assert time.monotonic() - began > 4 * PIECES * 0.15 > 2 * 1.0
+        assert outcome.value == [SAID] * 4
+        assert (outcome.usage.repeats, outcome.usage.calls) == (0, 4)
 
 
 def test_silence_in_the_middle_of_an_answer_is_a_failure_that_is_tried_again(
