@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from engine.generate.countries import COUNTRIES, Country
 from engine.generate.implicit_records import ImplicitRequest, PlaceTuple, TupleSet
 from engine.generate.solving import randomness, solve
+from engine.generate.word_lists import COUNTRIES, Country
 
 
 def place_set(request: ImplicitRequest, number: int) -> TupleSet:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
 
-from engine.generate.countries import COUNTRIES
 from engine.generate.implicit_records import DateTuple, ImplicitTuple, PriceTuple
+from engine.generate.word_lists import COUNTRIES
 from engine.generate.wording import MONTHS, in_words, ordinal, words
 
 _NUMBER = re.compile(r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+(?!\d)|\d+")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 
-from engine.generate.countries import COUNTRIES
 from engine.generate.facts_told import with_group
 from engine.generate.implicit_records import DateTuple, PlaceTuple, PriceTuple, Scene
-from engine.generate.word_lists import ACTIVITIES
+from engine.generate.word_lists import ACTIVITIES, COUNTRIES
 from engine.generate.wording import UNITS, joined, long_date, money
 
 _IN_PROSE = {country.code: country.in_prose for country in COUNTRIES}

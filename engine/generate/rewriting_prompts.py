@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from engine.generate.countries import COUNTRIES
 from engine.generate.facts_told import told
 from engine.generate.implicit_records import DateTuple, PlaceTuple, PriceTuple, Scene
 from engine.generate.solving import randomness
 from engine.generate.templates import UTTERANCES
+from engine.generate.word_lists import COUNTRIES
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import fenced
 

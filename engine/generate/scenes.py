@@ -14,7 +14,6 @@ from typing import TypeVar
 from engine.generate.country_sets import place_set
 from engine.generate.days import WINDOW_DAYS, WINDOW_START, date_set
 from engine.generate.implicit_records import MOST_SETS, DateTuple, ImplicitRequest, Scene, TupleSet
-from engine.generate.phrase_bank import HELLO_LEADS, HELLO_TAILS, OPENING_LEADS, OPENING_TAILS
 from engine.generate.prices import price_set
 from engine.generate.solving import randomness
 from engine.generate.word_lists import (
@@ -27,6 +26,7 @@ from engine.generate.word_lists import (
     JOBS,
     LAST_NAMES,
     LINES,
+    PHRASES,
 )
 
 MAKERS = {"arithmetic": price_set, "temporal": date_set, "world": place_set}
@@ -125,10 +125,16 @@ def _shared(request: ImplicitRequest, found: TupleSet) -> _Shared:
 def _openings(rng: random.Random, request: ImplicitRequest, main: str) -> list[tuple[str, str]]:
     """Two sentences for each document of a set to begin with: no two begin alike (A.4)."""
     if request.style == "multi":
-        pairs = [(lead, tail) for lead in OPENING_LEADS for tail in OPENING_TAILS]
+        pairs = [
+            (lead, tail) for lead in PHRASES["opening_leads"] for tail in PHRASES["opening_tails"]
+        ]
     else:
         name = main.split()[0]
-        pairs = [(lead.format(name=name), tail) for lead in HELLO_LEADS for tail in HELLO_TAILS]
+        pairs = [
+            (lead.format(name=name), tail)
+            for lead in PHRASES["hello_leads"]
+            for tail in PHRASES["hello_tails"]
+        ]
     return rng.sample(pairs, request.documents)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from datetime import datetime, timedelta
 
-from engine.generate import phrase_bank
 from engine.generate.facts_told import told, with_article, with_group
 from engine.generate.implicit_records import DateTuple, Scene
-from engine.generate.word_lists import ACTIVITIES
+from engine.generate.word_lists import ACTIVITIES, EXCHANGES, PHRASES
 from engine.generate.wording import long_date, weekday
 
 UTTERANCES = 10
@@ -51,11 +50,11 @@ def opening_post(scene: Scene, rng: random.Random) -> str:
 def _post(rng: random.Random, scene: Scene) -> list[str]:
     fact = " ".join(told(rng, scene))
     details = rng.sample(details_for(scene), rng.choice([1, 2, 2]))
-    persona = rng.choice(phrase_bank.PERSONAS).format(job=scene.job)
+    persona = rng.choice(PHRASES["personas"]).format(job=scene.job)
     before, after = [persona] if rng.random() < 0.6 else [], details
     if not before and rng.random() < 0.5:
         before = [after.pop()]
-    return [*scene.opening, *before, fact, *after, rng.choice(phrase_bank.CLOSINGS)]
+    return [*scene.opening, *before, fact, *after, rng.choice(PHRASES["closings"])]
 
 
 def in_post(rng: random.Random, scene: Scene, sentences: list[str]) -> str:
@@ -80,22 +79,22 @@ def in_post(rng: random.Random, scene: Scene, sentences: list[str]) -> str:
 def _chat(rng: random.Random, scene: Scene) -> list[str]:
     """Ten utterances; the second conversant speaks first, then they take turns."""
     hello = " ".join(scene.opening)
-    answer = rng.choice(phrase_bank.HELLO_ANSWERS).format(job=scene.job)
+    answer = rng.choice(PHRASES["hello_answers"]).format(job=scene.job)
     said = told(rng, scene)
     if scene.item:
         exchanges = [
-            (rng.choice(phrase_bank.BUYING_PROMPTS), said[0]),
-            (rng.choice(phrase_bank.PRICE_PROMPTS), said[1]),
+            (rng.choice(PHRASES["buying_prompts"]), said[0]),
+            (rng.choice(PHRASES["price_prompts"]), said[1]),
         ]
     else:
         detail = rng.choice(details_for(scene))
         exchanges = [
-            (rng.choice(phrase_bank.DOING_PROMPTS), " ".join(said)),
-            (rng.choice(phrase_bank.DOING_REACTIONS), detail),
+            (rng.choice(PHRASES["doing_prompts"]), " ".join(said)),
+            (rng.choice(PHRASES["doing_reactions"]), detail),
         ]
-    talk = rng.choice(phrase_bank.SMALL_TALK)
+    talk = rng.choice(EXCHANGES["small_talk"])
     exchanges.insert(rng.choice([0, len(exchanges)]), talk)
-    exchanges = [(hello, answer), *exchanges, rng.choice(phrase_bank.TALK_CLOSINGS)]
+    exchanges = [(hello, answer), *exchanges, rng.choice(EXCHANGES["talk_closings"])]
     return [utterance for exchange in exchanges for utterance in exchange]
 
 
@@ -127,12 +126,12 @@ def _line(form: int, day: str, clock: str, name: str, text: str) -> str:
     return f"{name} ({day}, {clock}): {text}"
 
 
-def details_for(scene: Scene) -> tuple[str, ...]:
+def details_for(scene: Scene) -> list[str]:
     """Sentences of colour that suit the scene."""
     if scene.item:
-        return phrase_bank.BUYING_DETAILS
+        return PHRASES["buying_details"]
     ahead = isinstance(scene.implicit, DateTuple) and scene.implicit.offsets[0] > 0
-    return phrase_bank.AHEAD_DETAILS if ahead else phrase_bank.DOING_DETAILS
+    return PHRASES["ahead_details"] if ahead else PHRASES["doing_details"]
 
 
 def _cap(text: str) -> str:

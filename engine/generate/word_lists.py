@@ -1,76 +1,35 @@
-"""The people, things and doings that scenes are made of. All brands and groups are invented."""
+"""The phrases, people, things and doings of ``assets/generate`` that documents are made of."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from typing import Any
 
-from engine.generate.wording import words
+from engine.config import ASSETS
 
-FIRST_NAMES = words(
-    """
-    Amina Anouk Arjun Astrid Aylin Bartosz Beatriz Bogdan Caoimhe Casimir Chidi Clementine Dagny
-    Daichi Darius Delphine Dorothea Edda Ekene Elif Emeka Enzo Elodie Farida Finola Fumiko
-    Gideon Giulia Greta Hamza Hanneke Haruto Hedwig Idris Ignacio Ilse Ingrid Ioana Isidro
-    Jaroslav Jocasta Jorunn Kamila Katarzyna Kenji Kwame Ladislav Laszlo Leocadia Liesbeth
-    Lorenzo Lucasta Maarten Magnus Mahmoud Maren Matilda Mihai Mirela Nadia Naomi Nikhil Noor
-    Oluwaseun Ottilie Pascale Pernille Petros Philippa Priya Quentin Radmila Renske Ranjit
-    Rosalind Sanjay Satoko Seraphina Sigrid Solveig Soren Stellan Svetlana Tadeusz Takumi Tamsin
-    Thandiwe Torsten Ulrika Umberto Valentina Vasilis Wanjiru Wilhelmina Xiomara Yasmin Yevgeni
-    Youssef Zdenka Zoltan
-    """
-)
-LAST_NAMES = words(
-    """
-    Abernathy Adeyemi Albrecht Andersson Antonelli Asante Bachmann Balogun Banerjee Bergstrom
-    Brightwell Carvalho Chaudhary Claesson Dimitriou Dlamini Drummond Eriksen Fairweather Feldman
-    Fernandes Fitzgerald Gallagher Gruber Halloran Haraldsen Hirabayashi Iversen Jankowski Kaplan
-    Kowalczyk Krishnan Lindqvist Lombardi MacAuley Marchetti Mbeki Moreau Nakagawa Novotny
-    Obermeier Okonkwo Pelletier Petrovic Quigley Raghavan Rosenthal Sandoval Schreiber Tanizaki
-    Tillman Underhill Vandermeer Valdemarin Whitcombe Wojcik Yoshimatsu Yilmaz Zeller Zimmerman
-    """
-)
-JOBS = (
-    "piano tuner", "school caretaker", "dental nurse", "bee inspector", "tram driver",
-    "bookbinder", "locksmith", "vet", "court clerk", "stage hand", "bricklayer", "pharmacist",
-    "sign painter", "ferry pilot", "cheesemaker", "night porter", "tax adviser", "glass blower",
-    "midwife", "surveyor", "proof reader", "roofer", "sound engineer", "tailor", "warehouse clerk",
-    "physiotherapist", "chimney sweep", "radio host", "landscape gardener", "watchmaker",
-    "speech therapist", "crane operator", "librarian", "pastry cook", "translator", "welder",
-)  # fmt: skip
-_GROUP_WORDS = (
-    "Lantern", "Copper Kite", "Quiet Otter", "Marigold", "Paper Boat", "Tin Whistle", "Juniper",
-    "Blue Ladder", "Thistledown", "Round Table", "Old Mill", "Salt Road", "Green Door", "Harebell",
-    "Candlewick", "Long Meadow", "Crooked Spoon", "Wooden Spoke", "Silver Birch", "Rook and Raven",
-    "Brass Button", "Sandpiper", "Walnut Tree", "Wandering Goose", "Clay Pipe", "Open Gate",
-    "Hazel Bank", "Red Thread", "Barn Owl", "Little Bridge", "Foxglove", "Stone Well",
-)  # fmt: skip
-_GROUP_KINDS = (
-    "Society", "Club", "Circle", "Association", "Collective", "Guild", "Neighbours", "Volunteers",
-    "Foundation", "Friends",
-)  # fmt: skip
-GROUPS = tuple(f"the {word} {kind}" for word in _GROUP_WORDS for kind in _GROUP_KINDS)
-_BRAND_HEADS = (
-    "Tov", "Kes", "Bren", "Orl", "Sulm", "Vad", "Quen", "Zor", "Ard", "Nim", "Pelv", "Grav",
-)  # fmt: skip
-_BRAND_TAILS = ("enna", "trin", "ovik", "una", "ardo", "ette", "isk", "omar", "elle", "owyn")
-BRANDS = tuple(head + tail for head in _BRAND_HEADS for tail in _BRAND_TAILS)
-LINES = (
-    "Alder", "Birch", "Comet", "Dune", "Ember", "Fjord", "Granite", "Heron", "Indigo", "Jade",
-    "Kelp", "Lotus", "Meteor", "Nimbus", "Opal", "Pebble", "Quartz", "Reed", "Saffron", "Tundra",
-)  # fmt: skip
-ITEMS = (
-    "cargo bicycle", "espresso machine", "telescope", "sewing machine", "corner sofa", "cello",
-    "laptop", "wood stove", "wide-angle lens", "tandem kayak", "dishwasher", "digital piano",
-    "standing desk", "chest freezer", "drawing tablet", "camping trailer", "wardrobe", "accordion",
-    "pottery kiln", "lawn tractor", "projector", "rowing machine", "dining table", "mattress",
-    "electric scooter", "washing machine", "violin", "greenhouse", "table saw", "camera",
-    "hearing aid", "office chair", "bread oven", "surfboard", "wheelchair", "loom",
-    "microscope", "drum kit", "tent", "amplifier", "sideboard", "air conditioner", "wedding dress",
-    "treadmill", "printing press", "garden shed", "record player", "armchair", "refrigerator",
-    "snow blower", "hot tub", "bunk bed", "carpet", "pressure washer", "harp", "tablet computer",
-    "wine cabinet", "fireplace", "cement mixer", "beehive set",
-)  # fmt: skip
-CURRENCIES = ("USD", "EUR", "GBP")
+
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads((ASSETS / "generate" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+_WORDS = _table("words")
+_PHRASES = _table("phrases")
+_PAIRED = ("small_talk", "talk_closings")
+PHRASES: dict[str, list[str]] = {n: rows for n, rows in _PHRASES.items() if n not in _PAIRED}
+"""What stands around a fact, by what it is for."""
+EXCHANGES: dict[str, list[tuple[str, str]]] = {
+    name: [(row[0], row[1]) for row in _PHRASES[name]] for name in _PAIRED
+}
+"""Pairs of what one says and the other answers."""
+FIRST_NAMES: tuple[str, ...] = tuple(_WORDS["first_names"].split())
+LAST_NAMES: tuple[str, ...] = tuple(_WORDS["last_names"].split())
+JOBS: tuple[str, ...] = tuple(_WORDS["jobs"])
+GROUPS = tuple(f"the {w} {kind}" for w in _WORDS["group_words"] for kind in _WORDS["group_kinds"])
+BRANDS = tuple(head + tail for head in _WORDS["brand_heads"] for tail in _WORDS["brand_tails"])
+LINES: tuple[str, ...] = tuple(_WORDS["lines"])
+ITEMS: tuple[str, ...] = tuple(_WORDS["items"])
+CURRENCIES: tuple[str, ...] = tuple(_WORDS["currencies"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,73 +45,42 @@ class Activity:
     do: str
 
 
-_ACTIVITIES = """
-mending|mended|mend|fishing nets
-counting|counted|count|garden birds
-restoring|restored|restore|the wooden carousel
-baking|baked|bake|rye loaves for the shelter
-pruning|pruned|prune|the pear trees
-rehearsing|rehearsed|rehearse|a puppet play
-painting|painted|paint|the bandstand
-cataloguing|catalogued|catalogue|old maps
-clearing|cleared|clear|the towpath
-sorting|sorted|sort|donated spectacles
-dyeing|dyed|dye|wool with onion skins
-tuning|tuned|tune|the church bells
-printing|printed|print|lino posters
-carving|carved|carve|spoons from cherry wood
-repairing|repaired|repair|bicycles for pupils
-planting|planted|plant|hedgerow saplings
-filming|filmed|film|a short about dry stone walls
-digging|dug|dig|a wildlife pond
-recording|recorded|record|lullabies in dialect
-teaching|taught|teach|knots to the cadets
-folding|folded|fold|paper lanterns
-pressing|pressed|press|cider
-building|built|build|nest boxes
-mapping|mapped|map|wheelchair ramps
-stitching|stitched|stitch|costumes for the pageant
-polishing|polished|polish|the fire engine
-testing|tested|test|the water of the brook
-smoking|smoked|smoke|trout over beech chips
-practising|practised|practise|morris dances
-judging|judged|judge|jam at the fete
-binding|bound|bind|a recipe book
-flying|flew|fly|box kites
-rowing|rowed|row|the replica longboat
-weaving|wove|weave|willow baskets
-drawing|drew|draw|portraits of regulars
-grafting|grafted|graft|apple trees
-shearing|sheared|shear|the rare sheep
-decorating|decorated|decorate|the parade float
-cooking|cooked|cook|goulash for the campers
-photographing|photographed|photograph|moths at a light trap
-translating|translated|translate|sea shanties
-rebuilding|rebuilt|rebuild|the steam pump
-glazing|glazed|glaze|tiles for the fountain
-hanging|hung|hang|the quilt exhibition
-trying out|tried out|try out|the new climbing wall
-singing|sang|sing|madrigals at the care home
-measuring|measured|measure|the churchyard yews
-racing|raced|race|home-made rafts
-harvesting|harvested|harvest|hops
-cleaning|cleaned|clean|the model railway
-learning|learned|learn|sign language
-tasting|tasted|taste|heather honey
-rehanging|rehung|rehang|the theatre curtain
-varnishing|varnished|varnish|the punts
-playing|played|play|cribbage
-staging|staged|stage|a treasure hunt
-laying|laid|lay|a mosaic floor
-brewing|brewed|brew|nettle beer
-ringing|ringed|ring|young swallows
-reading|read|read|ghost stories aloud
-"""
+@dataclass(frozen=True, slots=True)
+class Country:
+    """A country and its places.
+
+    Attributes:
+        also: words that name it, its people or a part of it.
+    """
+
+    code: str
+    name: str
+    also: tuple[str, ...]
+    places: tuple[str, ...]
+
+    @property
+    def in_prose(self) -> str:
+        """With its article.
+
+        >>> Country("NL", "Netherlands", (), ()).in_prose
+        'the Netherlands'
+        """
+        return f"the {self.name}" if self.name.startswith(_THE) else self.name
+
+
+_THE = ("United", "Netherlands", "Philippines", "Democratic", "Central", "Ivory")
 
 
 def _activity(line: str) -> Activity:
-    doing, did, do, what = line.split("|")
-    return Activity(f"{doing} {what}", f"{did} {what}", f"{do} {what}")
+    *forms, what = line.split("|")
+    return Activity(*(f"{form} {what}" for form in forms))
 
 
-ACTIVITIES = tuple(map(_activity, _ACTIVITIES.split("\n")[1:-1]))
+def _country(line: str) -> Country:
+    code, name, also, places = line.split("|")
+    return Country(code, name, tuple(also.split()), tuple(places.split()))
+
+
+ACTIVITIES = tuple(map(_activity, _WORDS["activities"].splitlines()))
+COUNTRIES = tuple(map(_country, _table("countries")["countries"].splitlines()))
+"""Places of one country each, which nothing but their name tells; see the file for how chosen."""

@@ -11,7 +11,7 @@ import pytest
 
 from engine.encode.one_pass import OnePassEncoder
 from engine.generate import word_lists
-from engine.generate.countries import COUNTRIES
+from engine.generate.word_lists import COUNTRIES
 from engine.types.encoders import Passage
 
 PAIRS = [(place, country.code) for country in COUNTRIES for place in country.places]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from engine.generate.countries import COUNTRIES
 from engine.generate.examples import examples_of
 from engine.generate.implicit_records import (
     CATEGORIES,
@@ -24,6 +23,7 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.leaks import leaked
 from engine.generate.scenes import bind, tuple_set
+from engine.generate.word_lists import COUNTRIES
 from engine.generate.wording import in_words, long_date
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from engine.generate import phrase_bank
 from engine.generate.prices import MULTIPLIERS
 from engine.generate.solving import randomness
+from engine.generate.word_lists import EXCHANGES, PHRASES
 from engine.generate.wording import compared, compared_to_that, days_away, in_words
 
 BASE = date(2025, 5, 14)  # a Wednesday
@@ -80,8 +80,8 @@ def test_comparisons_mean_the_multiplier_that_was_meant(multiplier: Fraction) ->
 
 
 def test_what_stands_around_a_fact_states_none() -> None:
-    texts = [value for name, value in vars(phrase_bank).items() if name.isupper()]
-    lines = [line for group in texts for item in group for line in _strings(item)]
+    groups = [*PHRASES.values(), *EXCHANGES.values()]
+    lines = [line for group in groups for item in group for line in _strings(item)]
     facts = re.compile(
         r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|thousand|twice|half"
         r"|percent|dollars?|euros?|pounds?|today|tonight|yesterday|tomorrow|ago|weeks?|months?"
