@@ -10,11 +10,10 @@ from engine.annotate.annotation import Annotation
 from engine.annotate.model_prompts import Asked, grading, in_words
 from engine.build.build_prompts import DOCUMENT_TOKENS, MOST_LABELS, merging, naming, verbalising
 from engine.build.build_records import pooling_basis
-from engine.build.build_store import Shelf
-from engine.build.cluster_merging import ROUNDS, WINDOW
+from engine.build.build_store import BuildStore
+from engine.build.clustering import ROUNDS, WINDOW
 from engine.build.expanding import SCALE, candidates
-from engine.build.labelling import aspect_of, labelling_of
-from engine.build.step_work import counted
+from engine.build.labelling import aspect_of, counted, labelling_of
 from engine.build.verbalising import MOST_AVOIDED, TRIES
 from engine.llm.budget import Estimate
 from engine.llm.cache import AnswerStore
@@ -41,8 +40,8 @@ class _Plan:
 class StepEstimator:
     """Estimates steps; asks nothing, whatever is known of the endpoint."""
 
-    def __init__(self, shelf: Shelf, annotation: Annotation, answers: AnswerStore) -> None:
-        self._shelf, self._annotation, self._answers = shelf, annotation, answers
+    def __init__(self, store: BuildStore, annotation: Annotation, answers: AnswerStore) -> None:
+        self._store, self._annotation, self._answers = store, annotation, answers
 
     def estimate(
         self, lens: BuildLens, step: BuildStep, connection: Connection | None
@@ -67,7 +66,7 @@ class StepEstimator:
     # -- the steps ---------------------------------------------------------------------
 
     def _label(self, lens: BuildLens) -> tuple[int, list[_Plan]]:
-        pending, corpus = self._shelf.unlabelled(lens), self._shelf.corpus(lens)
+        pending, corpus = self._store.unlabelled(lens), self._store.corpus(lens)
         aspect = aspect_of(lens, corpus.lens)
         prompts = [
             prompt
@@ -79,7 +78,7 @@ class StepEstimator:
     def _collapse(self, lens: BuildLens) -> tuple[int, list[_Plan]]:
         """How many clusters there will be is seen only when labels were compared: the most that
         can be named is one for every two labels, and that can be merged one for every label."""
-        labels = self._shelf.shown_labels(lens)
+        labels = self._store.shown_labels(lens)
         different = list(dict.fromkeys(label.casefold() for label in labels.values()))
         windows = -(-len(different) // WINDOW) + (len(different) > WINDOW)
         # Where there are more labels to a cluster, there are fewer clusters.
@@ -92,9 +91,9 @@ class StepEstimator:
         ]
 
     def _verbalise(self, lens: BuildLens) -> tuple[int, list[_Plan]]:
-        pending, worded = self._shelf.unworded(lens), self._shelf.wordings(lens)
+        pending, worded = self._store.unworded(lens), self._store.wordings(lens)
         asked = [c for c in pending if c.key not in worded or worded[c.key].maker == "model"]
-        labels = self._shelf.shown_labels(lens)
+        labels = self._store.shown_labels(lens)
         prompts = [
             verbalising(
                 lens, c.name, counted(labels, c.doc_ids), ["of letters"] * MOST_AVOIDED, again=True
@@ -105,16 +104,16 @@ class StepEstimator:
 
     def _expand(self, lens: BuildLens) -> tuple[int, list[_Plan]]:
         """For queries that are not pooled yet: as if no two systems brought up the same."""
-        asked, corpus = self._shelf.asked(lens), self._shelf.corpus(lens)
+        asked, corpus = self._store.asked(lens), self._store.corpus(lens)
         basis = pooling_basis(lens, corpus.identity)
-        there = {o.text: o for o in self._shelf.expanded(lens) if o.pooled == basis}
+        there = {o.text: o for o in self._store.expanded(lens) if o.pooled == basis}
         known = [there[query.text] for query in asked if query.text in there]
         graded, pooled = candidates(self._annotation, lens, known)
         each = min(len(lens.systems) * lens.depth, len(corpus))
         new = [query for query in asked if query.text not in there]
         items = pooled - graded + each * len(new)
         texts = [query.text for query in new] or [one.text for one in known]
-        documents = corpus.documents(_spread(self._shelf.scope(lens), 24))
+        documents = corpus.documents(_spread(self._store.scope(lens), 24))
         return items, [_Plan(items, _grading(lens, texts[0], documents))]
 
     # -- the price ---------------------------------------------------------------------

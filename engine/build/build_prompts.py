@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
-from engine.build.build_settings import LONGEST_LABEL, one_line
+from engine.build.build_records import LONGEST_LABEL, one_line
 from engine.llm.messages import Prompt, Reply, json_prompt, json_text
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
 from engine.types.builds import BuildLens

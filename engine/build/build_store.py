@@ -11,12 +11,15 @@ from engine.build.build_records import (
     Expanded,
     StoredQuery,
     clustering_basis,
+    digest,
     expanded_from_json,
     expanding_basis,
+    label_recipe,
+    lens_from_json,
+    lens_to_json,
     queries_from_json,
     query_basis,
 )
-from engine.build.build_settings import digest, label_recipe, lens_from_json, lens_to_json
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import UnknownNameError
@@ -45,7 +48,7 @@ class Saved:
     time: datetime
 
 
-class Shelf:
+class BuildStore:
     """The builds of one home, read. Safe to share between threads.
 
     What it says of labels, clusters and queries is what stands now: of documents that there are,
@@ -209,23 +212,25 @@ Candidates = tuple[int, int]
 """(graded, all) of the annotation project, for the queries of the build."""
 
 
-def step_states(shelf: Shelf, lens: BuildLens, candidates: Candidates) -> tuple[StepState, ...]:
+def step_states(
+    store: BuildStore, lens: BuildLens, candidates: Candidates
+) -> tuple[StepState, ...]:
     """How the steps stand, in their order."""
-    rows = shelf.steps(lens)
+    rows = store.steps(lens)
     runs = {row.step: row for row in rows if row.kind == "run"}
     edits = {step: sum(r.changes for r in rows if r.step == step) for step in BUILD_STEPS}
     return (
-        _label_state(shelf, lens, runs.get("label")),
-        _collapse(shelf, lens, runs.get("collapse"), edits["collapse"]),
-        _verbalise(shelf, lens, runs.get("verbalise"), edits["verbalise"]),
-        _expand(shelf, lens, runs.get("expand"), candidates),
+        _label_state(store, lens, runs.get("label")),
+        _collapse(store, lens, runs.get("collapse"), edits["collapse"]),
+        _verbalise(store, lens, runs.get("verbalise"), edits["verbalise"]),
+        _expand(store, lens, runs.get("expand"), candidates),
     )
 
 
-def _label_state(shelf: Shelf, lens: BuildLens, run: StepRow | None) -> StepState:
-    labels, total = shelf.labels(lens), len(shelf.scope(lens))
+def _label_state(store: BuildStore, lens: BuildLens, run: StepRow | None) -> StepState:
+    labels, total = store.labels(lens), len(store.scope(lens))
     pending = sum(map(is_pending, labels))
-    stored = shelf.rows.labels(lens.corpus, lens.name)
+    stored = store.rows.labels(lens.corpus, lens.name)
     # A run that was killed left its labels, but nothing that says that it ran.
     times = [row.time for row in stored if row.maker == "model"]
     model = next((row.author for row in reversed(stored) if row.maker == "model"), "")
@@ -240,15 +245,15 @@ def _label_state(shelf: Shelf, lens: BuildLens, run: StepRow | None) -> StepStat
     )
 
 
-def _collapse(shelf: Shelf, lens: BuildLens, run: StepRow | None, edits: int) -> StepState:
-    labels = shelf.shown_labels(lens)
-    placed = {doc_id for cluster in shelf.clusters(lens) for doc_id in cluster.doc_ids}
+def _collapse(store: BuildStore, lens: BuildLens, run: StepRow | None, edits: int) -> StepState:
+    labels = store.shown_labels(lens)
+    placed = {doc_id for cluster in store.clusters(lens) for doc_id in cluster.doc_ids}
     basis = clustering_basis(lens, labels)
     return _state("collapse", len(placed & labels.keys()), len(labels), run, basis, edits)
 
 
-def _verbalise(shelf: Shelf, lens: BuildLens, run: StepRow | None, edits: int) -> StepState:
-    active, unworded, worded = shelf.active(lens), shelf.unworded(lens), shelf.wordings(lens)
+def _verbalise(store: BuildStore, lens: BuildLens, run: StepRow | None, edits: int) -> StepState:
+    active, unworded, worded = store.active(lens), store.unworded(lens), store.wordings(lens)
     return StepState(
         "verbalise",
         done=len(active) - len(unworded),
@@ -261,9 +266,9 @@ def _verbalise(shelf: Shelf, lens: BuildLens, run: StepRow | None, edits: int) -
 
 
 def _expand(
-    shelf: Shelf, lens: BuildLens, run: StepRow | None, candidates: Candidates
+    store: BuildStore, lens: BuildLens, run: StepRow | None, candidates: Candidates
 ) -> StepState:
-    basis = expanding_basis(lens, shelf.asked(lens))
+    basis = expanding_basis(lens, store.asked(lens))
     return _state("expand", *candidates, run, basis, 0)
 
 

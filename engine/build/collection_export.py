@@ -16,7 +16,7 @@ from engine.annotate.adjudication import DecidedQrels
 from engine.annotate.annotation import Annotation
 from engine.annotate.exporting import decided_files
 from engine.build.build_records import Expanded
-from engine.build.build_store import Shelf
+from engine.build.build_store import BuildStore
 from engine.build.expanding import positives, project_of, read_expanded
 from engine.errors import BadInputError, StorageError
 from engine.types.annotating import Judgment
@@ -106,11 +106,11 @@ systems brought up was graded with the clusters' documents as examples. A grade 
 where no person graded."""
 
 
-def provenance(shelf: Shelf, annotation: Annotation, state: BuildState) -> Provenance:
+def provenance(store: BuildStore, annotation: Annotation, state: BuildState) -> Provenance:
     """Where a collection comes from, as it stands."""
     lens = state.lens
-    labels, clusters, asked = shelf.labels(lens), shelf.clusters(lens), shelf.asked(lens)
-    expanded = read_expanded(shelf, lens)
+    labels, clusters, asked = store.labels(lens), store.clusters(lens), store.asked(lens)
+    expanded = read_expanded(store, lens)
     shares = [query.overlap.share for query in asked]
     return Provenance(
         lens=lens,
@@ -164,12 +164,12 @@ def _items(judgments: Iterable[Judgment]) -> set[tuple[str, str]]:
 
 
 def export(
-    shelf: Shelf, annotation: Annotation, found: Provenance, out: Path, *, overwrite: bool
+    store: BuildStore, annotation: Annotation, found: Provenance, out: Path, *, overwrite: bool
 ) -> tuple[Path, ...]:
     """Write a collection; see :meth:`engine.build.lens_builds.LensBuilds.export`."""
     lens = found.lens
-    project = project_of(annotation, lens, shelf.expanded(lens))
-    asked = {one.query_id for one in read_expanded(shelf, lens)}
+    project = project_of(annotation, lens, store.expanded(lens))
+    asked = {one.query_id for one in read_expanded(store, lens)}
     decided = annotation.qrels(project)
     ours = tuple(d for d in decided.decisions if d.query_id in asked)
     qrels = DecidedQrels(ours, decided.notes)
@@ -178,7 +178,7 @@ def export(
             f"No grade counts in the project '{lens.name}'.",
             "Judge some of its items, or let the grades of models count.",
         )
-    queries, corpus = annotation.queries(project), shelf.corpus(lens)
+    queries, corpus = annotation.queries(project), store.corpus(lens)
     texts = decided_files("beir", lens.name, qrels, queries, corpus)
     trec = decided_files("trec", lens.name, qrels, queries, corpus)
     files = {**texts.files, **trec.files}

@@ -9,16 +9,18 @@ from typing import NamedTuple
 
 from engine.annotate.project_settings import check_annotator
 from engine.build.build_records import (
+    LONGEST_LABEL,
+    LONGEST_QUERY,
     Clustering,
     StoredQuery,
+    check_line,
     queries_from_json,
     queries_to_json,
     query_basis,
 )
-from engine.build.build_settings import LONGEST_LABEL, LONGEST_QUERY, check_line
-from engine.build.build_store import Shelf
-from engine.build.cluster_editing import find_cluster, left
-from engine.build.vocabulary import Vocabularies
+from engine.build.build_store import BuildStore
+from engine.build.clustering import find_cluster, left
+from engine.build.verbalising import Vocabularies
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.builds import BuildLens, BuildQuery, BuildStep, Cluster, Overlap
 from storage.builds import LabelRow, StepRow
@@ -45,11 +47,11 @@ ChangeClusters = Callable[[list[Cluster]], Sequence[Cluster]]
 """The clusters as they stand -> as a person leaves them."""
 
 
-class Desk:
+class Corrections:
     """Where people change what the steps made. Safe to share between threads and processes."""
 
-    def __init__(self, shelf: Shelf, vocabularies: Vocabularies) -> None:
-        self._shelf, self._vocabularies = shelf, vocabularies
+    def __init__(self, store: BuildStore, vocabularies: Vocabularies) -> None:
+        self._store, self._vocabularies = store, vocabularies
 
     # -- labels ------------------------------------------------------------------------
 
@@ -66,7 +68,7 @@ class Desk:
             UnknownNameError: a document that the lens does not read.
             BadInputError: no author; a label that is too long.
         """
-        author, bases = check_annotator(author), self._shelf.bases(lens)
+        author, bases = check_annotator(author), self._store.bases(lens)
         said = {}
         for doc_id, text in changes.items():
             if doc_id not in bases:
@@ -87,13 +89,13 @@ class Desk:
                     rows.append(LabelRow(*where, label, "", "person", author, basis, now))
             return rows
 
-        self._shelf.rows.change_labels(lens.corpus, lens.name, changed)
+        self._store.rows.change_labels(lens.corpus, lens.name, changed)
         return len(rows)
 
     # -- clusters ----------------------------------------------------------------------
 
     def change_clusters(self, lens: BuildLens, change: ChangeClusters, author: str) -> int:
-        """Keep the clusters as a person leaves them; see :func:`engine.build.cluster_editing.left`.
+        """Keep the clusters as a person leaves them; see :func:`engine.build.clustering.left`.
 
         Returns:
             how many changed.
@@ -102,7 +104,7 @@ class Desk:
             UnknownNameError, BadInputError: what cannot be; there are no clusters yet.
         """
         author = check_annotator(author)
-        order, scope = self._shelf.corpus(lens).row_of, frozenset(self._shelf.scope(lens))
+        order, scope = self._store.corpus(lens).row_of, frozenset(self._store.scope(lens))
 
         changes = 0
 
@@ -117,15 +119,15 @@ class Desk:
             kept, changes = left(found, change(shown), author, lens, order)
             return _edit(row, kept.to_json(), changes, author) if changes else None
 
-        self._shelf.rows.change(lens.corpus, lens.name, "collapse", changed)
+        self._store.rows.change(lens.corpus, lens.name, "collapse", changed)
         return changes
 
     # -- queries -----------------------------------------------------------------------
 
     def overlap(self, lens: BuildLens, key: str, text: str) -> Overlap:
         """How far a wording gives the documents of a cluster away; UnknownNameError."""
-        cluster = find_cluster(self._shelf.active(lens), key)
-        vocabulary = self._vocabularies.of(self._shelf.corpus(lens))
+        cluster = find_cluster(self._store.active(lens), key)
+        vocabulary = self._vocabularies.of(self._store.corpus(lens))
         return vocabulary.overlap(text[:LONGEST_QUERY], cluster.doc_ids)
 
     def set_query(
@@ -151,8 +153,8 @@ class Desk:
         Returns:
             the queries by key, and how many changed. Raises as :meth:`set_query`.
         """
-        author, active = check_annotator(author), self._shelf.active(lens)
-        vocabulary = self._vocabularies.of(self._shelf.corpus(lens))
+        author, active = check_annotator(author), self._store.active(lens)
+        vocabulary = self._vocabularies.of(self._store.corpus(lens))
         worded: dict[str, StoredQuery] = {}
         for key, change in changes.items():
             cluster = find_cluster(active, key)
@@ -185,7 +187,7 @@ class Desk:
             content = queries_to_json({**before, **saved})
             return _edit(row or _first(lens, "verbalise"), content, changed, author)
 
-        self._shelf.rows.change(lens.corpus, lens.name, "verbalise", change_all)
+        self._store.rows.change(lens.corpus, lens.name, "verbalise", change_all)
         return saved, changed
 
 

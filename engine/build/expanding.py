@@ -17,8 +17,8 @@ from engine.annotate.annotation import Annotation
 from engine.annotate.judgment_records import check_member, make_judgment, to_row
 from engine.annotate.model_plan import BUILT
 from engine.build.build_records import Expanded, expanded_to_json, expanding_basis, pooling_basis
-from engine.build.build_store import Candidates, Shelf
-from engine.build.step_work import Made, Work
+from engine.build.build_store import BuildStore, Candidates
+from engine.build.labelling import Made, Work
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.client import Client
 from engine.types.annotating import GradeMeaning, Judgment, PoolRequest, Project, Scale
@@ -48,8 +48,8 @@ async def expand(work: Work, client: Client, annotation: Annotation, ledger: Led
     Raises:
         BadInputError: a project of people's has the build's name.
     """
-    shelf, lens = work.shelf, work.lens
-    asked = shelf.asked(lens)
+    store, lens = work.store, work.lens
+    asked = store.asked(lens)
     basis = expanding_basis(lens, asked)
     project = await asyncio.to_thread(_saved_project, work, annotation)
     expanded, gone = await asyncio.to_thread(_asked, work, annotation, project)
@@ -57,11 +57,11 @@ async def expand(work: Work, client: Client, annotation: Annotation, ledger: Led
     await asyncio.to_thread(positives.write, expanded)
     work.say(0, 0)  # how much there is to grade is known when the pools are filled
     expanded = await asyncio.to_thread(_pooled, work, annotation, project, expanded)
-    await asyncio.to_thread(shelf.rows.add_step, work.row(expanded_to_json(expanded), ""))
+    await asyncio.to_thread(store.rows.add_step, work.row(expanded_to_json(expanded), ""))
     report = await _graded(work, client, annotation, project, expanded)
     notes = (*_retired(gone), *positives.notes, *_notes(project), *report.notes)
     if not work.stopped:
-        await asyncio.to_thread(shelf.rows.add_step, work.row(expanded_to_json(expanded), basis))
+        await asyncio.to_thread(store.rows.add_step, work.row(expanded_to_json(expanded), basis))
     return Made(report.graded, report.failed, report.left, notes)
 
 
@@ -69,7 +69,7 @@ def _pooled(
     work: Work, annotation: Annotation, project: Project, expanded: Sequence[Expanded]
 ) -> list[Expanded]:
     """The queries with their pools filled; those that were, from the same, are left alone."""
-    basis = pooling_basis(work.lens, work.shelf.corpus(work.lens).identity)
+    basis = pooling_basis(work.lens, work.store.corpus(work.lens).identity)
     request = PoolRequest(work.lens.systems, work.lens.depth)
     found = []
     for one in expanded:
@@ -95,10 +95,10 @@ async def _graded(
     return await annotation.grading.grade(client, project, request, tell, work.cancelled)
 
 
-def check_name(shelf: Shelf, annotation: Annotation, lens: BuildLens) -> None:
+def check_name(store: BuildStore, annotation: Annotation, lens: BuildLens) -> None:
     """Raise BadInputError where the name is taken by a project that this build did not make."""
     names = {project.name for project in annotation.projects(lens.corpus)}
-    if lens.name in names and not shelf.has_project(lens):
+    if lens.name in names and not store.has_project(lens):
         raise BadInputError(
             f"Corpus '{lens.corpus}' has an annotation project '{lens.name}' that is not this "
             "build's.",
@@ -108,11 +108,11 @@ def check_name(shelf: Shelf, annotation: Annotation, lens: BuildLens) -> None:
 
 def _saved_project(work: Work, annotation: Annotation) -> Project:
     """The project of the build's name; the one that it made already stays as people set it."""
-    shelf, lens = work.shelf, work.lens
-    check_name(shelf, annotation, lens)
-    if not shelf.has_project(lens):
+    store, lens = work.store, work.lens
+    check_name(store, annotation, lens)
+    if not store.has_project(lens):
         # Before the project is there, so that after a kill it is known whose it is.
-        shelf.rows.add_step(work.row(expanded_to_json([]), ""))
+        store.rows.add_step(work.row(expanded_to_json([]), ""))
     known = {project.name: project for project in annotation.projects(lens.corpus)}
     if lens.name in known:
         return known[lens.name]
@@ -126,13 +126,13 @@ def _asked(work: Work, annotation: Annotation, project: Project) -> tuple[list[E
 
     A query whose wording stays, or comes back, keeps its id; another wording is another query.
     """
-    shelf, lens = work.shelf, work.lens
+    store, lens = work.store, work.lens
     before = annotation.queries(project, retired=True)
     ids, taken = {q.text: i for i, q in before.items() if q.text is not None}, set(before)
-    names = {cluster.key: cluster.name for cluster in shelf.active(lens)}
-    pooled = {one.query_id: one.pooled for one in shelf.expanded(lens)}
+    names = {cluster.key: cluster.name for cluster in store.active(lens)}
+    pooled = {one.query_id: one.pooled for one in store.expanded(lens)}
     found = []
-    for query in shelf.asked(lens):
+    for query in store.asked(lens):
         query_id = ids.get(query.text) or free_id(names[query.key], taken)
         ids[query.text] = query_id
         taken.add(query_id)
@@ -141,7 +141,7 @@ def _asked(work: Work, annotation: Annotation, project: Project) -> tuple[list[E
     asked = {one.query_id: Query(project.corpus, text=one.text) for one in found}
     # In this order: whatever a kill leaves out, the next run finds what the build asked before.
     gone = annotation.retire(project, _ours(work, annotation, project) - {*asked}, work.author)
-    shelf.rows.add_step(work.row(expanded_to_json(found), ""))
+    store.rows.add_step(work.row(expanded_to_json(found), ""))
     annotation.add_queries(project, asked)
     return found, gone
 
@@ -149,7 +149,7 @@ def _asked(work: Work, annotation: Annotation, project: Project) -> tuple[list[E
 def _ours(work: Work, annotation: Annotation, project: Project) -> set[str]:
     """The queries of the project that the build asked at some time; people may add others."""
     written = (j.query_id for j in annotation.judgments(project) if j.event.startswith(BUILT))
-    return {*written, *(one.query_id for one in work.shelf.expanded(work.lens))}
+    return {*written, *(one.query_id for one in work.store.expanded(work.lens))}
 
 
 def _retired(gone: int) -> tuple[str, ...]:
@@ -216,9 +216,9 @@ class Positives:
     def _judgments(
         self, expanded: Sequence[Expanded], written: set[tuple[str, str]]
     ) -> list[Judgment]:
-        clustering = self.work.shelf.clustering(self.work.lens)
+        clustering = self.work.store.clustering(self.work.lens)
         clusters = {} if clustering is None else {c.key: c for c in clustering.clusters}
-        labels = {label.doc_id: label for label in self.work.shelf.labels(self.work.lens)}
+        labels = {label.doc_id: label for label in self.work.store.labels(self.work.lens)}
         found = []
         for one in expanded:
             cluster = clusters.get(one.key)
@@ -310,7 +310,7 @@ def positives(expanded: Iterable[Expanded]) -> Mapping[str, int]:
     return {one.query_id: len(one.doc_ids) for one in expanded}
 
 
-def read_expanded(shelf: Shelf, lens: BuildLens) -> list[Expanded]:
+def read_expanded(store: BuildStore, lens: BuildLens) -> list[Expanded]:
     """The queries that are in the project and that nobody took out since."""
-    asked = {query.key for query in shelf.asked(lens)}
-    return [one for one in shelf.expanded(lens) if one.key in asked]
+    asked = {query.key for query in store.asked(lens)}
+    return [one for one in store.expanded(lens) if one.key in asked]

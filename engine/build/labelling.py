@@ -1,20 +1,101 @@
-"""Step 2: a model reads every document once and says what it shows of the attribute."""
+"""Step 2: a model reads every document once and says what it shows of the attribute.
+
+Here too: what all steps share while they run.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.build.build_prompts import Labelled, document_tokens, labelling
-from engine.build.step_work import Made, Work
+from engine.build.build_store import BuildStore
 from engine.lenses.definitions import find_aspect
 from engine.llm.client import Client
 from engine.llm.messages import Prompt
-from engine.types.builds import BuildLens
+from engine.types.builds import BuildLens, BuildStep, StepProgress
+from engine.types.callbacks import Ask
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
-from storage.builds import LabelRow
+from storage.builds import LabelRow, StepRow
+
+TellStep = Callable[[StepProgress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a step did; see :class:`engine.types.StepReport` for the fields."""
+
+    made: int = 0
+    failed: int = 0
+    left: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Work:
+    """A step under way.
+
+    Attributes:
+        client: None where the step does without a model.
+        author: who started it.
+        cancelled: True ends it after the batch at hand.
+    """
+
+    store: BuildStore
+    lens: BuildLens
+    step: BuildStep
+    author: str
+    client: Client | None
+    model: str
+    tell: TellStep
+    cancelled: Ask
+    _started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def stopped(self) -> str:
+        """Why no more is to be done ("cancelled", "budget", "endpoint"); "" while more is."""
+        if self.cancelled():
+            return "cancelled"
+        return "" if self.client is None else self.client.stopped
+
+    def say(self, done: int, total: int, seconds: float | None = None) -> None:
+        """Tell how far it is, and what it took.
+
+        Args:
+            seconds: that ``done`` took; None for all since the beginning.
+        """
+        usage = None if self.client is None else self.client.usage
+        self.tell(
+            StepProgress(
+                self.step,
+                done,
+                total,
+                time.perf_counter() - self._started if seconds is None else seconds,
+                calls=0 if usage is None else usage.calls,
+                tokens=0 if usage is None else usage.input_tokens + usage.output_tokens,
+            )
+        )
+
+    def row(self, content: str, basis: str) -> StepRow:
+        """A row of the ledger about this run; a run that is not complete has no basis."""
+        return StepRow(
+            self.lens.corpus, self.lens.name, self.step, "run", content, basis, 0, self.author,
+            self.model, datetime.now(UTC),
+        )  # fmt: skip
+
+
+def counted(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
+    """label -> documents with it, the commonest first, then as they come."""
+    counts: dict[str, int] = {}
+    for doc_id in doc_ids:
+        if label := labels.get(doc_id):
+            counts[label] = counts.get(label, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
 
 BATCH = 64
 """Documents that are asked about together; what a kill can cost at most."""
@@ -22,9 +103,9 @@ BATCH = 64
 
 async def label(work: Work, client: Client) -> Made:
     """Label what has no label yet, or one that something has overtaken; batch by batch."""
-    shelf, lens = work.shelf, work.lens
-    corpus, bases = shelf.corpus(lens), shelf.bases(lens)
-    pending = shelf.unlabelled(lens)
+    store, lens = work.store, work.lens
+    corpus, bases = store.corpus(lens), store.bases(lens)
+    pending = store.unlabelled(lens)
     before = len(bases) - len(pending)
     aspect = aspect_of(lens, corpus.lens)
     tokens = document_tokens(await client.context(), lens) if pending else 0
@@ -37,12 +118,12 @@ async def label(work: Work, client: Client) -> Made:
         found = await _ask(client, [labelling_of(lens, d, aspect, tokens) for d in documents])
         said = [(d, answer) for d, answer in zip(documents, found, strict=True) if answer]
         rows = [_row(work, document, answer, bases) for document, answer in said]
-        await asyncio.to_thread(shelf.rows.add_labels, rows)
+        await asyncio.to_thread(store.rows.add_labels, rows)
         made += sum(bool(row.label) for row in rows)
         reached += len(documents) if not client.stopped else len(rows)
         failed += 0 if client.stopped else len(documents) - len(rows)
         work.say(before + reached, len(bases))
-    shelf.rows.add_step(work.row("", ""))
+    store.rows.add_step(work.row("", ""))
     return Made(made, failed, len(pending) - reached, _notes(failed))
 
 

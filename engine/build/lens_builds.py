@@ -10,17 +10,17 @@ from pathlib import Path
 from engine.annotate.annotation import Annotation
 from engine.annotate.project_settings import check_annotator
 from engine.build.build_estimates import StepEstimator
-from engine.build.build_settings import check_lens
-from engine.build.build_store import Shelf, step_states
-from engine.build.cluster_editing import dropped as dropping
-from engine.build.cluster_editing import merged, split
+from engine.build.build_records import check_lens
+from engine.build.build_store import BuildStore, step_states
+from engine.build.clustering import dropped as dropping
+from engine.build.clustering import merged, split
 from engine.build.collection_export import export, provenance
-from engine.build.corrections import Desk
+from engine.build.corrections import Corrections
 from engine.build.expanding import candidates, check_name, project_of
+from engine.build.labelling import TellStep
 from engine.build.sheets import sheet, take_in
-from engine.build.step_work import TellStep
 from engine.build.steps import Runner, check_step
-from engine.build.vocabulary import Vocabularies
+from engine.build.verbalising import Vocabularies
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.errors import CorpusBusyError
@@ -70,11 +70,11 @@ class LensBuilds:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._library, self._annotation = library, annotation
-        self._shelf = Shelf(ledger.builds, library)
+        self._store = BuildStore(ledger.builds, library)
         vocabularies = Vocabularies()
-        self._desk = Desk(self._shelf, vocabularies)
-        self._runner = Runner(home, ledger, self._shelf, annotation, vocabularies)
-        self._estimator = StepEstimator(self._shelf, annotation, ledger.answers)
+        self._corrections = Corrections(self._store, vocabularies)
+        self._runner = Runner(home, ledger, self._store, annotation, vocabularies)
+        self._estimator = StepEstimator(self._store, annotation, ledger.answers)
         self.jobs = JobRunner()
 
     # -- what there is -----------------------------------------------------------------
@@ -82,7 +82,7 @@ class LensBuilds:
     def names(self, corpus: str | None = None) -> list[tuple[str, str]]:
         """(corpus, name) of every build of a corpus that can be searched, the newest last."""
         there = self._library.names()
-        return [pair for pair in self._shelf.names(corpus) if pair[0] in there]
+        return [pair for pair in self._store.names(corpus) if pair[0] in there]
 
     def save(self, lens: BuildLens, author: str) -> BuildLens:
         """Begin a build, or change its lens; what rested on what changed is stale from then on.
@@ -93,32 +93,32 @@ class LensBuilds:
                 annotation project that is not this build's has the name.
         """
         checked = check_lens(lens, self._library.lens(lens.corpus))
-        check_name(self._shelf, self._annotation, checked)
-        self._shelf.put(checked, check_annotator(author), datetime.now(UTC))
+        check_name(self._store, self._annotation, checked)
+        self._store.put(checked, check_annotator(author), datetime.now(UTC))
         return checked
 
     def state(self, corpus: str, name: str) -> BuildState:
         """How a build stands."""
-        saved = self._shelf.saved(corpus, name)
-        graded = candidates(self._annotation, saved.lens, self._shelf.expanded(saved.lens))
-        steps = step_states(self._shelf, saved.lens, graded)
+        saved = self._store.saved(corpus, name)
+        graded = candidates(self._annotation, saved.lens, self._store.expanded(saved.lens))
+        steps = step_states(self._store, saved.lens, graded)
         return BuildState(saved.lens, saved.author, saved.time, steps)
 
     # -- labels ------------------------------------------------------------------------
 
     def labels(self, corpus: str, name: str) -> list[Label]:
         """Every labelled document, in the order of the corpus."""
-        return self._shelf.labels(self._shelf.lens(corpus, name))
+        return self._store.labels(self._store.lens(corpus, name))
 
     def set_labels(self, corpus: str, name: str, changes: Mapping[str, str], author: str) -> int:
-        """Keep a person's labels ("": the document does not show it); see :class:`Desk`."""
-        return self._desk.set_labels(self._shelf.lens(corpus, name), changes, author)
+        """Keep a person's labels ("": the document does not show it); see :class:`Corrections`."""
+        return self._corrections.set_labels(self._store.lens(corpus, name), changes, author)
 
     # -- clusters ----------------------------------------------------------------------
 
     def clusters(self, corpus: str, name: str) -> list[Cluster]:
         """The clusters, the largest first; those whose size takes them out are ``dropped``."""
-        return self._shelf.clusters(self._shelf.lens(corpus, name))
+        return self._store.clusters(self._store.lens(corpus, name))
 
     def edit_clusters(
         self, corpus: str, name: str, clusters: Sequence[Cluster], author: str
@@ -128,35 +128,35 @@ class LensBuilds:
         Raises:
             UnknownNameError, BadInputError: a document twice, unknown or gone; no name.
         """
-        lens = self._shelf.lens(corpus, name)
-        self._desk.change_clusters(lens, lambda _: clusters, author)
+        lens = self._store.lens(corpus, name)
+        self._corrections.change_clusters(lens, lambda _: clusters, author)
 
     def merge(
         self, corpus: str, name: str, keys: Sequence[str], into_name: str, author: str
     ) -> None:
-        """Put clusters together; see :func:`engine.build.cluster_editing.merged`."""
-        lens = self._shelf.lens(corpus, name)
-        self._desk.change_clusters(lens, partial(merged, keys=keys, name=into_name), author)
+        """Put clusters together; see :func:`engine.build.clustering.merged`."""
+        lens = self._store.lens(corpus, name)
+        self._corrections.change_clusters(lens, partial(merged, keys=keys, name=into_name), author)
 
     def split(
         self, corpus: str, name: str, key: str, doc_ids: Sequence[str], new_name: str, author: str
     ) -> None:
         """Put some documents of a cluster into a new one."""
-        lens = self._shelf.lens(corpus, name)
+        lens = self._store.lens(corpus, name)
         change = partial(split, key=key, doc_ids=doc_ids, name=new_name)
-        self._desk.change_clusters(lens, change, author)
+        self._corrections.change_clusters(lens, change, author)
 
     def drop(self, corpus: str, name: str, key: str, dropped: bool, author: str) -> None:
         """Take a cluster out, or back in; BadInputError when its size takes it out."""
-        lens = self._shelf.lens(corpus, name)
+        lens = self._store.lens(corpus, name)
         change = partial(dropping, key=key, is_dropped=dropped, lens=lens)
-        self._desk.change_clusters(lens, change, author)
+        self._corrections.change_clusters(lens, change, author)
 
     # -- queries -----------------------------------------------------------------------
 
     def queries(self, corpus: str, name: str) -> list[BuildQuery]:
         """The queries of the clusters that become one, in the clusters' order."""
-        return self._shelf.queries(self._shelf.lens(corpus, name))
+        return self._store.queries(self._store.lens(corpus, name))
 
     def set_query(
         self,
@@ -169,17 +169,19 @@ class LensBuilds:
         dropped: bool | None = None,
     ) -> BuildQuery:
         """Word a query, take it out or back in; its overlap is computed anew."""
-        return self._desk.set_query(self._shelf.lens(corpus, name), key, author, text, dropped)
+        return self._corrections.set_query(
+            self._store.lens(corpus, name), key, author, text, dropped
+        )
 
     def overlap(self, corpus: str, name: str, key: str, text: str) -> Overlap:
         """How far a wording would give the documents of a cluster away."""
-        return self._desk.overlap(self._shelf.lens(corpus, name), key, text)
+        return self._corrections.overlap(self._store.lens(corpus, name), key, text)
 
     # -- as files ----------------------------------------------------------------------
 
     def sheet(self, corpus: str, name: str, step: BuildStep) -> Iterator[str]:
         """What a step made as the lines of a CSV file; BadInputError for "expand"."""
-        return sheet(self._shelf, self._shelf.lens(corpus, name), step)
+        return sheet(self._store, self._store.lens(corpus, name), step)
 
     def take_in(
         self, corpus: str, name: str, step: BuildStep, text: str, file: str, author: str
@@ -189,8 +191,8 @@ class LensBuilds:
         Raises:
             BadInputError, UnknownNameError: with file and line.
         """
-        lens = self._shelf.lens(corpus, name)
-        return take_in(self._shelf, self._desk, lens, step, text, file, author)
+        lens = self._store.lens(corpus, name)
+        return take_in(self._store, self._corrections, lens, step, text, file, author)
 
     # -- running the steps -------------------------------------------------------------
 
@@ -206,8 +208,8 @@ class LensBuilds:
         Raises:
             BadInputError: what the step rests on is not there yet.
         """
-        lens = self._shelf.lens(corpus, name)
-        check_step(self._shelf, lens, step)
+        lens = self._store.lens(corpus, name)
+        check_step(self._store, lens, step)
         info = describe(self._settings, self._answers, endpoint)
         connection = connect(self._settings, endpoint) if info.set_up else None
         return self._estimator.estimate(lens, step, connection)
@@ -270,8 +272,8 @@ class LensBuilds:
         endpoint: Endpoint | None,
         most_calls: int | None,
     ) -> Callable[[TellStep, Ask], StepReport]:
-        lens, author = self._shelf.lens(corpus, name), check_annotator(author)
-        check_step(self._shelf, lens, step)
+        lens, author = self._store.lens(corpus, name), check_annotator(author)
+        check_step(self._store, lens, step)
         info = describe(self._settings, self._answers, endpoint)
         connection = None
         if info.set_up or step != "collapse":  # which can do without
@@ -282,12 +284,12 @@ class LensBuilds:
 
     def provenance(self, corpus: str, name: str) -> Provenance:
         """Where the collection comes from, as it stands."""
-        return provenance(self._shelf, self._annotation, self.state(corpus, name))
+        return provenance(self._store, self._annotation, self.state(corpus, name))
 
     def project(self, corpus: str, name: str) -> Project:
         """The annotation project that the build became; UnknownNameError before "expand"."""
-        lens = self._shelf.lens(corpus, name)
-        return project_of(self._annotation, lens, self._shelf.expanded(lens))
+        lens = self._store.lens(corpus, name)
+        return project_of(self._annotation, lens, self._store.expanded(lens))
 
     def export(
         self, corpus: str, name: str, out: Path, *, overwrite: bool = False
@@ -303,5 +305,5 @@ class LensBuilds:
                 something else; it has no judgments; an id that the formats cannot hold.
             StorageError: nothing can be written there. What was there stays, in any case.
         """
-        found = provenance(self._shelf, self._annotation, self.state(corpus, name))
-        return export(self._shelf, self._annotation, found, out, overwrite=overwrite)
+        found = provenance(self._store, self._annotation, self.state(corpus, name))
+        return export(self._store, self._annotation, found, out, overwrite=overwrite)

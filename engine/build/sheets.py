@@ -12,9 +12,9 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.annotate.exporting import csv_lines
-from engine.build.build_settings import digest
-from engine.build.build_store import Shelf
-from engine.build.corrections import Desk, Meant, QueryChange
+from engine.build.build_records import digest
+from engine.build.build_store import BuildStore
+from engine.build.corrections import Corrections, Meant, QueryChange
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.builds import BuildLens, BuildStep, Cluster
 
@@ -77,9 +77,9 @@ def columns(step: BuildStep) -> Sequence[str]:
     return SHEETS[step]
 
 
-def sheet(shelf: Shelf, lens: BuildLens, step: BuildStep) -> Iterator[str]:
+def sheet(store: BuildStore, lens: BuildLens, step: BuildStep) -> Iterator[str]:
     """The lines of a step's file."""
-    corpus = shelf.corpus(lens)
+    corpus = store.corpus(lens)
     names = columns(step)
 
     def title(doc_id: str) -> str:
@@ -89,33 +89,39 @@ def sheet(shelf: Shelf, lens: BuildLens, step: BuildStep) -> Iterator[str]:
     if step == "label":
         rows = [
             (x.doc_id, x.text, x.quote, x.maker, x.author, title(x.doc_id), stamp([x.text]))
-            for x in shelf.labels(lens)
+            for x in store.labels(lens)
         ]
     elif step == "collapse":
-        labels = shelf.shown_labels(lens)
+        labels = store.shown_labels(lens)
         rows = [
             (
                 *(c.key, c.name, "yes" if c.dropped else "no", i, labels.get(i, ""), title(i)),
                 stamp(_place(c)),
             )
-            for c in shelf.clusters(lens)
+            for c in store.clusters(lens)
             for i in c.doc_ids
         ]
     else:
-        clusters = {cluster.key: cluster.name for cluster in shelf.clusters(lens)}
+        clusters = {cluster.key: cluster.name for cluster in store.clusters(lens)}
         rows = [
             (
                 *(q.key, q.text, "yes" if q.dropped else "no", f"{q.overlap.share:.3f}"),
                 *(" ".join(q.overlap.words), len(q.doc_ids), clusters[q.key]),
                 stamp([q.text, q.dropped]),
             )
-            for q in shelf.queries(lens)
+            for q in store.queries(lens)
         ]
     return csv_lines((dict(zip(names, row, strict=True)) for row in rows), names)
 
 
 def take_in(
-    shelf: Shelf, desk: Desk, lens: BuildLens, step: BuildStep, text: str, file: str, author: str
+    store: BuildStore,
+    corrections: Corrections,
+    lens: BuildLens,
+    step: BuildStep,
+    text: str,
+    file: str,
+    author: str,
 ) -> int:
     """Keep what a person changed in a step's file; nothing, when any line of it is bad, or
     somebody else changed meanwhile what it changes.
@@ -129,15 +135,15 @@ def take_in(
     columns(step)
     rows = read_rows(text, file, _READ[step])
     if step == "label":
-        lines = _labels(rows, file, frozenset(shelf.scope(lens)))
+        lines = _labels(rows, file, frozenset(store.scope(lens)))
         labels = {doc_id: str(line.said[0]) for doc_id, line in lines.items()}
-        return desk.set_labels(lens, labels, author, _meant(lines, file, "the label of"))
+        return corrections.set_labels(lens, labels, author, _meant(lines, file, "the label of"))
     if step == "collapse":
-        return desk.change_clusters(lens, _left(_clusters(rows, file), file), author)
-    lines = _queries(rows, file, frozenset(cluster.key for cluster in shelf.active(lens)))
+        return corrections.change_clusters(lens, _left(_clusters(rows, file), file), author)
+    lines = _queries(rows, file, frozenset(cluster.key for cluster in store.active(lens)))
     changes = {k: QueryChange(str(x.said[0]), bool(x.said[1])) for k, x in lines.items()}
     meant = _meant(lines, file, "the query of the cluster")
-    return desk.set_queries(lens, changes, author, meant)[1]
+    return corrections.set_queries(lens, changes, author, meant)[1]
 
 
 def _meant(lines: Lines, file: str, what: str) -> Meant:

@@ -10,13 +10,11 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from engine.annotate.annotation import Annotation
-from engine.build.build_store import Shelf
-from engine.build.cluster_merging import collapse
+from engine.build.build_store import BuildStore
+from engine.build.clustering import collapse
 from engine.build.expanding import expand
-from engine.build.labelling import label
-from engine.build.step_work import Made, TellStep, Work
-from engine.build.verbalising import verbalise
-from engine.build.vocabulary import Vocabularies
+from engine.build.labelling import Made, TellStep, Work, label
+from engine.build.verbalising import Vocabularies, verbalise
 from engine.errors import BadInputError
 from engine.llm.budget import Usage
 from engine.llm.client import Client, open_client
@@ -30,23 +28,23 @@ from storage.ledger import Ledger
 from storage.locks import alone
 
 
-def check_step(shelf: Shelf, lens: BuildLens, step: BuildStep) -> None:
+def check_step(store: BuildStore, lens: BuildLens, step: BuildStep) -> None:
     """Raise BadInputError for a step that there is not, or that has nothing to rest on."""
     if step not in BUILD_STEPS:
         raise BadInputError(f"There is no step '{step}'.", f"Use {', '.join(BUILD_STEPS)}.")
-    if step == "collapse" and not shelf.shown_labels(lens):
+    if step == "collapse" and not store.shown_labels(lens):
         raise BadInputError(
             f"No document of '{lens.name}' has a label yet.", "Run the step 'label' first."
         )
-    if step == "verbalise" and not shelf.active(lens):
-        if shelf.clustering(lens) is None:
+    if step == "verbalise" and not store.active(lens):
+        if store.clustering(lens) is None:
             raise BadInputError(f"'{lens.name}' has no clusters.", "Run the step 'collapse' first.")
         raise BadInputError(
             f"No cluster of '{lens.name}' becomes a query: each is too small, too large or "
             "dropped.",
             "Change these sizes, or merge, split or take back some clusters.",
         )
-    if step == "expand" and not shelf.asked(lens):
+    if step == "expand" and not store.asked(lens):
         raise BadInputError(f"'{lens.name}' has no query.", "Run the step 'verbalise' first.")
 
 
@@ -57,11 +55,11 @@ class Runner:
         self,
         home: Home,
         ledger: Ledger,
-        shelf: Shelf,
+        store: BuildStore,
         annotation: Annotation,
         vocabularies: Vocabularies,
     ) -> None:
-        self._home, self._ledger, self._shelf = home, ledger, shelf
+        self._home, self._ledger, self._store = home, ledger, store
         self._annotation, self._vocabularies = annotation, vocabularies
 
     def run(
@@ -82,7 +80,7 @@ class Runner:
         """
         started = time.perf_counter()
         with self._running(lens):
-            check_step(self._shelf, lens, step)
+            check_step(self._store, lens, step)
             made, usage = asyncio.run(
                 self._perform(lens, step, author, connection, tell, cancelled)
             )
@@ -108,11 +106,11 @@ class Runner:
         cancelled: Ask,
     ) -> tuple[Made, Usage]:
         if connection is None:
-            work = Work(self._shelf, lens, step, author, None, "", tell, cancelled)
+            work = Work(self._store, lens, step, author, None, "", tell, cancelled)
             return await collapse(work, self._embed), Usage("", "")
         async with open_client(connection, self._ledger.answers, cancelled) as client:
             model = client.usage.model or connection.endpoint.model
-            work = Work(self._shelf, lens, step, author, client, model, tell, cancelled)
+            work = Work(self._store, lens, step, author, client, model, tell, cancelled)
             made = await self._step(work, client)
             client.raise_if_nothing_came()
         return made, client.usage
@@ -123,13 +121,13 @@ class Runner:
         if work.step == "collapse":
             return await collapse(work, self._embed)
         if work.step == "verbalise":
-            corpus = self._shelf.corpus(work.lens)
+            corpus = self._store.corpus(work.lens)
             return await verbalise(work, client, self._vocabularies.of(corpus))
         return await expand(work, client, self._annotation, self._ledger)
 
     def _embed(self, texts: Sequence[str]) -> FloatArray:
         """Texts as the embedded model reads them, whatever model the corpus has."""
-        encoder = self._shelf.library.embedded()
+        encoder = self._store.library.embedded()
         encoded = encoder.encode([Passage("", text, ()) for text in texts])
         return np.stack([one.vector for one in encoded])
 

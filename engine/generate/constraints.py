@@ -8,15 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from engine.generate.days import (
-    APART,
-    BLOCK,
-    BLOCK_DAYS,
-    MOST_DAYS_AWAY,
-    MOST_MESSAGES_A_DAY,
-    ONCE,
-    RUNNING,
-)
 from engine.generate.implicit_records import (
     Category,
     DateTuple,
@@ -25,7 +16,18 @@ from engine.generate.implicit_records import (
     Style,
     TupleSet,
 )
-from engine.generate.prices import HIGHEST_BASE, LOWEST_BASE, STEP
+from engine.generate.tuple_sets import (
+    APART,
+    BLOCK,
+    BLOCK_DAYS,
+    HIGHEST_BASE,
+    LOWEST_BASE,
+    MOST_DAYS_AWAY,
+    MOST_MESSAGES_A_DAY,
+    ONCE,
+    RUNNING,
+    STEP,
+)
 
 
 @dataclass(frozen=True, slots=True)

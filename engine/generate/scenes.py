@@ -11,11 +11,27 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import TypeVar
 
-from engine.generate.country_sets import place_set
-from engine.generate.days import WINDOW_DAYS, WINDOW_START, date_set
-from engine.generate.implicit_records import MOST_SETS, DateTuple, ImplicitRequest, Scene, TupleSet
-from engine.generate.prices import price_set
-from engine.generate.solving import randomness
+from engine.generate import templates
+from engine.generate import templates as question_templates
+from engine.generate.constraints import broken
+from engine.generate.implicit_records import (
+    MOST_SETS,
+    DateTuple,
+    Example,
+    ImplicitRequest,
+    Scene,
+    TupleSet,
+)
+from engine.generate.leaks import leaked
+from engine.generate.tuple_sets import (
+    WINDOW_DAYS,
+    WINDOW_START,
+    UnsatisfiableError,
+    date_set,
+    place_set,
+    price_set,
+    randomness,
+)
 from engine.generate.word_lists import (
     ACTIVITIES,
     BRANDS,
@@ -148,3 +164,46 @@ def _some_day(rng: random.Random) -> date:
 
 def _some_time(rng: random.Random, day: date) -> datetime:
     return datetime.combine(day, time(rng.randint(_FIRST_HOUR, _LAST_HOUR), rng.randrange(60)))
+
+
+REWRITES = 50
+"""Other choices of phrases, until a document that gives its value away is given up."""
+
+
+def examples_of(request: ImplicitRequest, number: int) -> list[Example]:
+    """The documents and queries of set ``number``, whatever ``request.sets`` is.
+
+    Raises:
+        UnsatisfiableError: no set of that size meets all constraints, or no choice of phrases
+            keeps a value implicit.
+    """
+    found = tuple_set(request, number)
+    if unmet := broken(found):
+        raise UnsatisfiableError(
+            f"Set {number} breaks: {', '.join(unmet)}.", "Ask for fewer documents per set."
+        )
+    scenes = bind(request, found)
+    rng = randomness(request.seed, "thread", request.category, request.style, number)
+    post = templates.opening_post(scenes[0], rng) if request.style == "multi" else ""
+    return [_example(request.seed, scene, post) for scene in scenes]
+
+
+def _example(seed: int, scene: Scene, post: str) -> Example:
+    return Example(
+        scene=scene,
+        document=_implicit(seed, scene),
+        question=question_templates.ask(randomness(seed, "question", scene.doc_id), scene),
+        answer=question_templates.answer(scene),
+        hint=question_templates.hint(scene),
+        opening_post=post,
+    )
+
+
+def _implicit(seed: int, scene: Scene) -> str:
+    for attempt in range(REWRITES):
+        document = templates.write(scene, randomness(seed, "document", scene.doc_id, attempt))
+        if leaked(document, scene.implicit) is None:
+            return document
+    raise UnsatisfiableError(
+        f"{scene.doc_id} cannot be written without giving its value away.", "Try another seed."
+    )

@@ -96,7 +96,7 @@ class Overlap:
     Attributes:
         share: of its different content words (stemmed), those that stand in its documents (a
             good part of them, or hardly anywhere else) and are not common in the corpus, 0 to 1;
-            see :mod:`engine.build.vocabulary`.
+            see :mod:`engine.build.verbalising`.
         words: these words, as the query has them.
     """
 

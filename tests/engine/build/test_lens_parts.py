@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from engine.build.build_records import Clustering, StoredCluster
-from engine.build.collapsing import MOST_AT_ONCE, Draft, drafts, finished, grouped
+from engine.build.clustering import MOST_AT_ONCE, Draft, drafts, finished, grouped
 from engine.build.labelling import BATCH
-from engine.build.vocabulary import Vocabulary
+from engine.build.verbalising import Vocabulary
 from engine.config import ROOT
 from engine.numeric import FloatArray
 from engine.types.encoders import Passage

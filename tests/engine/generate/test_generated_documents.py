@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from engine.generate.examples import examples_of
 from engine.generate.implicit_records import (
     CATEGORIES,
     MOST_SETS,
@@ -22,7 +21,7 @@ from engine.generate.implicit_records import (
     PriceTuple,
 )
 from engine.generate.leaks import leaked
-from engine.generate.scenes import bind, tuple_set
+from engine.generate.scenes import bind, examples_of, tuple_set
 from engine.generate.word_lists import COUNTRIES
 from engine.generate.wording import in_words, long_date
 

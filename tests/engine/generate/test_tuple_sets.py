@@ -21,9 +21,8 @@ from engine.generate.implicit_records import (
     PriceTuple,
     TupleSet,
 )
-from engine.generate.prices import band_of
 from engine.generate.scenes import tuple_set
-from engine.generate.solving import UnsatisfiableError, solve
+from engine.generate.tuple_sets import UnsatisfiableError, band_of, solve
 
 KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 SIZES = {("temporal", "uni"): (15, 30, 45)}

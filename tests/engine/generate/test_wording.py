@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from engine.generate.prices import MULTIPLIERS
-from engine.generate.solving import randomness
+from engine.generate.tuple_sets import MULTIPLIERS, randomness
 from engine.generate.word_lists import EXCHANGES, PHRASES
 from engine.generate.wording import compared, compared_to_that, days_away, in_words
 

@@ -13,7 +13,6 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
-from engine.generate.examples import examples_of
 from engine.generate.generator import Builder, BuiltCollection
 from engine.generate.implicit_records import (
     CATEGORIES,
@@ -25,6 +24,7 @@ from engine.generate.implicit_records import (
     PriceTuple,
 )
 from engine.generate.leaks import leaked
+from engine.generate.scenes import examples_of
 from engine.generate.wording import long_date, money
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError

@@ -1,16 +1,152 @@
-"""Tuple sets of days (ImpliRet, appendix A.3): threads (A.3.1) and schedules (A.3.2)."""
+"""The tuples that queries ask for: prices, days and countries that meet the paper's constraints.
+
+One option per slot is chosen so that all fit together: depth first, with backtracking.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from fractions import Fraction
 from itertools import pairwise
+from typing import TypeVar
 
-from engine.generate.implicit_records import DateTuple, ImplicitRequest, Repetition, TupleSet
-from engine.generate.prices import band_of
-from engine.generate.solving import UnsatisfiableError, randomness, solve
+from engine.errors import BadInputError
+from engine.generate.implicit_records import (
+    DateTuple,
+    ImplicitRequest,
+    PlaceTuple,
+    PriceTuple,
+    Repetition,
+    TupleSet,
+)
+from engine.generate.word_lists import COUNTRIES, Country
+
+Slot = TypeVar("Slot")
+Choice = TypeVar("Choice")
+MOST_STEPS = 200_000
+"""Options tried until a search counts as hopeless; a solvable request takes some thousands."""
+
+
+class UnsatisfiableError(BadInputError):
+    """No tuple set of the size that was asked for meets all constraints."""
+
+
+def randomness(*parts: object) -> random.Random:
+    """A source of its own for every purpose, so that one more draw here changes nothing there.
+
+    >>> randomness(7, "prices").random() == randomness(7, "prices").random()
+    True
+    """
+    return random.Random("/".join(map(str, parts)))  # noqa: S311 - no secret, to be repeated
+
+
+def solve(
+    slots: Sequence[Slot],
+    options: Callable[[Slot], Iterable[Choice]],
+    fits: Callable[[Slot, Choice, Sequence[Choice]], bool],
+    what: str,
+) -> list[Choice]:
+    """One choice per slot; each fits those before it. The options' order decides among answers.
+
+    Args:
+        options: what a slot can be filled with, the preferred first. Called anew after every
+            step back.
+        fits: whether a choice may follow the choices made for the slots before.
+        what: names the things in the error: "30 prices from 200 to 3,200".
+
+    Raises:
+        UnsatisfiableError: there is no answer, or none within :data:`MOST_STEPS` options.
+
+    >>> solve([1, 2], lambda slot: (2, 1), lambda slot, n, before: n not in before, "numbers")
+    [2, 1]
+    """
+    chosen: list[Choice] = []
+    open_options: list[Iterator[Choice]] = []
+    steps = deepest = 0
+    while len(chosen) < len(slots):
+        if len(open_options) == len(chosen):
+            open_options.append(iter(options(slots[len(chosen)])))
+        for choice in open_options[-1]:
+            steps += 1
+            if steps > MOST_STEPS:
+                raise _unsatisfiable(what, deepest, len(slots))
+            if fits(slots[len(chosen)], choice, chosen):
+                chosen.append(choice)
+                deepest = max(deepest, len(chosen))
+                break
+        else:
+            open_options.pop()
+            if not chosen:
+                raise _unsatisfiable(what, deepest, len(slots))
+            chosen.pop()
+    return chosen
+
+
+def _unsatisfiable(what: str, reached: int, wanted: int) -> UnsatisfiableError:
+    return UnsatisfiableError(
+        f"No choice of {what} meets every constraint ({reached} of {wanted} could be placed).",
+        "Ask for fewer documents per set.",
+    )
+
+
+LOWEST, HIGHEST = 200, 3200
+"""Queried prices are spread from here up to but without there."""
+LOWEST_BASE, HIGHEST_BASE = 100, 6400
+STEP = 10
+_HUNDREDTHS = (25, 50, 75, 150, 200, 200, 250, 300, 400)
+_PERCENT = (*range(55, 100, 5), *range(105, 180, 5))
+MULTIPLIERS = tuple(Fraction(n, 100) for n in (*_HUNDREDTHS, *_PERCENT))
+"""Halves, multiples and whole five percents: sums that a reader does in the head."""
+
+
+def price_set(request: ImplicitRequest, number: int) -> TupleSet:
+    """Set ``number``: one queried price in each of as many equal bands as there are documents.
+
+    Raises:
+        UnsatisfiableError: too many documents for the range of prices.
+    """
+    rng = randomness(request.seed, "prices", request.style, number)
+    bands = list(range(request.documents))
+    rng.shuffle(bands)
+
+    def options(band: int) -> Iterator[PriceTuple]:
+        return _candidates(rng, *band_of(band, request.documents, LOWEST, HIGHEST))
+
+    what = f"{request.documents} prices from {LOWEST:,} to {HIGHEST:,}"
+    tuples = solve(bands, options, _apart, what)
+    return TupleSet("arithmetic", request.style, number, tuple(tuples), LOWEST, HIGHEST)
+
+
+def band_of(band: int, count: int, low: int, high: int) -> tuple[int, int]:
+    """The whole numbers ``[first, last)`` of one of ``count`` equal bands of ``[low, high)``.
+
+    >>> band_of(1, 3, 0, 10)
+    (4, 7)
+    """
+    width = high - low
+    return low - (-width * band // count), low - (-width * (band + 1) // count)
+
+
+def _candidates(rng: random.Random, first: int, last: int) -> Iterator[PriceTuple]:
+    """Every tuple whose queried price is round and lies in ``[first, last)``, in random order."""
+    queried = list(range(-(-first // STEP) * STEP, last, STEP))
+    rng.shuffle(queried)
+    for price in queried:
+        ways = [(m, inverse) for m in MULTIPLIERS for inverse in (False, True)]
+        rng.shuffle(ways)
+        for multiplier, inverse in ways:
+            base = price * multiplier if inverse else price / multiplier
+            if base % STEP == 0 and LOWEST_BASE <= base <= HIGHEST_BASE:
+                yield PriceTuple(int(base), multiplier, inverse, price)
+
+
+def _apart(_: int, one: PriceTuple, others: Sequence[PriceTuple]) -> bool:
+    prices = {price for other in others for price in (other.base, other.queried)}
+    return prices.isdisjoint((one.base, one.queried))
+
 
 WINDOW_START = date(2025, 1, 1)
 WINDOW_DAYS = 365
@@ -52,7 +188,7 @@ def _thread(request: ImplicitRequest, number: int, rng: random.Random) -> TupleS
 
     def options(target_band: int) -> Iterator[DateTuple]:
         near = bands[max(0, target_band - 1) : target_band + 2]
-        return _candidates(rng, bands[target_band], [day for days in near for day in days])
+        return _day_candidates(rng, bands[target_band], [day for days in near for day in days])
 
     def fits(slot: int, one: DateTuple, others: Sequence[DateTuple]) -> bool:
         dates = {d for other in others for d in (other.base, *other.targets)}
@@ -69,7 +205,7 @@ def _thread(request: ImplicitRequest, number: int, rng: random.Random) -> TupleS
     return TupleSet("temporal", "multi", number, tuple(tuples), low, high)
 
 
-def _candidates(
+def _day_candidates(
     rng: random.Random, targets: Sequence[int], bases: Sequence[int]
 ) -> Iterator[DateTuple]:
     pairs = [(t, b) for t in targets for b in bases if 0 < abs(b - t) <= MOST_DAYS_AWAY]
@@ -179,3 +315,34 @@ def _with_messages(
         return sum(other.base == one.base for other in others) < MOST_MESSAGES_A_DAY
 
     return solve(placed, options, fits, f"{len(placed)} messages in {len(window)} days")
+
+
+def place_set(request: ImplicitRequest, number: int) -> TupleSet:
+    """Set ``number``: as many different countries as documents, one place from each.
+
+    Raises:
+        UnsatisfiableError: more documents than countries.
+    """
+    rng = randomness(request.seed, "places", request.style, number)
+    order = list(COUNTRIES)
+    rng.shuffle(order)
+
+    def options(slot: int) -> Iterable[PlaceTuple]:
+        for country in order[slot:] + order[:slot]:
+            for place in rng.sample(country.places, len(country.places)):
+                yield PlaceTuple(place, country.name, country.code)
+
+    def fits(_: int, one: PlaceTuple, others: Sequence[PlaceTuple]) -> bool:
+        return all(one.code != other.code and one.place != other.place for other in others)
+
+    what = f"{request.documents} of {len(COUNTRIES)} countries"
+    tuples = solve(range(request.documents), options, fits, what)
+    return TupleSet("world", request.style, number, tuple(tuples))
+
+
+def country_of(code: str) -> Country:
+    """The country with that code; KeyError."""
+    return _BY_CODE[code]
+
+
+_BY_CODE = {country.code: country for country in COUNTRIES}
