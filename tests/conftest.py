@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder
     from engine.explorer import Explorer
 
+BROWSER = Path(__file__).parent / "browser"
 CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-open"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Under ``--dist loadgroup`` a file stays in one process, and so do all tests of the browser:
+    they share one server and one Chromium."""
+    for item in items:
+        group = BROWSER if item.path.is_relative_to(BROWSER) else item.path
+        item.add_marker(pytest.mark.xdist_group(str(group)))
 
 
 @pytest.fixture(scope="session", autouse=True)

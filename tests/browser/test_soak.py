@@ -1,4 +1,4 @@
-"""The app is killed twenty times under an annotator who goes on judging. Run with ``make soak``."""
+"""The app is killed twenty times under an annotator who goes on judging."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRESSES = 7
 """Per life of the app; it is killed somewhere among them."""
 
 
-@pytest.mark.soak
+@pytest.mark.nightly
 @pytest.mark.timeout(1200)
 def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(
     browser: Browser, demo_home: Path, home: Path

@@ -253,6 +253,7 @@ def metrics(text: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.nightly
 def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     home: Path, collection: Path, server: ModelServer
 ) -> None:
@@ -283,6 +284,7 @@ def test_ctrl_c_prints_the_order_so_far_and_a_killed_run_goes_on_where_it_was(
     assert metrics(whole.stdout) == metrics(undisturbed.stdout)
 
 
+@pytest.mark.nightly
 def test_two_people_reranking_at_once_both_get_the_whole_ranking(
     home: Path, collection: Path, server: ModelServer
 ) -> None:

@@ -94,6 +94,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert not (corpus / "corpora/small/scenarios.lance").exists()
 
 
+@pytest.mark.nightly
 def test_a_small_model_is_taught_from_the_command_line(
     corpus: Path, writer: ModelServer, tmp_path: Path
 ) -> None:

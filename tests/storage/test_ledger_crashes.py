@@ -85,6 +85,7 @@ def fill_disk(path: Path, outcome: Connection) -> None:
 # Many at once
 
 
+@pytest.mark.nightly
 def test_eight_processes_judging_at_once_lose_no_row(tmp_path: Path) -> None:
     path = tmp_path / "ledger.duckdb"
     processes = [SPAWN.Process(target=judge, args=(path, f"p{n}", 25)) for n in range(8)]
@@ -161,6 +162,7 @@ def test_a_crash_keeps_exactly_what_was_committed(
     assert {row.relevance for row in rows} == {2}
 
 
+@pytest.mark.nightly
 @posix_only
 @pytest.mark.parametrize("seconds", [0.0, 0.11, 0.27])
 def test_every_judgment_acknowledged_before_a_kill_is_there_after_it(

@@ -107,6 +107,7 @@ def acknowledged(home: Path, who: str) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(2 * SECONDS)
 def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
     shared: Explorer, home: Path, writers: Writers
@@ -135,6 +136,7 @@ def test_eight_people_judging_at_once_beside_an_open_app_lose_nothing(
         assert mine == acknowledged(home, who) == [f"{who}-{n}" for n in range(EACH)]
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(2 * SECONDS)
 def test_twenty_writers_killed_in_the_middle_lose_no_acknowledged_judgment(
     shared: Explorer, home: Path, writers: Writers

@@ -134,6 +134,7 @@ def slow() -> Iterator[ModelServer]:
         yield running
 
 
+@pytest.mark.nightly
 def test_a_kill_in_the_middle_of_labelling_costs_a_batch_at_most(
     demo_home: Path, home: Path, slow: ModelServer
 ) -> None:

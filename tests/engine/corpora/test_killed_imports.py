@@ -23,7 +23,10 @@ from storage.vectors import DocumentTable
 from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits"),
+]
 
 SHARD = 32
 SECONDS = 120

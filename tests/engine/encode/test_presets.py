@@ -29,7 +29,10 @@ CLOSE = 0.999
 """Cosine; bfloat16 stays above it."""
 TITLE, TEXT = "Old bees", "Honey bee colonies collapse in winter. Mites are to blame."
 ASK = "Find papers with the same method."
-DECODERS = ("qwen3-embedding-0.6b", "e5-mistral-7b-instruct", "gte-qwen2-7b-instruct", "gritlm-7b")
+DAILY = ("qwen3-embedding-0.6b", "gritlm-7b")
+"""One of each family: read from left to right, and both ways."""
+DECODERS = (*DAILY, "e5-mistral-7b-instruct", "gte-qwen2-7b-instruct")
+EACH = [key if key in DAILY else pytest.param(key, marks=pytest.mark.nightly) for key in DECODERS]
 
 
 def passage(text: str = TEXT, title: str = TITLE) -> Passage:
@@ -156,7 +159,7 @@ def test_what_does_not_fit_is_cut_from_the_seed_never_from_the_instruction(tmp_p
 # Decoders
 
 
-@pytest.mark.parametrize("key", DECODERS)
+@pytest.mark.parametrize("key", EACH)
 def test_a_decoder_is_prompted_and_pooled_as_published(tmp_path: Path, key: str) -> None:
     folder = save_decoder(tmp_path, architecture_of(key))
     preset, encoder = PRESETS[key], load_encoder(f"{key}={folder}")
@@ -176,7 +179,7 @@ def test_a_decoder_is_prompted_and_pooled_as_published(tmp_path: Path, key: str)
         assert cosine(found[row], expected) >= CLOSE
 
 
-@pytest.mark.parametrize("key", DECODERS)
+@pytest.mark.parametrize("key", EACH)
 def test_padding_changes_nothing(tmp_path: Path, key: str) -> None:
     encoder = load_encoder(f"{key}={save_decoder(tmp_path, architecture_of(key))}")
     passages = [passage("Bees."), passage(), passage(TEXT * 3)]

@@ -135,6 +135,7 @@ def test_a_cancelled_import_goes_on_where_it_stopped(
     assert list((app.home.root / "jobs").iterdir()) == []
 
 
+@pytest.mark.nightly
 def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
     app: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,6 +164,7 @@ def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
     assert kept(server, store) == answered
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_killed_half_way_makes_only_the_missing_calls_again(
     server: ModelServer, home: Path, store: Answers
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from tests.scenario_answers import shown_document
 from tests.support import make_explorer, write_jsonl
 from tests.tiny_writers import save_writer
 
-pytest.importorskip("peft", reason="the extra 'distill' is not installed")
-pytest.importorskip("trl", reason="the extra 'distill' is not installed")
+needs_extra = pytest.mark.skipif(
+    not all(map(find_spec, ("peft", "trl"))), reason="the extra 'distill' is not installed"
+)
 
 THINGS = {
     "bees": "Bees dance to tell where flowers are.",
@@ -69,6 +71,8 @@ def base(tmp_path: Path, taught: Explorer) -> Path:
     return save_writer(tmp_path / "base", texts, window=256)
 
 
+@pytest.mark.nightly
+@needs_extra
 def test_a_tiny_model_learns_to_write_scenarios_that_can_be_searched(
     taught: Explorer, teacher: ModelServer, base: Path, tmp_path: Path
 ) -> None:
@@ -96,6 +100,8 @@ def test_a_tiny_model_learns_to_write_scenarios_that_can_be_searched(
     assert taught.scenarios.estimate(request).documents == report.failed
 
 
+@pytest.mark.nightly
+@needs_extra
 def test_what_an_ignorant_model_writes_is_counted_and_not_stored(
     taught: Explorer, base: Path, tmp_path: Path
 ) -> None:
@@ -127,14 +133,20 @@ def test_lessons_hold_the_document_and_the_teachers_answer(taught: Explorer) -> 
     assert {x.doc_id for x in train} | {x.doc_id for x in held_out} == set(THINGS)
 
 
+@pytest.mark.nightly
+@needs_extra
+def test_a_base_model_that_is_nowhere_is_refused(taught: Explorer, tmp_path: Path) -> None:
+    with pytest.raises(ModelMissingError, match="nowhere"):
+        distill(taught.scenarios.lessons("things"), str(tmp_path / "nowhere"), tmp_path / "out")
+
+
+@needs_extra
 def test_distilling_refuses_what_it_cannot_use(
     taught: Explorer, small: Explorer, tmp_path: Path
 ) -> None:
     with pytest.raises(BadInputError, match="seedlens scenarios small"):
         small.scenarios.lessons("small")
     found = taught.scenarios.lessons("things")
-    with pytest.raises(ModelMissingError, match="nowhere"):
-        distill(found, str(tmp_path / "nowhere"), tmp_path / "out")
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(BadInputError, match="holds no distilled model"):

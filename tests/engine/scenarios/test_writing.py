@@ -223,6 +223,7 @@ explorer.scenarios.run(ScenarioRequest("small"))
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_a_process_killed_half_way_loses_the_batch_at_hand_at_most(
     small_copy: Explorer, writer: ModelServer
