@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._build import build_page
-from pages._common.problem import problem_elsewhere
 from pages._common.shared import ASSETS, engine, error_boundary, show_problem
 from pages._explore.first_visit import wait_for_demo
 from pages._model.model_form import apply_model_style
@@ -23,4 +22,4 @@ with error_boundary():
     with error_boundary():
         build_page.show_step(explorer, view, state)
     with elsewhere:
-        problem_elsewhere()
+        show_problem(None)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._common.shared import ASSETS, engine, error_boundary
+from pages._common.shared import ASSETS, attempt_at, engine, error_boundary, show_problem
 from pages._library.corpus_list import corpora_list, undo_list
 from pages._library.import_jobs import jobs_section
 from pages._library.imports import add_documents
-from pages._library.library_page import act, problem
 from pages._model.model_form import apply_model_style
 
 with error_boundary():
@@ -21,7 +20,7 @@ with error_boundary():
     }
 
     st.header("Your corpora", anchor=False)
-    problem("corpora")
+    show_problem("corpora", keep=True)
     if corpora:
         corpora_list(explorer, corpora, running)
     elif not running:
@@ -32,7 +31,7 @@ with error_boundary():
         st.button(
             "Index the demo",
             key="library_demo",
-            on_click=act,
+            on_click=attempt_at,
             args=("corpora", explorer.library.start_demo),
         )
     else:

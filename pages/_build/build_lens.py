@@ -12,7 +12,7 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildLens
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import where_it_stands
-from pages._common.problem import attempt_at, problem_at
+from pages._common.shared import attempt_at, show_problem
 from pages._build.build_view import BuildView, change_view, go
 from pages._common.shared import error_boundary, escape_label
 
@@ -90,7 +90,7 @@ def _form(explorer: Explorer, lens: BuildLens, *, is_new: bool) -> None:
             if not is_new:
                 state[_SAVED] = (saved.name, saved != lens)
 
-        problem_at(_PLACE)  # above the button, which may stand at the lower edge
+        show_problem(_PLACE)  # above the button, which may stand at the lower edge
         st.form_submit_button(
             "Save and go on to the labels" if is_new else "Save the lens", type="primary",
             key=f"build_save_{place}", on_click=attempt_at, args=(_PLACE, save),

@@ -184,7 +184,7 @@ def estimate_line(estimate: StepEstimate, found: StepState, *, with_model: bool)
     return f"{line}: {at_most(estimate)}. Answers that the ledger has cost nothing.{kept}"
 
 
-def progress_line(progress: StepProgress, seconds: float, *, stopping: bool) -> str:
+def progress_line(progress: StepProgress, seconds: float) -> str:
     """How far a step is, what it took, and how long it will, in one line of HTML.
 
     Args:
@@ -193,14 +193,11 @@ def progress_line(progress: StepProgress, seconds: float, *, stopping: bool) -> 
     doing = DOING[progress.step]
     if not progress.total:
         preparing = PREPARING.get(progress.step, "preparing")
-        wait = "stopping after the batch at hand" if stopping else ""
-        return joined([doing, preparing, duration(seconds), wait])
+        return joined([doing, preparing, duration(seconds)])
     parts = [f"{doing}: {progress.done:,} of {progress.total:,}"]
     if progress.calls:
         parts += [counted(progress.calls, "call"), tokens(progress.tokens)]
     parts.append(duration(seconds))
-    if stopping:
-        return joined([*parts, "stopping after the batch at hand"])
     if progress.done < progress.total and progress.seconds > 1:
         parts.append(time_left(progress.seconds_left))
     return joined(parts)

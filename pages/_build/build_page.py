@@ -12,7 +12,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.builds import BuildState, StepJob
 from pages._annotate.annotate_view import annotator, names_come_from_login, set_annotator
-from pages._common.reading_card import card, under_way
+from pages._build.step_card import card, under_way
 from pages._build.clusters import clusters_step
 from pages._build.labels import labels_step
 from pages._build.build_lens import lens_step

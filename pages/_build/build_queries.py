@@ -12,7 +12,7 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildQuery, BuildState, Cluster, Overlap
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import percent
-from pages._common.problem import attempt_at, problem_at
+from pages._common.shared import attempt_at, show_problem
 from pages._build.build_reading import Listed, listing, marked_words, opened_html, read, titles
 from engine.types.plurals import counted
 
@@ -218,7 +218,7 @@ def _wording(explorer: Explorer, lens: BuildLens, query: BuildQuery, cluster: st
                 on_click=attempt_at, args=("query", drop),
                 help="A dropped query is not in the collection.",
             )  # fmt: skip
-    problem_at("query")
+    show_problem("query")
     st.html(f'<div class="md-dim">{html.escape(made_by(query))}</div>')
 
 

@@ -9,9 +9,9 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.builds import BuildState, BuildStep, StepEstimate, StepJob, StepState
 from pages._annotate.annotate_view import annotator
-from pages._common.reading_card import card, under_way
+from pages._build.step_card import card, under_way
 from pages._build.build_lines import comes_first, earlier, estimate_line, step_number
-from pages._common.problem import attempt_at, problem_at
+from pages._common.shared import attempt_at, show_problem
 from pages._build.build_view import SHOWN_BY, STEPS, go
 from pages._model.model_form import endpoint, endpoint_panel, is_panel_busy, chosen
 from pages._common.shared import escape_label
@@ -44,7 +44,7 @@ def run_bar(explorer: Explorer, state: BuildState, step: BuildStep, job: StepJob
     connected = endpoint(explorer).set_up
     if not busy:
         _buttons(explorer, state, step, connected=connected)
-    problem_at(_PLACE)
+    show_problem(_PLACE)
     card(build, step, job)
     if not busy:
         found = next(s for s in state.steps if s.step == step)

@@ -15,7 +15,7 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildState, Cluster, Label
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import cluster_facts, fate, many
-from pages._common.problem import attempt_at, problem_at
+from pages._common.shared import attempt_at, show_problem
 from pages._build.build_reading import Listed, listing, opened_html, read, titles
 
 LONGEST = 200
@@ -130,7 +130,7 @@ def _merge(explorer: Explorer, lens: BuildLens, chosen: Sequence[Cluster]) -> No
             "Merge them", type="primary", key="build_merge_button", on_click=attempt_at,
             args=("merge", merge),
         )  # fmt: skip
-        problem_at("merge")
+        show_problem("merge")
 
 
 def _open(
@@ -185,7 +185,7 @@ def _name(explorer: Explorer, lens: BuildLens, cluster: Cluster) -> None:
                 on_click=attempt_at, args=("cluster", drop),
                 help="A dropped cluster becomes no query.",
             )  # fmt: skip
-    problem_at("cluster")
+    show_problem("cluster")
 
 
 def _documents(
@@ -253,7 +253,7 @@ def _move(
             disabled=not chosen, on_click=attempt_at, args=("move", move),
             help=None if chosen else "Tick documents below first.",
         )  # fmt: skip
-    problem_at("move")
+    show_problem("move")
 
 
 def common_label(chosen: Sequence[str], labels: Mapping[str, Label]) -> str:

@@ -14,7 +14,7 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildState, Label
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import many
-from pages._common.problem import attempt_at, problem_at
+from pages._common.shared import attempt_at, show_problem
 from pages._build.build_reading import Listed, listing, opened_html, read, titles
 from engine.types.plurals import counted
 
@@ -166,7 +166,7 @@ def _chosen(explorer: Explorer, lens: BuildLens, listed: Listed) -> None:
             "Give it to them", key="build_save_chosen", on_click=attempt_at,
             args=("labels_chosen", save),
         )  # fmt: skip
-        problem_at("labels_chosen")
+        show_problem("labels_chosen")
 
 
 def _open(
@@ -213,7 +213,7 @@ def _open(
                 args=("label", same),
                 help="Keeps it, as what you say of the document and the lens as they are now.",
             )  # fmt: skip
-    problem_at("label")
+    show_problem("label")
     read(explorer, lens.corpus, doc_id, quote=label.quote)
 
 

@@ -222,7 +222,7 @@ def progress(line: str, share: float, label: str) -> None:
 
 def outcome(job: HasEnded, line: str) -> None:
     """Why a job failed, or else ``line``: what it did, in HTML; nothing for an empty one."""
-    if job.state == "failed":
+    if job.state in ("failed", "interrupted"):
         note(job.error, job.remedy, kind="error")
     elif line:
         st.html(f'<div class="md-line" role="status">{line}</div>')

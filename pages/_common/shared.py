@@ -59,22 +59,44 @@ def error_boundary() -> Iterator[None]:
              "Reload the page. What you judged and kept is stored.", kind="error")  # fmt: skip
 
 
+_PROBLEM = "shared_problem"
+
+
 def attempt(do: Callable[[], object]) -> None:
     """Run what a click asked for; what goes wrong is shown on the run that follows.
 
     Streamlit runs callbacks before the page, outside its error boundary.
     """
+    attempt_at("", do)
+
+
+def attempt_at(place: str, do: Callable[..., object], *args: object) -> None:
+    """:func:`attempt`, whose error is shown at a place of the page, by ``show_problem(place)``."""
+    forget_problem()
     try:
-        do()
+        do(*args)
     except SeedLensError as error:
-        st.session_state["shared_problem"] = error
+        st.session_state[_PROBLEM] = (place, error)
 
 
-def show_problem() -> None:
-    """Show what went wrong in the click that led to this run, once."""
-    error = st.session_state.pop("shared_problem", None)
-    if error is not None:
-        show_error(error)
+def show_problem(place: str | None = "", *, keep: bool = False) -> None:
+    """Show what went wrong in the click that led to this run, once.
+
+    Args:
+        place: shown only if it went wrong there; None for wherever that was.
+        keep: show it until something else is attempted, for parts that are drawn again by
+            themselves.
+    """
+    known = st.session_state.get(_PROBLEM)
+    if known is not None and place in (None, known[0]):
+        show_error(known[1])
+        if not keep:
+            forget_problem()
+
+
+def forget_problem() -> None:
+    """What went wrong before is not to be shown any more."""
+    st.session_state.pop(_PROBLEM, None)
 
 
 def show_error(error: SeedLensError) -> None:

@@ -83,7 +83,7 @@ def _change(view: EvaluateView) -> None:
         new = replace(new, sizes=sizes_of(state["evaluate_sizes"]))
     except ValueError as error:
         words = str(error)
-        state["shared_problem"] = SeedLensError(f"{words[0].upper()}{words[1:]}.")
+        state["shared_problem"] = ("", SeedLensError(f"{words[0].upper()}{words[1:]}."))
     write_view(new)
 
 

@@ -11,10 +11,10 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, ImportJob
-from pages._common.shared import error_boundary
+from pages._common.shared import attempt_at, error_boundary
 from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
-from pages._library.library_page import EXPLORE, act
+from pages._library.library_page import EXPLORE
 
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
@@ -140,7 +140,7 @@ def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
             "Delete",
             key="library_confirm",
             type="primary",
-            on_click=act,
+            on_click=attempt_at,
             args=("corpora", explorer.library.delete, info.name),
         )
         if st.button("Keep", key="library_keep") or yes:
@@ -155,7 +155,7 @@ def undo_list(explorer: Explorer) -> None:
             st.button(
                 "Undo",
                 key=f"library_undo_{name}",
-                on_click=act,
+                on_click=attempt_at,
                 args=("corpora", explorer.library.restore, name),
             )
 

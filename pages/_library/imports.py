@@ -17,10 +17,9 @@ from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, Preview
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
-from pages._common.shared import error_boundary, note
+from pages._common.shared import attempt_at, error_boundary, forget_problem, note, show_problem
 from pages._library.corpus_list import cut
 from pages._library.lens_editor import choose_lens
-from pages._library.library_page import act, forget_problems, problem
 
 ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "parquet", "bib", "ris"]
 UPLOAD, PLACE = "Upload", "Folder or file on this machine"
@@ -44,7 +43,7 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
         documents: corpus name -> documents it holds.
         running: names of corpora that are being indexed.
     """
-    problem("imports")
+    show_problem("imports", keep=True)
     path = _source(explorer)
     if path is None:
         return
@@ -84,7 +83,7 @@ def _source(explorer: Explorer) -> Path | None:
         key="library_path",
         persist_state="session",
         placeholder="/home/me/papers.jsonl",
-        on_change=forget_problems,
+        on_change=forget_problem,
     )
     # Path.expanduser raises when there is no such person; a path that is not there is told below.
     plain = os.path.expanduser(text.strip())  # noqa: PTH111
@@ -99,7 +98,7 @@ def _upload(explorer: Explorer) -> Path | None:
         file = st.session_state[widget]
         st.session_state.pop("library_uploaded", None)
         if file is not None:
-            act("imports", store, file.name, file.getvalue())
+            attempt_at("imports", store, file.name, file.getvalue())
 
     def store(name: str, content: bytes) -> None:
         st.session_state["library_uploaded"] = str(explorer.library.save_upload(name, content))
@@ -227,7 +226,7 @@ def _index(
         key="library_index",
         type="primary",
         disabled=not fits or bool(shown.problems) or lens is None,
-        on_click=act,
+        on_click=attempt_at,
         args=("imports", _start, explorer, path, name, source_format, columns, lens),
     )
 

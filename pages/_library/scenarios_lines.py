@@ -88,7 +88,7 @@ def estimate_line(estimate: ScenarioEstimate, covered: int) -> str:
     return " ".join(sentences) or "Nothing to do: every document has its scenarios."
 
 
-def progress_line(progress: ScenarioProgress, seconds: float, *, stopping: bool) -> str:
+def progress_line(progress: ScenarioProgress, seconds: float) -> str:
     """Documents done of total, what came of them, rate and time left, in one line of HTML.
 
     Args:
@@ -105,8 +105,6 @@ def progress_line(progress: ScenarioProgress, seconds: float, *, stopping: bool)
     if progress.calls:
         parts += [counted(progress.calls, "call"), tokens(progress.tokens)]
     parts.append(duration(seconds))
-    if stopping:
-        return joined([*parts, "stopping after the batch at hand"])
     if progress.done and progress.seconds:
         rate = progress.done / progress.seconds
         parts.append(f"{rate:.0f} documents/s" if rate >= 10 else f"{rate:.1f} documents/s")

@@ -17,9 +17,8 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from pages._common.shared import engine
+from pages._common.shared import attempt_at, engine
 from pages._library import scenarios_job
-from pages._library.library_page import act
 from pages._library.scenarios_lines import COMPONENTS, estimate_line
 from pages._model.model_form import endpoint
 from pages._model.model_settings import chosen
@@ -43,7 +42,7 @@ LIMITS = (10, 100, 1000)
 
 def remove(corpus: str) -> None:
     """Remove all scenarios of a corpus, and the line about the last run with them."""
-    act(scenarios_job.place_of(corpus), _remove, engine(), corpus)
+    attempt_at(scenarios_job.place_of(corpus), _remove, engine(), corpus)
 
 
 def _remove(explorer: Explorer, corpus: str) -> None:
@@ -82,7 +81,7 @@ def controls(
             key=f"library_scenarios_start_{info.name}",
             type="primary",
             disabled=busy or nothing or lacks_model,
-            on_click=act,
+            on_click=attempt_at,
             args=(scenarios_job.place_of(info.name), scenarios_job.start, explorer, request),
         )
         line = estimate_line(estimate, state.covered)

@@ -10,10 +10,9 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo
 from engine.types.scenarios import ScenarioJob, ScenarioState
-from pages._common.shared import error_boundary
+from pages._common.shared import attempt_at, error_boundary
 from pages._library import scenarios_make
-from pages._library.library_page import act
-from pages._library.scenarios_job import job_card, place_of
+from pages._library.scenarios_job import place_of, scenarios_card
 from pages._library.scenarios_lines import standing
 from pages._library.scenarios_read import reader
 from pages._model.model_form import folded_panel
@@ -51,7 +50,7 @@ def section(
         "Scenarios", key=f"library_scenarios_{name}", type="compact", on_change="rerun"
     )
     if not inside.open:
-        job_card(explorer, name, job)
+        scenarios_card(explorer, name, job)
         return
     with inside, st.container(key=f"library_scenarios_in_{name}"), error_boundary():
         state = explorer.scenarios.status(name)
@@ -59,7 +58,7 @@ def section(
         _standing(state, writing=writing)
         busy = indexing or writing
         by_model = scenarios_make.controls(explorer, info, state, job, busy=busy, indexing=indexing)
-        job_card(explorer, name, job, resume=False)
+        scenarios_card(explorer, name, job, resume=False)
         if by_model:
             _panel(explorer, name, panel)
         if state.scenarios:
@@ -94,7 +93,7 @@ def _weight(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:
 
     def change() -> None:
         weight = st.session_state[key] / 100
-        act(place_of(state.corpus), explorer.scenarios.set_weight, state.corpus, weight)
+        attempt_at(place_of(state.corpus), explorer.scenarios.set_weight, state.corpus, weight)
 
     st.slider(
         "What the document itself counts for", 0, 100, step=5, format="%d %%", key=key,

@@ -121,10 +121,9 @@ def test_cost_progress_and_outcome_in_words() -> None:
     assert said.startswith("360 documents: at most 360 calls, 0.32 M tokens, cost 0.500.")
     assert build_lines.estimate_line(estimate, found, with_model=False) == "360 documents."
     progress = StepProgress("label", 90, 360, 30.0, calls=92, tokens=80_000)
-    said = build_lines.progress_line(progress, 31.0, stopping=False)
+    said = build_lines.progress_line(progress, 31.0)
     for words in ("90 of 360", "92 calls", "80 k tokens", "31 s", "about 2 min left"):
         assert words in said
-    assert "stopping" in build_lines.progress_line(progress, 31.0, stopping=True)
     report = StepReport("label", made=80, failed=3, left=270, calls=92, stopped="cancelled")
     job = StepJob("1", progress.step, "cancelled", progress, report)
     said = build_lines.outcome_line(job)
