@@ -1,4 +1,4 @@
-"""What the performance figures in the README are made with: ``make bench``.
+"""What the performance figures in docs/figures.md are made with: ``make bench``.
 
 ``python -m benchmarks.run [--part PART] [--json FILE]``, where PART is one of ``PARTS`` or ``all``.
 """

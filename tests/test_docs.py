@@ -17,9 +17,8 @@ import pytest
 from engine.config import ROOT
 
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
-EXAMPLES = sorted(
-    path for path in (ROOT / "docs").glob("*.md") if "```python\n" in path.read_text("utf-8")
-)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [page for page in PAGES if "```python\n" in page.read_text("utf-8")]
 
 
 def cells() -> list[dict[str, Any]]:
@@ -77,7 +76,7 @@ def test_examples_of_a_page_run_in_order(
     assert run_in_order(blocks, home, tmp_path)
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
 def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
     text = page.read_text("utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

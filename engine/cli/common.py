@@ -26,6 +26,13 @@ sample_option = click.option(
     metavar="N",
     help="Ask only the queries of N seeds, the same ones every time. Default: all.",
 )
+steer_option = click.option(
+    "--steer",
+    "--aspect-weight",
+    "steer",
+    type=float,
+    help="0: whole document; 1: the aspect only. For systems that take it.",
+)
 
 
 def open_explorer() -> Explorer:

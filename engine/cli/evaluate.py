@@ -16,6 +16,7 @@ from engine.cli.common import (
     json_option,
     open_explorer,
     sample_option,
+    steer_option,
     system_names,
 )
 from engine.cli.model import (
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     help="Systems to compare, separated by commas; with a language model also rewrite and "
     "multi-hop.",
 )
-@click.option("--steer", type=float, help="For systems that take it.")
+@steer_option
 @sample_option
 @click.option(
     "--human",

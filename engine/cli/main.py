@@ -206,6 +206,8 @@ def corpora(as_json: bool) -> None:
 )
 @click.option(
     "--steer",
+    "--aspect-weight",
+    "steer",
     type=float,
     default=DEFAULTS.steer,
     show_default=True,
@@ -288,7 +290,7 @@ def app(port: int, address: str) -> None:
     if address not in LOOPBACK:
         whoever = "" if login else (
             ", and whoever opens it reads and deletes all corpora, and judges under any name: "
-            "set up login (see the README, Serving it to a team)"
+            "set up login (see docs/serving.md)"
         )  # fmt: skip
         click.echo(
             f"Warning: {address} can be reached from other machines{whoever}. "

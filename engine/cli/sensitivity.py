@@ -12,6 +12,7 @@ from engine.cli.common import (
     corpus_option,
     json_option,
     open_explorer,
+    steer_option,
     system_names,
 )
 from engine.cli.terminal import bar_of, print_json, print_sensitivity
@@ -33,7 +34,7 @@ from engine.lenses.variants import SETS
     show_default=True,
     help="Wordings of the instruction, separated by commas.",
 )
-@click.option("--steer", type=float, help="For systems that take it.")
+@steer_option
 @json_option
 def sensitivity(
     path: Path, corpus: str | None, systems: str, variants: str, steer: float | None, as_json: bool

@@ -256,6 +256,14 @@ def test_a_wording_of_ones_own_changes_the_ranking(demo_home: Path) -> None:
     assert worded["query"]["instruction"] == words[1]
 
 
+@pytest.mark.parametrize("option", ["--steer", "--aspect-weight"])
+def test_the_weight_of_the_aspect_goes_by_two_names(demo_home: Path, option: str) -> None:
+    found = run_inside(demo_home, "search", "demo", "--seed", SEED, option, "0.8", "--json")
+    assert found.json["query"]["steer"] == 0.8
+    for command in ("evaluate", "sensitivity"):
+        assert option in run_inside(demo_home, command, "--help").stdout
+
+
 def test_an_aspect_that_the_seed_lacks_is_told_on_stderr(tmp_path: Path) -> None:
     rows = [
         {"doc_id": i, "sentences": [f"Frogs {i} sing.", "Toads do not."], "roles": ["method"] * 2}
