@@ -19,6 +19,8 @@ from engine.llm.messages import Message, Prompt, Reply, read_choice, read_object
 from engine.llm.texts import estimate_tokens
 
 if TYPE_CHECKING:
+    from engine.llm.cache import AnswerStore
+    from engine.llm.endpoints import Endpoint
     from engine.llm.transport import Transport
 
 FORM = 1
@@ -117,6 +119,12 @@ class Capabilities:
             first = f"{messages[0]['content']}\n\n{messages[1]['content']}"
             messages = [{**messages[1], "content": first}, *messages[2:]]
         return {**self.parameters(model, prompt), "messages": messages}
+
+
+def remembered(store: AnswerStore, endpoint: Endpoint) -> Capabilities | None:
+    """What was found out before; None where nothing was. Raises StorageError."""
+    text = store.capabilities(endpoint.address, endpoint.model)
+    return None if text is None else Capabilities.from_json(text)
 
 
 async def try_out(transport: Transport, meter: Meter) -> Capabilities:

@@ -27,7 +27,7 @@ from weakref import WeakValueDictionary
 from engine.errors import StorageError
 from engine.llm.budget import Meter, RoundProgress, Spent, Stopped, Usage
 from engine.llm.cache import AnswerCache, AnswerStore
-from engine.llm.capabilities import Capabilities, try_out
+from engine.llm.capabilities import Capabilities, remembered, try_out
 from engine.llm.endpoint_errors import (
     BudgetReachedError,
     EndpointError,
@@ -153,7 +153,9 @@ class CapabilityLookup:
         async with self._lock:
             self._control.check_cancelled()
             if self._known is None:
-                self._known = await asyncio.to_thread(self._remembered)
+                self._known = await asyncio.to_thread(
+                    remembered, self._store, self._transport.endpoint
+                )
                 if self._known is not None:
                     self._transport.streams = self._known.streams
                     self._transport.stream_usage = self._known.stream_usage
@@ -202,11 +204,6 @@ class CapabilityLookup:
         else:
             self._doubtful = False
             await asyncio.to_thread(self._remember, self._known)
-
-    def _remembered(self) -> Capabilities | None:
-        endpoint = self._transport.endpoint
-        text = self._store.capabilities(endpoint.address, endpoint.model)
-        return None if text is None else Capabilities.from_json(text)
 
     def _remember(self, known: Capabilities) -> None:
         endpoint = self._transport.endpoint

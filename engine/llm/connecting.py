@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.config import Settings
 from engine.llm.cache import AnswerStore
-from engine.llm.capabilities import Capabilities
+from engine.llm.capabilities import remembered
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import (
@@ -60,8 +60,7 @@ def describe(
         return EndpointInfo(
             "", "", set_up=False, problem="No language model is connected.", how=HOW
         )
-    text = store.capabilities(endpoint.address, endpoint.model)
-    known = None if text is None else Capabilities.from_json(text)
+    known = remembered(store, endpoint)
     if known is None:
         return EndpointInfo(endpoint.address, endpoint.model, set_up=True, how=HOW)
     return EndpointInfo(

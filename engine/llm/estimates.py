@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.llm.budget import Estimate, Price
 from engine.llm.cache import AnswerStore
-from engine.llm.capabilities import Capabilities
+from engine.llm.capabilities import Capabilities, remembered
 from engine.llm.endpoints import Connection
 from engine.llm.messages import Prompt
 
@@ -46,7 +46,5 @@ def estimator(connection: Connection | None, store: AnswerStore) -> Estimator:
     """
     if connection is None:
         return Estimator(Capabilities())
-    place = connection.endpoint
-    text = store.capabilities(place.address, place.model)
-    known = None if text is None else Capabilities.from_json(text)
-    return Estimator(known or Capabilities(), connection.budget.price)
+    known = remembered(store, connection.endpoint) or Capabilities()
+    return Estimator(known, connection.budget.price)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine.llm.capabilities import Capabilities
+from engine.llm.capabilities import Capabilities, remembered
 from engine.llm.client import Client
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError
@@ -101,8 +101,7 @@ def two_stories() -> list[Prompt[str]]:
 
 def test_what_llama_cpp_can_do_is_found_out(url: str, store: Answers) -> None:
     try_endpoint(connection(url), store)
-    known = Capabilities.from_json(store.capabilities(url, MODEL) or "")
-    assert known is not None
+    known = remembered(store, connection(url).endpoint)
     assert known == Capabilities(schema=True, context=CONTEXT)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine.llm.budget import Budget
-from engine.llm.capabilities import Capabilities
+from engine.llm.capabilities import remembered
 from engine.llm.client import Client
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError, RefusedError
@@ -366,6 +366,6 @@ def test_a_model_that_thinks_at_length_is_tried_out_to_the_end(
 
     server.behaviour.handlers = [handler]
     try_endpoint(connection(server.url), store)
-    known = Capabilities.from_json(store.capabilities(server.url, MODEL) or "")
+    known = remembered(store, connection(server.url).endpoint)
     assert known is not None
     assert (known.reasons, known.schema, known.streams) == (True, True, True)
