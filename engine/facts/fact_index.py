@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,8 @@ ELSEWHERE = 0.3
 WEIGHT = {"date": 1.0, "amount": 1.0, "place": 0.5}
 """How much an answer counts by kind: what a text says of a place need not have happened there."""
 Doubles = NDArray[np.float64]
+Value = tuple[float, float, str, float]
+"""low, high, unit and confidence of a fact: those of a large corpus as objects take gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,15 @@ class FactColumn:
     odd: dict[int, Fact]
 
     @classmethod
-    def of(cls, facts: Sequence[Fact]) -> FactColumn:
-        """The arrays of these facts, in their order."""
+    def of(cls, values: Sequence[Value], odd: dict[int, Fact]) -> FactColumn:
+        """The arrays of these values, in their order."""
+        low, high, unit, confidence = zip(*values, strict=True) if values else ((),) * 4
         return cls(
-            low=np.array([fact.low for fact in facts], dtype=np.float64),
-            high=np.array([fact.high for fact in facts], dtype=np.float64),
-            unit=np.array([fact.unit for fact in facts], dtype=np.str_),
-            confidence=np.array([fact.confidence for fact in facts], dtype=np.float64),
-            odd={i: fact for i, fact in enumerate(facts) if fact.recurrence},
+            low=np.array(low, dtype=np.float64),
+            high=np.array(high, dtype=np.float64),
+            unit=np.array(unit, dtype=np.str_),
+            confidence=np.array(confidence, dtype=np.float64),
+            odd=odd,
         )
 
     def answers(self, asked: Fact) -> Doubles:
@@ -101,12 +105,17 @@ def _near(fact: Fact, day: int) -> int:
     return first + (day - first) // period * period
 
 
+def _value(fact: Fact) -> Value:
+    return fact.low, fact.high, fact.unit, fact.confidence
+
+
 def matches(asked: Iterable[Fact], found: Sequence[Fact]) -> tuple[FactMatch, ...]:
     """The best answer among a document's facts to each fact that is asked for and answered."""
     out = []
     for fact in asked:
         alike = [f for f in found if f.kind == fact.kind]
-        answers = FactColumn.of(alike).answers(fact)
+        odd = {i: other for i, other in enumerate(alike) if other.recurrence}
+        answers = FactColumn.of([_value(other) for other in alike], odd).answers(fact)
         if answers.size and answers.max() > 0:
             best = int(answers.argmax())
             out.append(FactMatch(fact, alike[best], float(answers[best])))
@@ -121,28 +130,19 @@ class FactIndex:
     """
 
     def __init__(self, facts: Iterable[Sequence[Fact]]) -> None:
-        # Values only: the facts of a large corpus as objects would take gigabytes.
-        values: dict[str, list[tuple[int, float, float, str, float]]] = {}
-        odd: dict[str, dict[int, Fact]] = {}
+        values: defaultdict[str, list[Value]] = defaultdict(list)
+        rows: defaultdict[str, list[int]] = defaultdict(list)
+        odd: defaultdict[str, dict[int, Fact]] = defaultdict(dict)
         self.documents = 0
-        for row, found in enumerate(facts):
+        for row, of_document in enumerate(facts):
             self.documents += 1
-            for fact in found:
-                kind = values.setdefault(fact.kind, [])
+            for fact in of_document:
                 if fact.recurrence:
-                    odd.setdefault(fact.kind, {})[len(kind)] = fact
-                kind.append((row, fact.low, fact.high, fact.unit, fact.confidence))
-        self._rows = {k: np.array([v[0] for v in found]) for k, found in values.items()}
-        self._columns = {
-            kind: FactColumn(
-                low=np.array([v[1] for v in found], dtype=np.float64),
-                high=np.array([v[2] for v in found], dtype=np.float64),
-                unit=np.array([v[3] for v in found], dtype=np.str_),
-                confidence=np.array([v[4] for v in found], dtype=np.float64),
-                odd=odd.get(kind, {}),
-            )
-            for kind, found in values.items()
-        }
+                    odd[fact.kind][len(rows[fact.kind])] = fact
+                rows[fact.kind].append(row)
+                values[fact.kind].append(_value(fact))
+        self._rows = {kind: np.array(of_kind) for kind, of_kind in rows.items()}
+        self._columns = {k: FactColumn.of(of_kind, odd[k]) for k, of_kind in values.items()}
 
     def scores(self, asked: Sequence[Fact], allowed: NDArray[np.bool_] | None = None) -> Doubles:
         """How well each document answers what is asked, (n,), 0 to 1.

@@ -97,15 +97,6 @@ Days = tuple[list[int], Sequence[Stated]]
 """Where dates begin, and the dates."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
-    start: int
-    end: int
-    author: str
-    time: datetime | None
-    time_span: Span | None
-
-
 def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, ...]:
     """Split ``text`` into messages.
 
@@ -123,24 +114,23 @@ def messages(text: str, days: Sequence[Stated] | None = None) -> tuple[Message, 
     heads = list(_heads(text, days))
     if not heads:
         return (Message((0, len(text)), (0, len(text)), "", None, None),)
-    found = []
-    if text[: heads[0].start].strip():
-        found.append(Message((0, heads[0].start), (0, heads[0].start), "", None, None))
+    start = heads[0].span[0]
+    if text[:start].strip():
+        heads.insert(0, Message((0, start), (0, start), "", None, None))
     else:
-        heads[0] = replace(heads[0], start=0)
-    ends = [head.start for head in heads[1:]] + [len(text)]
-    for head, end in zip(heads, ends, strict=True):
-        found.append(
-            Message((head.start, end), (head.end, end), head.author, head.time, head.time_span)
-        )
-    return tuple(found)
+        heads[0] = replace(heads[0], span=(0, heads[0].span[1]))
+    ends = [head.span[0] for head in heads[1:]] + [len(text)]
+    return tuple(
+        replace(head, span=(head.span[0], end), body=(head.body[0], end))
+        for head, end in zip(heads, ends, strict=True)
+    )
 
 
-def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[_Head]:
-    """Yield the heads; lines of one head are taken together."""
+def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[Message]:
+    """Yield messages that end with their heads; lines of one head are taken together."""
     stated = None if days is None else _by_place(days)
     today: date | None = None
-    outer, quoting = _Head(0, 0, "", None, None), False
+    outer, quoting = Message((0, 0), (0, 0), "", None, None), False
     start = 0
     while 0 <= start < len(text):
         head = None
@@ -154,15 +144,14 @@ def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[_Head]:
                 head = _clock_head(text, start, stop, today)
         if head is None and quoting and line.strip() and not line.lstrip().startswith(">"):
             quoting = False  # below a quotation its reader goes on writing
-            yield replace(outer, start=start, end=start)
+            yield replace(outer, span=(start, start), body=(start, start))
         if head is not None:
             yield head
-            quoting = text.startswith(">", head.end)
+            quoting = text.startswith(">", head.body[0])
             outer = outer if quoting else head
             today = head.time.date() if head.time else today
-            stop = (
-                head.end - 1 if text[head.end - 1 : head.end] == "\n" else text.find("\n", head.end)
-            )
+            end = head.body[0]
+            stop = end - 1 if text[end - 1 : end] == "\n" else text.find("\n", end)
         start = stop + 1 if stop >= 0 else -1
 
 
@@ -170,7 +159,7 @@ def _by_place(days: Sequence[Stated]) -> Days:
     return [found.span[0] for found in days], days
 
 
-def _head(text: str, start: int, stop: int, stated: Days) -> _Head | None:
+def _head(text: str, start: int, stop: int, stated: Days) -> Message | None:
     end = len(text) if stop < 0 else stop + 1
     for pattern in HEADS:
         match = pattern.match(text, start, end)
@@ -182,10 +171,10 @@ def _head(text: str, start: int, stop: int, stated: Days) -> _Head | None:
     return None
 
 
-def _as_head(text: str, match: re.Match[str], stated: Days) -> _Head:
+def _as_head(text: str, match: re.Match[str], stated: Days) -> Message:
     span = match.span("stamp")
     when = _time(text, span, stated)
-    return _Head(match.start(), _skip(text, match.end()), _name(match["author"]), when, span)
+    return _head_to(text, match.start(), match.end(), match["author"], when, span)
 
 
 def _is_name(words: str) -> bool:
@@ -194,7 +183,7 @@ def _is_name(words: str) -> bool:
     return len(parts) == 1 or (len(parts) <= 4 and not any(part[0].islower() for part in parts))
 
 
-def _clock_head(text: str, start: int, stop: int, today: date) -> _Head | None:
+def _clock_head(text: str, start: int, stop: int, today: date) -> Message | None:
     match = CLOCK_HEAD.match(text, start, len(text) if stop < 0 else stop + 1)
     if match is None:
         return None
@@ -204,10 +193,10 @@ def _clock_head(text: str, start: int, stop: int, today: date) -> _Head | None:
     if clock is None or len(author.split()) > 4:
         return None
     when = datetime.combine(today, clock)
-    return _Head(start, _skip(text, match.end()), _name(author), when, match.span(group))
+    return _head_to(text, start, match.end(), author, when, match.span(group))
 
 
-def _fields(text: str, start: int, stated: Days) -> _Head | None:
+def _fields(text: str, start: int, stated: Days) -> Message | None:
     """Read lines of the form "Name: value" as one head, when they say who or when."""
     author, when, span = "", None, None
     position = start
@@ -224,14 +213,16 @@ def _fields(text: str, start: int, stated: Days) -> _Head | None:
         position = match.end()
     if not names or (span is None and not (len(names) > 1 and author)):
         return None
-    return _Head(start, _skip(text, position), author, when, span)
+    return _head_to(text, start, position, author, when, span)
 
 
-def _skip(text: str, position: int) -> int:
-    """Return where the next word begins."""
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
+def _head_to(
+    text: str, start: int, end: int, author: str, when: datetime | None, time_span: Span | None
+) -> Message:
+    """Return a message that ends where the first word behind its head begins."""
+    while end < len(text) and text[end].isspace():
+        end += 1
+    return Message((start, end), (end, end), _name(author), when, time_span)
 
 
 def _name(words: str | None) -> str:

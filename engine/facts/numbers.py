@@ -1,12 +1,13 @@
 """Numbers in running text, in digits of any script and in English words.
 
-Digits are read by what their separators allow (:mod:`engine.facts.numbers`): "1.234,50" can
-only be 1234.5, "1,234" is a thousand in English, and what stays ambiguous ("12 500", "1.2.3") is
-no number. Words follow the spoken grammar ("one thousand five hundred and sixty", "two and a
-half million"); vague ones ("several hundred") and those that only point ("this one") are none.
+Digits are read by what their separators allow: "1.234,50" can only be 1234.5, "1,234" is a thousand
+in English, and what stays ambiguous ("12 500", "1.2.3") is no number. Words follow the spoken
+grammar ("one thousand five hundred and sixty", "two and a half million"); vague ones ("several
+hundred") and those that only point ("this one") are none.
 
-The packages that read number words (text2num, word2number) give no offsets into the text and
-know neither fractions nor "half a million", hence a grammar of our own.
+A grammar of our own, for text2num reads neither "a hundred", "half a million", "two and a half" and
+"one million, two hundred thousand" nor lakh, crore and dozen, takes "several hundred" for 100 and
+"one hundred and two hundred" for 102 and 100.
 """
 
 from __future__ import annotations
@@ -116,15 +117,6 @@ def read_numeral(
     return value, (start, end)
 
 
-def read_sign(text: str, at: int) -> float:
-    """The value of a sign such as "½".
-
-    >>> read_sign("½", 0)
-    0.5
-    """
-    return unicodedata.numeric(text[at])
-
-
 def _belongs_to_name(text: str, start: int, before: str) -> bool:
     """Whether letters, or digits behind a separator, stand before and make it a part of them."""
     if before.isalpha():
@@ -185,15 +177,9 @@ UNITS, _TEENS, _TENS, _RANKS, _MORE_RANKS = (words.split() for words in _SPELLED
 _SCALES = {"dozen": 12, "thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7}
 _SCALES |= {"billion": 10**9, "trillion": 10**12, "mn": 10**6, "mio": 10**6, "bn": 10**9}
 _WORD_PARTS = {
-    "half": 2,
-    "third": 3,
-    "quarter": 4,
-    "fourth": 4,
-    "fifth": 5,
-    "sixth": 6,
-    "eighth": 8,
-}
-_WORD_PARTS |= {"tenth": 10, "halve": 2}
+    "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6,
+    "eighth": 8, "tenth": 10,
+}  # fmt: skip
 
 VALUES: dict[str, tuple[Kind, float]] = {
     **{word: ("small", float(value)) for value, word in enumerate(UNITS + _TEENS)},
@@ -203,6 +189,10 @@ VALUES: dict[str, tuple[Kind, float]] = {
     **{word: ("scale", float(value)) for word, value in _SCALES.items()},
     "hundred": ("hundred", 100.0),
 }
+_ALONE: dict[str, tuple[Kind, float]] = {
+    "half": ("half", 0.5), "bare": ("part", 0.5), "one": ("one", 1.0),
+}  # fmt: skip
+"""What the groups of a token mean that have one meaning."""
 _SCALED = "(?=[ ](?:hundred|thousand|lakh|million|crore|billion|trillion|dozen)\\b)"
 _PATTERN = re.compile(
     rf"""
@@ -250,21 +240,15 @@ def read_tokens(text: str) -> list[Token]:
             if token is not None and (not tokens or tokens[-1].end <= token.start):
                 tokens.append(token)
         elif found["sign"]:
-            value = read_sign(text, start)
+            value = unicodedata.numeric(text[start])
             if tokens and tokens[-1].kind == "numeral" and not text[tokens[-1].end : start].strip():
                 whole = tokens.pop()
                 value, start = whole.value + value, whole.start
             tokens.append(Token("numeral", value, start, end))
-        elif found["half"]:
-            tokens.append(Token("half", 0.5, start, end))
-        elif found["bare"]:
-            tokens.append(Token("part", 0.5, start, end))
-        elif found["one"]:
-            tokens.append(Token("one", 1.0, start, end))
         elif found["part"]:
             tokens.extend(_word_part(text, found))
         else:
-            kind, value = VALUES[found["word"].lower()]
+            kind, value = _ALONE.get(found.lastgroup or "") or VALUES[found["word"].lower()]
             tokens.append(Token(kind, value, start, end))
     return _without_spaced_groups(text, tokens)
 

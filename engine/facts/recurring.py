@@ -10,6 +10,7 @@ from functools import cached_property
 
 from dateutil.rrule import rrulestr
 
+from engine.facts.lexicon import table, word_lists
 from engine.facts.periods import FULL_WEEKDAYS, Candidate, Candidates, Period, weekday_of
 from engine.types.documents import Span
 
@@ -21,19 +22,8 @@ SHORTEST = 3
 """Letters of the shortest word that names an event: the shorter ones are pronouns, prepositions."""
 WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 ANY_WORD = re.compile(r"[^\W\d_]+")
-_NO_EVENT = (
-    "the and was were had has have its his her our their that this they will would with from for "
-    "day days week month year date time end start beginning first last next new old which who whom "
-    "not but are been being into upon about over under again she you him them there then when while"
-)
-NO_EVENT = frozenset(_NO_EVENT.split())
-NOUN_OF = {
-    "born": "birth", "died": "death", "dead": "death", "married": "marriage", "wed": "wedding",
-    "left": "departure", "sank": "sinking", "sunk": "sinking", "met": "meeting", "sold": "sale",
-    "bought": "purchase", "began": "beginning", "flew": "flight", "fell": "fall", "stole": "theft",
-    "won": "victory", "lost": "loss", "fought": "fight", "sent": "sending", "struck": "strike",
-}  # fmt: skip
-"""The nouns of verbs that do not look like them."""
+NO_EVENT = word_lists("time")["no_event"]
+NOUN_OF: dict[str, str] = table("time")["nouns"]
 ENDINGS = re.compile(r"(?:ations?|itions?|ions?|ments?|ings?|als?|ures?|ers?|ed|es|s|e|y)$")
 REACH = 120
 """How far, in characters, a date may be from the event that it """
@@ -124,11 +114,10 @@ CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _DAY = rf"(?:{'|'.join(FULL_WEEKDAYS)})"
 _PLURALS = rf"{_DAY}s(?:(?:,\s|\sand\s|,\sand\s){_DAY}s)*"
 _LIST = rf"{_DAY}(?:(?:,\s|\sand\s|,\sand\s){_DAY})*"
-_NTH = {"other": 2, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "two": 2, "three": 3}
-_NTH |= {"four": 4}
-_RANK = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "last": -1}
-_ANY_NTH = "|".join(_NTH)
-_ANY_RANK = "|".join(sorted([*_RANK, "4th"], key=len, reverse=True))
+_NTH = {"other": 2, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4}
+_NTH |= {"two": 2, "three": 3, "four": 4}
+_RANK = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "4th": 4, "last": -1}
+_ANY_NTH, _ANY_RANK = "|".join(_NTH), "|".join(_RANK)
 
 PATTERNS = tuple(
     re.compile(pattern)
@@ -153,12 +142,7 @@ SENTENCE_END = re.compile(r"[.;!?\n](?=\s|$)")
 RECURRENCE_REACH = 120
 """How far, in characters, a beginning may be told before what recurs."""
 STARTS = ("from", "starting", "beginning", "commencing", "as of", "since")
-PLAIN = {
-    "daily": "FREQ=DAILY", "every day": "FREQ=DAILY", "weekly": "FREQ=WEEKLY",
-    "every weekday": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "every week": "FREQ=WEEKLY",
-    "fortnightly": "FREQ=WEEKLY;INTERVAL=2", "every fortnight": "FREQ=WEEKLY;INTERVAL=2",
-    "monthly": "FREQ=MONTHLY", "every month": "FREQ=MONTHLY",
-}  # fmt: skip
+PLAIN: dict[str, str] = table("time")["recurring"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +206,7 @@ def _rule(match: re.Match[str]) -> str | None:
         if groups.get("number"):
             number = int(groups["number"])
             return f"FREQ=MONTHLY;BYMONTHDAY={number}" if 1 <= number <= 31 else None
-        rank = 4 if groups["rank"] == "4th" else _RANK[groups["rank"]]
-        return f"FREQ=MONTHLY;BYDAY={rank}{_codes(groups['days'])}"
+        return f"FREQ=MONTHLY;BYDAY={_RANK[groups['rank']]}{_codes(groups['days'])}"
     often, nth = groups.get("often") or "", groups.get("nth")
     interval = 2 if nth == "alternate" or often.startswith(("f", "b")) else _NTH.get(nth or "", 1)
     step = f"INTERVAL={interval};" if interval > 1 else ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, partial
 
+from engine.facts.lexicon import table
 from engine.facts.numbers import parse_number
 from engine.facts.periods import (
     FULL_WEEKDAYS,
@@ -412,12 +413,7 @@ NOT_MINE = (
 )
 
 
-NAMED_DAYS = {
-    "the day before yesterday": -2, "the night before last": -2, "the evening before last": -2,
-    "yesterday": -1, "last night": -1, "last evening": -1, "today": 0, "earlier today": 0,
-    "later today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0,
-    "tomorrow": 1, "the day after tomorrow": 2,
-}  # fmt: skip
+NAMED_DAYS: dict[str, int] = table("time")["named_days"]
 _NAMED = "|".join(sorted((name.removeprefix("the ") for name in NAMED_DAYS), key=len, reverse=True))
 
 

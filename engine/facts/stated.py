@@ -16,6 +16,7 @@ from functools import partial
 
 from dateutil.easter import easter
 
+from engine.facts.lexicon import table
 from engine.facts.periods import (
     FULL_WEEKDAYS,
     MONTHS,
@@ -141,7 +142,7 @@ def find_days(text: str) -> tuple[Stated, ...]:
 def _numbered(text: str) -> Iterator[Stated]:
     numeric = []
     for figures in FIGURES.finditer(text):
-        if _is_something_else(text, figures.start()):
+        if NO_DATE_BEFORE.search(text, max(0, figures.start() - 10), figures.start()):
             continue
         match = ISO.match(text, figures.start())
         if match and (stated := _iso(match)):
@@ -180,10 +181,6 @@ def _east_asian(text: str) -> Iterator[Stated]:
             yield Stated(match.span(), that, that)
         elif not match["d"] and day_of(year, month, 1):
             yield Stated(match.span(), *month_days(year, month))
-
-
-def _is_something_else(text: str, start: int) -> bool:
-    return NO_DATE_BEFORE.search(text, max(0, start - 10), start) is not None
 
 
 def _readings(match: re.Match[str], weekday: int | None) -> dict[str, date]:
@@ -253,8 +250,8 @@ def _read_words(match: re.Match[str]) -> Stated | None:
     if name[0].islower() and name.lower() in AMBIGUOUS_MONTHS and not year:
         return None
     first = match["d1"] or match["d3"]
-    month, low_day = month_of(name), _number(first)
-    high_day = _number(match["d2"] or match["d4"] or first)
+    last = match["d2"] or match["d4"] or first
+    month, low_day, high_day = month_of(name), *(int(d.rstrip("sthndr")) for d in (first, last))
     weekday = weekday_of(match["weekday"]) if match["weekday"] else None
     number = int(year) if year else full_year(int(short)) if short else 2024  # a leap year
     low, high = day_of(number, month, low_day), day_of(number, month, high_day)
@@ -268,10 +265,6 @@ def _read_words(match: re.Match[str]) -> Stated | None:
 
 AMBIGUOUS_MONTHS = frozenset({"may", "march", "mar", "dec", "jan", "jun", "sep", "oct"})
 """Names of months that are other words or abbreviations when they are not capitalised."""
-
-
-def _number(words: str) -> int:
-    return int(words.rstrip("sthndr"))
 
 
 ORDER = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
@@ -326,12 +319,8 @@ DECADE = re.compile(
     rf"{ON}(?:(?P<part>early|mid|late)[\s-])?(?P<y>(?:1[5-9]|20)\d0)['’]?s\b", re.IGNORECASE
 )
 CENTURY = re.compile(r"\b(?P<n>1\d|20|21)(?:st|th)[\s-]century\b(?!\sBCE?\b)", re.IGNORECASE)
-FESTIVALS = {
-    "new year's eve": (12, 31), "new year's day": (1, 1), "valentine's day": (2, 14),
-    "halloween": (10, 31), "christmas eve": (12, 24), "christmas day": (12, 25),
-    "boxing day": (12, 26),
-}  # fmt: skip
-EASTER = {"good friday": -2, "easter sunday": 0, "easter monday": 1}
+FESTIVALS: dict[str, tuple[int, int]] = table("time")["festivals"]
+EASTER: dict[str, int] = table("time")["easter"]
 FESTIVAL = re.compile(
     rf"\b(?P<name>{'|'.join([*FESTIVALS, *EASTER]).replace(chr(39), '[’' + chr(39) + ']')})\b"
     rf"(?:,?\s(?:of\s|in\s)?(?P<y>{YEAR}))?",
