@@ -22,8 +22,8 @@ from pydantic import (
     field_validator,
 )
 
-from engine.facts.gazetteer import gazetteer
 from engine.facts.periods import Period, containing, in_words
+from engine.facts.places import gazetteer
 from engine.facts.units import find_quantities, format_amount, round_in
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced, find_quote

@@ -96,11 +96,11 @@ def solve(
         moved = False
         still = []
         for link in waiting:
-            found = _step(text, amounts, link, name)
-            if found is None:
+            implied = _step(text, amounts, link, name)
+            if implied is None:
                 still.append(link)
             else:
-                amounts.setdefault(found[0], []).append(found[1])
+                amounts.setdefault(implied[0], []).append(implied[1])
                 moved = True
         waiting = still
     _drop_contradictions(amounts, links)

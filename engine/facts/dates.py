@@ -76,7 +76,7 @@ class Resolver:
 
     def resolve(self) -> list[Resolved]:
         """Return everything that could be resolved, in order of its place."""
-        found: list[Resolved] = []
+        entries: list[Resolved] = []
         for part in self.parts:
             anchor = self._anchor(part)
             recurring = self._recurring(part, anchor)
@@ -87,8 +87,8 @@ class Resolver:
                 and not any(_inside(candidate.span, entry.span) for entry in recurring)
             ]
             plain = self._walk(part, here, anchor)
-            found += sorted([*recurring, *plain], key=lambda entry: entry.span)
-        return found
+            entries += sorted([*recurring, *plain], key=lambda entry: entry.span)
+        return entries
 
     def _anchor(self, part: Message) -> Anchor | None:
         if part.time is not None:
@@ -239,26 +239,27 @@ class Resolver:
             words = in_words(period)
             against = Anchor(period.low, period.high, span, words, period.grain, kind="text")
             end, event = named[1], self.text[slice(*named)]
-        found = self._against(candidate, against)
-        if found is None:
+        days = self._against(candidate, against)
+        if days is None:
             return None
-        sure = candidate.confidence * found.certainty * (0.9 if event else 1.0)
-        return Resolved((candidate.span[0], end), found, against, sure, event=event)
+        sure = candidate.confidence * days.certainty * (0.9 if event else 1.0)
+        return Resolved((candidate.span[0], end), days, against, sure, event=event)
 
     def _recurring(self, part: Message, anchor: Anchor | None) -> list[Resolved]:
         """Return what recurs by the words of a part, its bounds resolved against its anchor."""
         used: list[Anchor] = []
 
         def resolve(candidate: Candidate) -> Period | None:
-            found = self._one(candidate, anchor, None)
-            if found and found.anchor:
-                used.append(found.anchor)
-            return found.period if found else None
+            resolved = self._one(candidate, anchor, None)
+            if resolved and resolved.anchor:
+                used.append(resolved.anchor)
+            return resolved.period if resolved else None
 
         if self.words.isdisjoint(RECURRING):
             return []
         entries = find_recurring(self.lowered, part.body, self.candidates, resolve)
-        return [found for entry in entries if (found := _first_time(entry, anchor, used))]
+        firsts = (_first_time(entry, anchor, used) for entry in entries)
+        return [first for first in firsts if first]
 
 
 def _first_time(entry: Recurring, anchor: Anchor | None, used: list[Anchor]) -> Resolved | None:

@@ -109,11 +109,11 @@ def _value(fact: Fact) -> Value:
     return fact.low, fact.high, fact.unit, fact.confidence
 
 
-def matches(asked: Iterable[Fact], found: Sequence[Fact]) -> tuple[FactMatch, ...]:
+def matches(asked: Iterable[Fact], facts: Sequence[Fact]) -> tuple[FactMatch, ...]:
     """The best answer among a document's facts to each fact that is asked for and answered."""
     out = []
     for fact in asked:
-        alike = [f for f in found if f.kind == fact.kind]
+        alike = [f for f in facts if f.kind == fact.kind]
         odd = {i: other for i, other in enumerate(alike) if other.recurrence}
         answers = FactColumn.of([_value(other) for other in alike], odd).answers(fact)
         if answers.size and answers.max() > 0:

@@ -156,7 +156,7 @@ def _heads(text: str, days: Sequence[Stated] | None) -> Iterator[Message]:
 
 
 def _by_place(days: Sequence[Stated]) -> Days:
-    return [found.span[0] for found in days], days
+    return [day.span[0] for day in days], days
 
 
 def _head(text: str, start: int, stop: int, stated: Days) -> Message | None:
@@ -231,9 +231,9 @@ def _name(words: str | None) -> str:
 
 def _time(text: str, span: Span, stated: Days) -> datetime | None:
     """Return the time at ``span``, where it has one reading."""
-    places, found = stated
+    places, days = stated
     for index in range(bisect_left(places, span[0]), len(places)):
-        day = found[index]
+        day = days[index]
         if day.span[1] > span[1]:
             break
         if day.low and day.low == day.high:

@@ -173,7 +173,7 @@ _SPELLED = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
     "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth",
 )
-UNITS, _TEENS, _TENS, _RANKS, _MORE_RANKS = (words.split() for words in _SPELLED)
+UNITS, TEENS, TENS, _RANKS, _MORE_RANKS = (words.split() for words in _SPELLED)
 _SCALES = {"dozen": 12, "thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7}
 _SCALES |= {"billion": 10**9, "trillion": 10**12, "mn": 10**6, "mio": 10**6, "bn": 10**9}
 _WORD_PARTS = {
@@ -182,10 +182,10 @@ _WORD_PARTS = {
 }  # fmt: skip
 
 VALUES: dict[str, tuple[Kind, float]] = {
-    **{word: ("small", float(value)) for value, word in enumerate(UNITS + _TEENS)},
-    **{word: ("tens", 10.0 * value) for value, word in enumerate(_TENS, start=2)},
+    **{word: ("small", float(value)) for value, word in enumerate(UNITS + TEENS)},
+    **{word: ("tens", 10.0 * value) for value, word in enumerate(TENS, start=2)},
     **{word: ("ordinal", float(value)) for value, word in enumerate(_RANKS + _MORE_RANKS, start=1)},
-    **{f"{word[:-1]}ieth": ("ordinal", 10.0 * v) for v, word in enumerate(_TENS, start=2)},
+    **{f"{word[:-1]}ieth": ("ordinal", 10.0 * v) for v, word in enumerate(TENS, start=2)},
     **{word: ("scale", float(value)) for word, value in _SCALES.items()},
     "hundred": ("hundred", 100.0),
 }
@@ -230,54 +230,54 @@ def read_tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     reached = 0
     for begin in _START.finditer(text):
-        found = _PATTERN.match(text, begin.start()) if begin.start() >= reached else None
-        if found is None:
+        match = _PATTERN.match(text, begin.start()) if begin.start() >= reached else None
+        if match is None:
             continue
-        start, reached = found.span()
+        start, reached = match.span()
         end = reached
-        if found["digits"]:
-            token = _digits(text, found, decimal_comma)
+        if match["digits"]:
+            token = _digits(text, match, decimal_comma)
             if token is not None and (not tokens or tokens[-1].end <= token.start):
                 tokens.append(token)
-        elif found["sign"]:
+        elif match["sign"]:
             value = unicodedata.numeric(text[start])
             if tokens and tokens[-1].kind == "numeral" and not text[tokens[-1].end : start].strip():
                 whole = tokens.pop()
                 value, start = whole.value + value, whole.start
             tokens.append(Token("numeral", value, start, end))
-        elif found["part"]:
-            tokens.extend(_word_part(text, found))
+        elif match["part"]:
+            tokens.extend(_word_part(text, match))
         else:
-            kind, value = _ALONE.get(found.lastgroup or "") or VALUES[found["word"].lower()]
+            kind, value = _ALONE.get(match.lastgroup or "") or VALUES[match["word"].lower()]
             tokens.append(Token(kind, value, start, end))
     return _without_spaced_groups(text, tokens)
 
 
-def _digits(text: str, found: re.Match[str], decimal_comma: bool) -> Token | None:
-    read = read_numeral(text, *found.span("digits"), decimal_comma=decimal_comma)
+def _digits(text: str, match: re.Match[str], decimal_comma: bool) -> Token | None:
+    read = read_numeral(text, *match.span("digits"), decimal_comma=decimal_comma)
     if read is None:
         return None
     value, (start, end) = read
-    if found["rank"]:
-        return Token("ordinal", value, start, found.end())
-    if found["scale"]:
-        scale = _SCALES.get(found["scale"].lower(), 1000)
-        return Token("numeral", value * scale, start, found.end())
+    if match["rank"]:
+        return Token("ordinal", value, start, match.end())
+    if match["scale"]:
+        scale = _SCALES.get(match["scale"].lower(), 1000)
+        return Token("numeral", value * scale, start, match.end())
     return Token("numeral", value, start, end)
 
 
-def _word_part(text: str, found: re.Match[str]) -> list[Token]:
+def _word_part(text: str, match: re.Match[str]) -> list[Token]:
     """ "two thirds", "a third of"; "a third option" is a rank, "a quarter" a part of the year."""
-    start, end = found.span()
-    count, name = found["count"].lower(), found["name"].lower()
+    start, end = match.span()
+    count, name = match["count"].lower(), match["name"].lower()
     article = count in {"a", "an"}
     value = 1.0 if article else VALUES[count][1]
     added = name in {"half", "quarter"} and _AND_BEFORE.search(text, max(0, start - 6), start)
     if article and not added and not _OF.match(text, end) and name != "half":
-        at = found.start("name")
-        return [Token(*VALUES[name], at, end)] if name in VALUES and not found["many"] else []
-    if (value > 1) != bool(found["many"]):
-        return [Token(*VALUES[count], start, found.end("count"))] if not article else []
+        at = match.start("name")
+        return [Token(*VALUES[name], at, end)] if name in VALUES and not match["many"] else []
+    if (value > 1) != bool(match["many"]):
+        return [Token(*VALUES[count], start, match.end("count"))] if not article else []
     return [Token("part", value / _WORD_PARTS[name], start, end)]
 
 
@@ -368,9 +368,9 @@ def parse_number(words: str) -> float | None:
     stripped = words.strip()
     if stripped.lower() == "one":
         return 1.0
-    found = find_numbers(stripped)
-    if len(found) == 1 and found[0].span == (0, len(stripped)):
-        return found[0].value
+    numbers = find_numbers(stripped)
+    if len(numbers) == 1 and numbers[0].span == (0, len(stripped)):
+        return numbers[0].value
     return None
 
 

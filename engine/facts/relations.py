@@ -101,15 +101,15 @@ def find_relations(
     [(2.5, 'two and a half times as much as')]
     """
     counted = {quantity.span[1] for quantity in quantities}
-    found = [
+    relations = [
         *_of_numbers(text, numbers, counted),
         *_of_quantities(text, quantities),
         *_of_words(text),
     ]
-    found.sort(key=lambda relation: relation.span)
+    relations.sort(key=lambda relation: relation.span)
     return tuple(
         relation
-        for before, relation in zip([None, *found], found, strict=False)
+        for before, relation in zip([None, *relations], relations, strict=False)
         if before is None or before.span[1] <= relation.span[0]
     )
 
@@ -149,12 +149,12 @@ def _of_quantities(text: str, quantities: tuple[Quantity, ...]) -> Iterator[Rela
 
 
 def _of_words(text: str) -> Iterator[Relation]:
-    for found in _SPELLED.finditer(text):
-        if found["same"]:
-            yield Relation(found.span(), found.end(), object_required=True)
-        elif not _IDIOM.match(text, found.end()):
-            word = found["word"].lower()
-            relation = _factor(text, _FACTORS[word], found.span(), direct=True)
+    for match in _SPELLED.finditer(text):
+        if match["same"]:
+            yield Relation(match.span(), match.end(), object_required=True)
+        elif not _IDIOM.match(text, match.end()):
+            word = match["word"].lower()
+            relation = _factor(text, _FACTORS[word], match.span(), direct=True)
             if relation:
                 yield relation
 
@@ -348,11 +348,11 @@ def find_choices(words: Words, taken: set[int]) -> Iterator[Span]:
         taken: ends of amounts, over which no phrase reaches.
     """
     text = words.text
-    for found in _CHOICE.finditer(text):
-        start, end = found.span()
+    for match in _CHOICE.finditer(text):
+        start, end = match.span()
         if _NOT.search(text, max(0, start - 32), start):
             continue
-        if found["noun"]:
+        if match["noun"]:
             span = phrase_before(words, start, taken).span
         else:
             adrift = _ADRIFT.match(text, end) is not None
@@ -368,8 +368,8 @@ def find_choices(words: Words, taken: set[int]) -> Iterator[Span]:
 
 def _spoken_of(words: Words, start: int, taken: set[int]) -> Span | None:
     """What "it" is in "the X200 seems a good choice, and it was bought": a name, or nothing."""
-    for found in _SPOKEN_OF.finditer(words.text, max(words.sentence(start), start - _NEAR), start):
-        span = phrase_before(words, found.start(), taken).span
+    for match in _SPOKEN_OF.finditer(words.text, max(words.sentence(start), start - _NEAR), start):
+        span = phrase_before(words, match.start(), taken).span
         if span and any(sign.isupper() or sign.isdigit() for sign in words.text[slice(*span)][1:]):
             return span
     return None
@@ -379,8 +379,8 @@ def _before(words: Words, start: int, taken: set[int]) -> Span | None:
     """What was chosen when it stands before the verb."""
     text = words.text
     for pattern in (_THE_ONE, _PASSIVE, _RELATIVE):
-        found = pattern.search(text, max(0, start - 60), start)
-        span = phrase_before(words, found.start(), taken).span if found else None
+        match = pattern.search(text, max(0, start - 60), start)
+        span = phrase_before(words, match.start(), taken).span if match else None
         if span:
             return span
     return None
@@ -439,9 +439,9 @@ def is_of_unread(words: Words, start: int, taken: set[int]) -> bool:
         taken: ends of the amounts that were read.
     """
     begin = max(words.sentence(start), start - _NEARBY)
-    found = _UNREAD.finditer(words.text, begin, start)
+    counted = _UNREAD.finditer(words.text, begin, start)
     return any(
-        unread.end("unit") not in taken and unread["unit"] not in GENERIC for unread in found
+        unread.end("unit") not in taken and unread["unit"] not in GENERIC for unread in counted
     )
 
 

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import cache, partial
 
 from engine.facts.lexicon import table
-from engine.facts.numbers import parse_number
+from engine.facts.numbers import TEENS, TENS, UNITS, parse_number
 from engine.facts.periods import (
     FULL_WEEKDAYS,
     MONTHS,
@@ -84,10 +84,8 @@ def tense_at(lowered: str, span: Span) -> int:
     return 0
 
 
-_ONES = "(?:one|two|three|four|five|six|seven|eight|nine)"
-_TEENS = "(?:ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen)"
-_TENS = f"(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ]{_ONES})?)"
-_WORD = f"(?:{_TENS}|{_TEENS}|{_ONES})"
+_ONES = f"(?:{'|'.join(UNITS[1:])})"
+_WORD = f"(?:(?:(?:{'|'.join(TENS)})(?:[- ]{_ONES})?)|{'|'.join(TEENS)}|{_ONES})"
 COUNT = (
     rf"(?P<count>\d{{1,4}}|(?:a )?couple(?: of)?|(?:a |half a )?dozen"
     rf"|(?:a|{_ONES}) hundred(?:(?: and)? {_WORD})?|{_WORD}|an?)"
@@ -182,8 +180,10 @@ STOP = (
     r"(?= *(?:$|[.,;:!?)\]\n–—\"”]"
     r"| (?:and|but|or|so|when|because|since|while|we|i|he|she|they|it)\b))"
 )
-UNITS = "day days night nights week weeks fortnight fortnights month months quarter quarters year"
-UNITS += " years decade decades weekend weekends weekdays workdays"
+UNIT_WORDS = (
+    "day days night nights week weeks fortnight fortnights month months quarter quarters year years"
+    " decade decades weekend weekends weekdays workdays"
+)
 DAYS = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 """Days that a count may start from."""
 STEPS = {"last": -1, "this": 0, "next": 1}
@@ -219,8 +219,8 @@ def _from_day(match: re.Match[str], anchor: Anchor) -> Period | None:
 def same_day(that: date, period: Period) -> Period | None:
     """Return the day of a month or year that has the number (and month) of ``that``."""
     month = that.month if period.grain == "year" else period.low.month
-    found = day_of(period.low.year, month, that.day)
-    return one_day(found) if found else None
+    named = day_of(period.low.year, month, that.day)
+    return one_day(named) if named else None
 
 
 @rule(rf"\b{COUNT} (?P<unit>hour|minute)s? ago\b", "ago", "deictic", 0.93)
@@ -257,7 +257,7 @@ def _from_now(match: re.Match[str], anchor: Anchor) -> Period | None:
     return shifted(anchor.low, unit_of(match), count) if count else None
 
 
-@rule(rf"\bin {COUNT} {UNIT}{STOP}", UNITS, "deictic", 0.85)
+@rule(rf"\bin {COUNT} {UNIT}{STOP}", UNIT_WORDS, "deictic", 0.85)
 def _in(match: re.Match[str], anchor: Anchor) -> Period | None:
     """Only with a future around it: "built in ten days" tells how long it took."""
     count = count_of(match)
@@ -434,7 +434,7 @@ def _named_day(match: re.Match[str], anchor: Anchor) -> Period:
 @rule(
     rf"{NOT_MINE}\b(?P<which>last|next|this(?: past| coming)?|past|coming) "
     r"(?P<unit>week|weekend|month|quarter|year|decade)\b(?! (?:of|before|after)\b)",
-    UNITS,
+    UNIT_WORDS,
     "deictic",
     0.93,
 )
@@ -490,12 +490,12 @@ def _rolling(match: re.Match[str], anchor: Anchor) -> Period | None:
     unit = unit_of(match)
     if unit in ("month", "year", "quarter", "decade"):
         whole = shifted(anchor.low, unit, step)
-        found = whole and (same_day(anchor.low, whole) or one_day(whole.low))
+        start = whole and (same_day(anchor.low, whole) or one_day(whole.low))
     else:
-        found = shifted(anchor.low, unit, step)
-    if not found:
+        start = shifted(anchor.low, unit, step)
+    if not start:
         return None
-    return Period(min(found.low, anchor.low), max(found.low, anchor.low), "range")
+    return Period(min(start.low, anchor.low), max(start.low, anchor.low), "range")
 
 
 @rule(

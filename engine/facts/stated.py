@@ -129,14 +129,14 @@ def find_days(text: str) -> tuple[Stated, ...]:
     Returns:
         in order of their place, never overlapping; those without a year have ``low`` None.
 
-    >>> [found.low for found in find_days("Paid 13/04/2005, shipped 05/05/05 and 03/04/05.")]
+    >>> [stated.low for stated in find_days("Paid 13/04/2005, shipped 05/05/05 and 03/04/05.")]
     [datetime.date(2005, 4, 13), datetime.date(2005, 5, 5), datetime.date(2005, 4, 3)]
     """
-    found: list[Stated] = []
+    days: list[Stated] = []
     if any(map(str.isdigit, text)):
-        found.extend(_numbered(text))
-        found.extend(_worded(text))
-    return tuple(sorted(found, key=lambda stated: stated.span))
+        days.extend(_numbered(text))
+        days.extend(_worded(text))
+    return tuple(sorted(days, key=lambda stated: stated.span))
 
 
 def _numbered(text: str) -> Iterator[Stated]:
@@ -201,14 +201,14 @@ def _readings(match: re.Match[str], weekday: int | None) -> dict[str, date]:
     return agreeing or readings
 
 
-def _numeric(found: list[tuple[re.Match[str], re.Match[str] | None]]) -> Iterator[Stated]:
+def _numeric(figures: list[tuple[re.Match[str], re.Match[str] | None]]) -> Iterator[Stated]:
     """Read dates in figures; those that have one reading settle the order for the others."""
-    weekdays = [weekday_of(before["weekday"]) if before else None for _, before in found]
+    weekdays = [weekday_of(before["weekday"]) if before else None for _, before in figures]
     readings = [
-        _readings(match, weekday) for (match, _), weekday in zip(found, weekdays, strict=True)
+        _readings(match, weekday) for (match, _), weekday in zip(figures, weekdays, strict=True)
     ]
     certain = {next(iter(orders)) for orders in readings if len(orders) == 1}
-    for (match, before), weekday, orders in zip(found, weekdays, readings, strict=True):
+    for (match, before), weekday, orders in zip(figures, weekdays, readings, strict=True):
         days, confidence = set(orders.values()), 0.97
         if len(days) > 1 and len(certain) == 1:
             days, confidence = {orders[order] for order in certain if order in orders}, 0.9
@@ -335,12 +335,12 @@ def find_stated(text: str, days: Sequence[Stated], words: frozenset[str]) -> Ite
         days: by :func:`find_days`.
         words: those of the text in lower case; they tell which patterns have a chance.
     """
-    for found in days:
-        if found.low and found.high:
-            grain: Grain = "day" if found.low == found.high else "range"
-            yield stated(found.span, Period(found.low, found.high, grain), found.confidence)
+    for written in days:
+        if written.low and written.high:
+            grain: Grain = "day" if written.low == written.high else "range"
+            yield stated(written.span, Period(written.low, written.high, grain), written.confidence)
         else:
-            yield Candidate(found.span, "partial", partial(_nearest_day, found), 0.93)
+            yield Candidate(written.span, "partial", partial(_nearest_day, written), 0.93)
     yield from _festivals(text)
     if not _has_year(text, days):
         return
@@ -384,17 +384,17 @@ def nearest_year(month: int, day: int, anchor: date, tense: int) -> tuple[date, 
     return near, 0.9 if distance <= 120 else 0.7
 
 
-def _nearest_day(found: Stated, anchor: Anchor) -> Period | None:
-    if found.weekday is not None:
+def _nearest_day(written: Stated, anchor: Anchor) -> Period | None:
+    if written.weekday is not None:
         for shift in (0, -1, 1, -2, 2):
-            low = day_of(anchor.low.year + shift, found.month, found.day)
-            if low and low.weekday() == found.weekday:
+            low = day_of(anchor.low.year + shift, written.month, written.day)
+            if low and low.weekday() == written.weekday:
                 return one_day(low)
         return None
-    near = nearest_year(found.month, found.day, anchor.low, anchor.tense)
+    near = nearest_year(written.month, written.day, anchor.low, anchor.tense)
     if near is None:
         return None
-    high = day_of(near[0].year, found.month, found.last_day)
+    high = day_of(near[0].year, written.month, written.last_day)
     if high is None:
         return None
     return Period(near[0], high, "day" if high == near[0] else "range", near[1])
@@ -406,8 +406,8 @@ def _festivals(text: str) -> Iterator[Candidate]:
         if match["y"]:
             yield stated(match.span(), one_day(_festival(name, int(match["y"]))))
         elif name not in EASTER:
-            found = Stated(match.span(), None, None, *FESTIVALS[name], FESTIVALS[name][1])
-            yield Candidate(match.span(), "partial", partial(_nearest_day, found), 0.85)
+            written = Stated(match.span(), None, None, *FESTIVALS[name], FESTIVALS[name][1])
+            yield Candidate(match.span(), "partial", partial(_nearest_day, written), 0.85)
 
 
 def _festival(name: str, year: int) -> date:

@@ -122,21 +122,21 @@ def find_quantities(text: str, numbers: tuple[Number, ...] | None = None) -> tup
     >>> [(q.low, q.unit) for q in find_quantities("It weighs 2 lb and costs 1,200 euros.")]
     [(0.90718474, 'kg'), (1200.0, 'EUR')]
     """
-    found: list[Quantity] = []
+    quantities: list[Quantity] = []
     bare: Number | None = None
     for number in find_numbers(text) if numbers is None else numbers:
         quantity = None if number.ordinal else _quantity(text, number)
         between = _symbol_range(text, bare, number) if bare and not number.ordinal else None
         if between:
-            found.append(between)
+            quantities.append(between)
             bare = None
             continue
         if quantity is None:
             bare = None if number.ordinal else number
             continue
-        found.append(_with_range(text, quantity, number, bare, found))
+        quantities.append(_with_range(text, quantity, number, bare, quantities))
         bare = None
-    return tuple(_joined(text, found))
+    return tuple(_joined(text, quantities))
 
 
 def round_in(value: float, unit: str) -> float:
@@ -280,15 +280,15 @@ def _ambiguous(text: str, start: int, end: int, word: str) -> tuple[str, float] 
 
 
 def _with_range(
-    text: str, quantity: Quantity, number: Number, bare: Number | None, found: list[Quantity]
+    text: str, quantity: Quantity, number: Number, bare: Number | None, quantities: list[Quantity]
 ) -> Quantity:
     """ "3 to 5 days", "3 or 4 days", "between 40 and 50 euros", "$10-$15": from low to high."""
-    start = quantity.span[0]
+    start, last = quantity.span[0], quantities[-1] if quantities else None
     if bare is not None:
         gap, first, low = text[bare.span[1] : start], bare.span[0], bare.value
         low *= quantity.low / number.value if number.value else 1.0
-    elif found and found[-1].unit == quantity.unit and found[-1].low == found[-1].high:
-        gap, first, low = text[found[-1].span[1] : start], found[-1].span[0], found[-1].low
+    elif last and last.unit == quantity.unit and last.low == last.high:
+        gap, first, low = text[last.span[1] : start], last.span[0], last.low
     else:
         return quantity
     link = _RANGE.fullmatch(gap) or (bare is not None and gap == " or ")
@@ -297,7 +297,7 @@ def _with_range(
     if not (joined or between) or low >= quantity.high:
         return quantity
     if bare is None:
-        found.pop()
+        quantities.pop()
     span = (first, quantity.span[1])
     return Quantity(low, quantity.high, quantity.unit, span)
 
@@ -319,14 +319,14 @@ def _symbol_range(text: str, low: Number, high: Number) -> Quantity | None:
     return None if odd else Quantity(first, last, unit, (before.start(), end))
 
 
-def _joined(text: str, found: list[Quantity]) -> list[Quantity]:
+def _joined(text: str, quantities: list[Quantity]) -> list[Quantity]:
     """Join "5 dollars and 20 cents", "3 pounds 20 pence", "3 lb 4 oz" and "2 hours 15 minutes".
 
     Feet that a bare number follows ("6 ft 2 in") may be more than they say, and are left out
     where the words do not tell.
     """
     joined: list[Quantity] = []
-    for quantity in found:
+    for quantity in quantities:
         last = joined[-1] if joined else None
         if last and _is_rest(text, last, quantity):
             low, high = last.low + quantity.low, last.high + quantity.high
