@@ -12,10 +12,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.annotate.judgment_records import from_row, make_judgment, store
-from engine.errors import BadInputError
-from engine.types.annotating import Disagreement, Judgment, Project, Scale
-from storage.judging import Judging
+from engine.types.annotating import Disagreement, Judgment, Scale
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
 Item = tuple[str, str]
@@ -178,59 +175,6 @@ def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
     return sorted(found, key=lambda d: (d.decided is not None, -d.spread))
 
 
-def adjudication(
-    project: Project,
-    query_id: str,
-    doc_id: str,
-    relevance: int | None,
-    reason: str,
-    by: str,
-    event: str = "",
-) -> Judgment:
-    """A decision that fits its project; ``relevance`` None takes back one's own.
-
-    Raises:
-        BadInputError: the project names leads and ``by`` is none of them; a grade outside the
-            scale, no reason for a grade, a reason that is too long.
-    """
-    if project.leads and by.strip() not in project.leads:
-        raise BadInputError(
-            f"'{by}' cannot adjudicate in project '{project.name}'.",
-            f"Its leads are {', '.join(sorted(project.leads))}.",
-        )
-    if relevance is not None and not reason.strip():
-        raise BadInputError("The decision has no reason.", "Say in a few words why.")
-    return make_judgment(
-        project,
-        query_id,
-        doc_id,
-        by,
-        relevance,
-        note=reason,
-        origin="adjudication",
-        event=event,
-    )
-
-
-def store_decision(judging: Judging, judgment: Judgment) -> None:
-    """Keep what :func:`adjudication` made.
-
-    Raises:
-        BadInputError: it takes back a decision, and there is none by whom it is from.
-    """
-    if judgment.verdict == "withdrawn" and judging.find(judgment.event) is None:
-        rows = judging.latest(judgment.corpus, judgment.project, judgment.query_id)
-        stands = _adjudications(from_row(r) for r in rows if r.doc_id == judgment.doc_id)
-        if all(j.annotator != judgment.annotator for j in stands):
-            others = ", ".join(sorted({j.annotator for j in stands}))
-            raise BadInputError(
-                f"'{judgment.annotator}' decided nothing about document '{judgment.doc_id}' for "
-                f"'{judgment.query_id}'.",
-                f"It was decided by {others}." if others else "There is nothing to take back.",
-            )
-    store(judging, judgment)
-
-
 def _by_item(judgments: Iterable[Judgment]) -> Mapping[Item, list[Judgment]]:
     found: dict[Item, list[Judgment]] = {}
     for judgment in judgments:
@@ -244,11 +188,7 @@ def _is_graded(judgment: Judgment) -> bool:
 
 def _adjudication(said: Iterable[Judgment]) -> Judgment | None:
     """The last decision to arrive; when its author takes it back, the one before counts."""
-    return next(reversed(_adjudications(said)), None)
-
-
-def _adjudications(said: Iterable[Judgment]) -> list[Judgment]:
-    return [j for j in said if j.origin == "adjudication"]
+    return next(reversed([j for j in said if j.origin == "adjudication"]), None)
 
 
 def own_grades(

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from engine.annotate.adjudication import (
     DecidedQrels,
-    adjudication,
     find_disagreements,
-    store_decision,
 )
 from engine.annotate.agreement import MEASURES, find_agreement
 from engine.annotate.exchange import Exchange
 from engine.annotate.exporting import Exported, write_files
 from engine.annotate.filling import Filling
-from engine.annotate.judgment_records import (
+from engine.annotate.judgments import (
+    check_decided,
+    check_decision,
     check_not_seed,
-    from_row,
-    make_judgment,
+    checked,
     standing,
     store,
 )
@@ -48,16 +48,15 @@ from engine.types.annotating import (
     Holes,
     ImportedJudgments,
     Judgment,
-    JudgmentVerdict,
-    Origin,
     PoolItem,
     PoolRequest,
     Project,
     QueueItem,
     QueueProgress,
+    Verdict,
 )
 from engine.types.callbacks import tell_nobody
-from engine.types.documents import Document, Span
+from engine.types.documents import Document
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 
@@ -189,35 +188,34 @@ class Annotation:
 
     # -- judging -----------------------------------------------------------------------------
 
-    def judge(
-        self,
-        project: Project,
-        query_id: str,
-        doc_id: str,
-        annotator: str,
-        relevance: int | None = None,
-        *,
-        verdict: JudgmentVerdict | None = None,
-        note: str = "",
-        marks: Sequence[Span] = (),
-        origin: Origin = "person",
-        seconds: float | None = None,
-        event: str = "",
-    ) -> Judgment:
-        """Store what an annotator says of an item; see :func:`make_judgment` for arguments.
+    def judge(self, project: Project, judgment: Judgment, query: Query | None = None) -> Judgment:
+        """Check and store what was said of an item; nothing is overwritten. The one way in which
+        people, on any page and from the command line, judge and adjudicate.
+
+        Args:
+            judgment: without corpus and project, which are this project's. An ``instruction``
+                is that of its query where it has none itself.
+            query: what was asked, where the project may not have it yet: it is kept by the
+                judgment's query_id.
+
+        Returns:
+            the judgment as it is stored.
 
         Raises:
             UnknownNameError: the project does not have the query, or the corpus not the document.
-            BadInputError: see :func:`make_judgment` and :func:`store`.
+            BadInputError: see :func:`engine.annotate.judgments.checked` and :func:`store`.
         """
-        query = self._queries.get(project, query_id)
-        self._library.open(project.corpus).document(doc_id)
-        judgment = make_judgment(
-            project, query_id, doc_id, annotator, relevance, verdict=verdict, note=note,
-            marks=marks, origin=origin, instruction=query.instruction or "", seconds=seconds,
-            event=event,
-        )  # fmt: skip
-        check_not_seed(judgment, query)
+        asked = query or self._queries.get(project, judgment.query_id)
+        self._library.open(project.corpus).document(judgment.doc_id)
+        if judgment.origin == "adjudication":
+            check_decision(project, judgment)
+        instruction = judgment.instruction or asked.instruction or ""
+        judgment = checked(project, replace(judgment, instruction=instruction))
+        check_not_seed(judgment, asked)
+        if judgment.origin == "adjudication":
+            check_decided(self._ledger.judging, judgment)
+        if query is not None:
+            self._queries.keep(project, judgment.query_id, query)
         store(self._ledger.judging, judgment)
         return judgment
 
@@ -235,8 +233,7 @@ class Annotation:
             event: the undo's own id: sent twice, it takes back one judgment; "" for a new one.
         """
         place = (project.corpus, project.name, check_annotator(annotator))
-        row = self._ledger.judging.undo(*place, only=only, undo_event=event)
-        return None if row is None else from_row(row)
+        return self._ledger.judging.undo(*place, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
@@ -250,7 +247,7 @@ class Annotation:
 
     def history(self, project: Project) -> list[Judgment]:
         """Every event there ever was, undos included."""
-        return list(map(from_row, self._ledger.judging.history(project.corpus, project.name)))
+        return self._ledger.judging.history(project.corpus, project.name)
 
     # -- the queue ---------------------------------------------------------------------------
 
@@ -317,14 +314,18 @@ class Annotation:
         self, project: Project, query_id: str, doc_id: str, relevance: int | None, reason: str,
         by: str, event: str = "",
     ) -> Judgment:  # fmt: skip
-        """Decide an item, or with None take back one's own decision; everybody's own grades
-        stay. BadInputError as :func:`adjudication` and :func:`store_decision` say."""
-        query = self._queries.get(project, query_id)
-        self._library.open(project.corpus).document(doc_id)
-        judgment = adjudication(project, query_id, doc_id, relevance, reason, by, event)
-        check_not_seed(judgment, query)
-        store_decision(self._ledger.judging, judgment)
-        return judgment
+        """Decide an item, or with ``relevance`` None take back one's own decision; everybody's
+        own grades stay.
+
+        Raises:
+            BadInputError: the project has leads, and ``by`` is none of them; no reason for a
+                grade; a decision taken back that there is not; and as :meth:`judge`.
+        """
+        verdict: Verdict = "withdrawn" if relevance is None else "grade"
+        decision = Judgment(
+            query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event
+        )
+        return self.judge(project, decision)
 
     def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
         """The adjudicated grades, and what each rests on; see :func:`decide`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from engine.annotate import exporting, judgment_files
 from engine.annotate.adjudication import DecidedQrels, decide
 from engine.annotate.intake import Incoming, Intake, Merged, check_no_model, merge, named_here
-from engine.annotate.judgment_records import from_row, standing
+from engine.annotate.judgments import standing
 from engine.annotate.project_settings import (
     ProjectShelf,
     check_annotator,
@@ -24,8 +24,9 @@ from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import MODEL_PREFIX, ImportedJudgments, Origin, Project
 from engine.types.searches import Query
-from storage.judging import Held, JudgmentRow
+from storage.judging import Held
 from storage.ledger import Ledger
+from storage.records import Judgment
 
 IMPORTED = ("auto", "csfcube", *exporting.FORMATS)
 Reading = Callable[[Path, Intake], None]
@@ -72,9 +73,8 @@ class Exchange:
         if kind == "hand-over":
             return self._hand_over(project, annotator, queries)
         if per_annotator or annotator:
-            rows = self._standing(project, annotator)
-            judgments = [from_row(row) for row in rows]
-            found = exporting.own_files(kind, name, rows, judgments, queries, corpus)
+            judgments = self._standing(project, annotator)
+            found = exporting.own_files(kind, name, judgments, queries, corpus)
         else:
             decided = self.decided(project, median=median)
             found = exporting.decided_files(kind, name, decided, queries, corpus)
@@ -108,7 +108,7 @@ class Exchange:
         name = f"{project.name or project.corpus}.{plain}.jsonl"
         return exporting.Exported({name: lines}, len(events))
 
-    def _standing(self, project: Project, annotator: str) -> list[JudgmentRow]:
+    def _standing(self, project: Project, annotator: str) -> list[Judgment]:
         rows = self._ledger.judging.latest(project.corpus, project.name)
         if not annotator:
             return rows
@@ -164,7 +164,7 @@ class Exchange:
         _read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
-            self._shelf.save(target, incoming[0].row.annotator)
+            self._shelf.save(target, incoming[0].judgment.annotator)
         if intake.new_queries:
             self._queries.add(target, intake.new_queries)
         added, merged = self._merged(incoming, target, overwrite=overwrite)
@@ -192,14 +192,14 @@ class Exchange:
         """
         found = Merged((), 0)
 
-        def merged(held: Held) -> Sequence[JudgmentRow]:
+        def merged(held: Held) -> Sequence[Judgment]:
             nonlocal found
             stored = {row.event: row for row in held.history}
             named = named_here(incoming, target, held.elsewhere)
             found = merge(named, stored, held.latest, overwrite=overwrite)
             return found.rows
 
-        events = [i.row.event for i in incoming]
+        events = [i.judgment.event for i in incoming]
         added = self._ledger.judging.change(target.corpus, target.name, events, merged)
         return added, found
 
@@ -249,7 +249,7 @@ def _model(kind: str, annotator: str, *, adjudicated: bool) -> str:
     return model_annotator(annotator)
 
 
-def _check_no_person(model: str, project: Project, stored: Iterable[JudgmentRow]) -> None:
+def _check_no_person(model: str, project: Project, stored: Iterable[Judgment]) -> None:
     """What a model says by a person's name would stand for that person's no more."""
     people = {*project.annotators, *project.leads}
     people.update(row.annotator for row in stored if row.origin != "model")

@@ -21,7 +21,6 @@ from engine.search.queries import query_to_dict
 from engine.types.annotating import ADJUDICATED, Judgment, Project
 from engine.types.documents import Document
 from engine.types.searches import Query
-from storage.judging import JudgmentRow
 
 FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
 DECIDED_FIELDS = (
@@ -91,7 +90,6 @@ def _decided_fields(decision: Decision) -> dict[str, Any]:
 def own_files(
     kind: str,
     name: str,
-    standing: Sequence[JudgmentRow],
     judgments: Sequence[Judgment],
     queries: Mapping[str, Query],
     corpus: OpenCorpus,
@@ -106,7 +104,7 @@ def own_files(
     by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
     said = (f"{by_models:,} grades are a model's ({', '.join(models)}).",) if by_models else ()
     if kind in ("csv", "jsonl"):
-        rows = [to_fields(row) for row in standing]
+        rows = [to_fields(judgment) for judgment in judgments]
         lines = json_lines(rows) if kind == "jsonl" else csv_lines(map(to_cells, rows), FIELDS)
         return Exported({f"{name}.{kind}": lines}, len(rows), said)
     own = own_grades(judgments, models=True)
@@ -128,7 +126,7 @@ def own_files(
 def hand_over(
     project: Project,
     annotator: str,
-    events: Sequence[JudgmentRow],
+    events: Sequence[Judgment],
     queries: Mapping[str, Query],
 ) -> Iterator[str]:
     """Everything that one annotator did, undos included, with the project's settings and the

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from engine.annotate.intake import Intake
-from engine.annotate.judgment_rows import Given, from_fields, parsed
+from engine.annotate.judgment_rows import from_fields, parsed
 from engine.collections.trec import check_grade, decoded
 from engine.errors import BadInputError
 from engine.search.queries import query_from_json, query_to_json
-from engine.types.annotating import Origin
+from engine.types.annotating import Judgment, Origin
 from engine.types.collections import Collection
 from engine.types.searches import Query
 
@@ -167,7 +167,7 @@ def read_graded(collection: Collection, intake: Intake, adjudicator: str) -> Non
     for annotator, origin, qrels in sources:
         for query_id, grades in qrels.items():
             for doc_id, grade in grades.items():
-                intake.add(Given(0, query_id, doc_id, annotator, grade, origin=origin))
+                intake.add(0, _graded(query_id, doc_id, annotator, grade, origin))
 
 
 @contextmanager
@@ -194,18 +194,23 @@ def with_grade(
     except BadInputError:
         intake.broken(line, f"The grade '{text}' is not a whole number from 0 on.")
     else:
-        intake.add(Given(line, query_id, doc_id, annotator, grade, origin=origin))
+        intake.add(line, _graded(query_id, doc_id, annotator, grade, origin))
+
+
+def _graded(query_id: str, doc_id: str, annotator: str, grade: int, origin: Origin) -> Judgment:
+    """A grade of a file that says nothing else, not even by which event it was given."""
+    return Judgment(query_id, doc_id, annotator, grade, origin=origin, event="")
 
 
 def _row(
     intake: Intake, fields: Mapping[str, Any], line: int, annotator: str, origin: Origin | None
 ) -> None:
     try:
-        given = from_fields(fields, line, annotator)
+        given = from_fields(fields, annotator)
     except BadInputError as error:
         intake.broken(line, error)
     else:
-        intake.add(given if origin is None else replace(given, origin=origin))
+        intake.add(line, given if origin is None else replace(given, origin=origin))
 
 
 def _object(intake: Intake, line: int, text: str) -> Mapping[str, Any] | None:

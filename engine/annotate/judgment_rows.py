@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, get_args
 
 from engine.annotate.project_settings import printable
 from engine.errors import BadInputError
 from engine.search.queries import LONGEST_INSTRUCTION
-from engine.types.annotating import ADJUDICATED, JudgmentVerdict, Origin
+from engine.types.annotating import ADJUDICATED, Judgment, Origin, Verdict
 from engine.types.documents import Span
-from storage.judging import JudgmentRow
 
 FIELDS = (
     "query_id", "doc_id", "relevance", "annotator", "verdict", "note", "marks", "time",
@@ -25,39 +23,12 @@ HIGHEST = 10**9
 LONGEST = LONGEST_INSTRUCTION
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a file says of one (query, document); None or "" where it says nothing.
-
-    Attributes:
-        line: where it stands, from 1; 0 where the file has no lines.
-    """
-
-    line: int
-    query_id: str
-    doc_id: str
-    annotator: str
-    relevance: int | None
-    verdict: JudgmentVerdict = "grade"
-    note: str = ""
-    marks: tuple[Span, ...] = ()
-    time: datetime | None = None
-    seconds: float | None = None
-    origin: Origin = "import"
-    rank: int | None = None
-    system: str = ""
-    instruction: str = ""
-    blind: bool = False
-    event: str = ""
-    undoes: str = ""
-
-
-def to_fields(row: JudgmentRow) -> dict[str, Any]:
+def to_fields(judgment: Judgment) -> dict[str, Any]:
     """An event as JSON-ready values."""
-    found = {name: getattr(row, name) for name in FIELDS}
-    found["marks"] = json.loads(row.marks)
-    found["time"] = row.time.isoformat()
-    return found | ({"undoes": row.undoes} if row.undoes else {})
+    fields = {name: getattr(judgment, name) for name in FIELDS}
+    fields["marks"] = [list(span) for span in judgment.marks]
+    fields["time"] = judgment.time.isoformat()
+    return fields | ({"undoes": judgment.undoes} if judgment.undoes else {})
 
 
 def to_cells(fields: Mapping[str, Any]) -> dict[str, str]:
@@ -80,10 +51,11 @@ def parsed(text: str) -> Any:
         raise ValueError("the JSON is nested too deeply") from error
 
 
-def from_fields(fields: Mapping[str, Any], line: int, annotator: str = "") -> Given:
+def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
     """Read what :func:`to_fields` or :func:`to_cells` made, or a person with the same columns.
 
-    Only query_id, doc_id and relevance must be there, and an annotator unless one is given.
+    Only query_id, doc_id and relevance must be there, and an annotator unless one is given. A
+    judgment without an ``event`` has "" for it; one without a time is of now.
 
     Args:
         annotator: whose judgment it is where the fields do not say; adjudicated grades are
@@ -107,13 +79,15 @@ def from_fields(fields: Mapping[str, Any], line: int, annotator: str = "") -> Gi
         raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
     # What our own files say is kept; what a person wrote is an import.
     origin = _text(fields, "origin") if found["event"] else "import"
-    return Given(
-        line=line,
+    time = _text(fields, "time")
+    if verdict == "undo" and not (found["event"] and found["undoes"] and time):
+        raise BadInputError("The undo does not name its event, time and what it takes back.")
+    return Judgment(
         relevance=relevance,
-        verdict=_one_of(verdict, get_args(JudgmentVerdict), "verdict"),
+        verdict=_one_of(verdict, get_args(Verdict), "verdict"),
         origin=_one_of(origin or "import", get_args(Origin), "origin"),
         marks=_marks(fields.get("marks")),
-        time=_time(_text(fields, "time")),
+        time=_time(time) if time else datetime.now(UTC),
         seconds=_number(fields, "seconds", float),
         rank=_number(fields, "rank", int),
         blind=fields.get("blind") in (True, "true", "True", "TRUE"),
@@ -162,9 +136,7 @@ def _marks(value: Any) -> tuple[Span, ...]:
     return found
 
 
-def _time(text: str) -> datetime | None:
-    if not text:
-        return None
+def _time(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)

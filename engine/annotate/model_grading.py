@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from engine.annotate.judgment_records import standing
+from engine.annotate.judgments import standing
 from engine.annotate.model_check import check_model, draw_sample, models_of
 from engine.annotate.model_plan import GradingPlan, Item, make_plan
 from engine.annotate.model_work import BATCH, Grader, GradingWork, Material, TellGrading

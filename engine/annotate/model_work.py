@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.annotate.intake import digest
-from engine.annotate.judgment_records import make_judgment, to_row
+from engine.annotate.judgments import checked
 from engine.annotate.model_plan import EVENT, GradingPlan, Item
 from engine.annotate.model_prompts import Asked, Graded, grading, guidelines_for, in_words
 from engine.assist.ranking_jobs import ending
@@ -110,7 +110,7 @@ class Grader:
         judgments = [self._judgment(item, answer) for item, answer in said.items()]
         before = self.plan.before
         new = [j for j in judgments if not _same(j, before.get((j.query_id, j.doc_id)))]
-        self.judging.add(map(to_row, new))
+        self.judging.add(new)
         for judgment in judgments:
             held = before.get((judgment.query_id, judgment.doc_id))
             self.changed += held is not None and held.relevance != judgment.relevance
@@ -121,8 +121,7 @@ class Grader:
         # Two runs at once that get the same answer store it once.
         parts = (plan.project.corpus, plan.project.name, *item, plan.annotator)
         said = (str(answer.grade), answer.reason, "" if held is None else held.event)
-        return make_judgment(
-            plan.project,
+        judgment = Judgment(
             *item,
             plan.annotator,
             answer.grade,
@@ -131,6 +130,7 @@ class Grader:
             instruction=plan.queries[item[0]].instruction or "",
             event=EVENT + digest(*parts, *said),
         )
+        return checked(plan.project, judgment)
 
     def _tell(self, client: Client) -> None:
         usage = client.usage

@@ -133,6 +133,17 @@ class ProjectQueries:
             self._rows.set_asked(*place, ids, asked=True, author="", time=now)
         return ids
 
+    def keep(self, project: Project, query_id: str, query: Query) -> None:
+        """Keep what was asked where the project has no query of this id: an id says nothing of
+        own words and sentences."""
+        if query_id not in self._asked.get((project.corpus, project.name), {}):
+            asked = replace(query, offset=0, filters=())
+            now = datetime.now(UTC)
+            self._rows.add_queries(
+                [ProjectQueryRow(project.corpus, project.name, query_id, query_to_json(asked), now)]
+            )
+            self._asked[project.corpus, project.name] = self.all(project, retired=True)
+
     def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
         """Ask queries no more; returns how many were asked before."""
         place = (project.corpus, project.name)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal
 
-from engine.types.documents import Document, Span
+from engine.types.documents import Document
 from engine.types.evaluations import Interval
 from engine.types.searches import Query, Ranking
+from storage.records import Judgment as Judgment
+from storage.records import Origin as Origin
+from storage.records import Verdict as Verdict
 
-JudgmentVerdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
-Origin = Literal["person", "model", "import", "adjudication"]
 JudgingOrder = Literal["shuffled", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
@@ -79,29 +79,6 @@ class Project:
     order: JudgingOrder = "shuffled"
     blind: bool = True
     model_grades: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Judgment:
-    """What one annotator said of one (query, document); see storage.judging.JudgmentRow."""
-
-    corpus: str
-    project: str
-    query_id: str
-    doc_id: str
-    annotator: str
-    verdict: JudgmentVerdict
-    relevance: int | None
-    time: datetime
-    note: str = ""
-    marks: tuple[Span, ...] = ()
-    origin: Origin = "person"
-    rank: int | None = None
-    system: str = ""
-    instruction: str = ""
-    blind: bool = False
-    seconds: float | None = None
-    event: str = ""
 
 
 @dataclass(frozen=True, slots=True)

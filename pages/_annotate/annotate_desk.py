@@ -16,7 +16,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError, StorageError
 from engine.explorer import Explorer
-from engine.types.annotating import PoolItem, Project, QueueProgress
+from engine.types.annotating import Judgment, PoolItem, Project, QueueProgress
 from engine.types.searches import Query
 from pages._annotate.items import (
     Item,
@@ -234,18 +234,18 @@ def _undo(
 def _judge(explorer: Explorer, place: Sitting, name: str, event: Mapping[str, Any]) -> None:
     query_id, doc_id = str(event["query_id"]), str(event["doc_id"])
     document = place.papers.get(explorer, [doc_id])[doc_id]
-    explorer.annotation.judge(
-        place.project,
+    judgment = Judgment(
         query_id,
         doc_id,
         place.who,
         event["relevance"],
-        verdict=event["verdict"],
-        note=str(event["note"]),
-        marks=spans_of(event["marks"], document),
+        event["verdict"],
+        str(event["note"]),
+        tuple(spans_of(event["marks"], document)),
         seconds=float(event["seconds"]),
         event=name,
     )
+    explorer.annotation.judge(place.project, judgment)
 
 
 def desk_data(explorer: Explorer, place: Sitting) -> dict[str, Any]:

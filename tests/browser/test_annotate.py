@@ -231,7 +231,7 @@ def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
     [query_id] = explorer.annotation.queries(project)
     pooled = explorer.annotation.pool(project)
     for item in pooled:
-        explorer.annotation.judge(project, query_id, item.doc_id, "ada", 2)
+        explorer.annotation.judge(project, Judgment(query_id, item.doc_id, "ada", 2))
     page = visit.open("/evaluate?collection=demo:holes&systems=bm25,dense")
     page.get_by_role("button", name="Run", exact=True).click(timeout=180_000)
     add = page.get_by_role("button", name=re.compile(r"Add \d+ to the pool"))

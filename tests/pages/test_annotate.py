@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, PoolRequest, Project
+from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import confusion_html
@@ -118,7 +118,7 @@ def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
 def test_the_queries_of_another_project_are_added_under_their_names(home_page: Explorer) -> None:
     first = make_project(home_page)
     (item, *_) = home_page.annotation.pool(first)
-    home_page.annotation.judge(first, item.query_id, item.doc_id, "Ada", 1)
+    home_page.annotation.judge(first, Judgment(item.query_id, item.doc_id, "Ada", 1))
     second = home_page.annotation.save(Project("small", "second"), "lead")
     page = visit("annotate", corpus="small", project="second", part="pool")
     click(page, "annotate_take_small:p")
@@ -141,8 +141,10 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     annotation = home_page.annotation
     project = make_project(home_page, per_item=2)
     for number, item in enumerate(annotation.pool(project)):
-        annotation.judge(project, item.query_id, item.doc_id, "Ada", 1, note="<b>bold</b>")
-        annotation.judge(project, item.query_id, item.doc_id, "Grace", 1 + (number == 0))
+        annotation.judge(
+            project, Judgment(item.query_id, item.doc_id, "Ada", 1, note="<b>bold</b>")
+        )
+        annotation.judge(project, Judgment(item.query_id, item.doc_id, "Grace", 1 + (number == 0)))
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Rows: what Ada said" in shown(page)
     own = page.dataframe[-1].value
@@ -194,7 +196,7 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
     (query_id,) = home_page.annotation.queries(project)
     (first, *_) = home_page.annotation.pool(project)
     for who, relevance in (("Ada", 0), ("Grace", 3)):
-        home_page.annotation.judge(project, query_id, first.doc_id, who, relevance)
+        home_page.annotation.judge(project, Judgment(query_id, first.doc_id, who, relevance))
     page = run(AppTest.from_function(decide_page, args=(home_page, project)))
     assert bool(page.button) == (role == "lead")
     assert ("Leads decide." in shown(page)) == (role != "lead")

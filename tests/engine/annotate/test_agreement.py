@@ -27,7 +27,7 @@ from engine.annotate.agreement import (
 )
 from engine.collections.readers import read_collection
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, AgreementMeasure, Judgment, JudgmentVerdict, Origin
+from engine.types.annotating import GRADED, AgreementMeasure, Judgment, Origin, Verdict
 from engine.types.corpora import ImportRequest
 from tests.support import make_explorer
 
@@ -51,10 +51,10 @@ def said(
     grade: int | None,
     doc_id: str = "d",
     query_id: str = "q",
-    verdict: JudgmentVerdict = "grade",
+    verdict: Verdict = "grade",
     origin: Origin = "person",
 ) -> Judgment:
-    return Judgment("c", "p", query_id, doc_id, who, verdict, grade, NOW, origin=origin)
+    return Judgment(query_id, doc_id, who, grade, verdict, origin=origin, time=NOW)
 
 
 def of(grades: Iterable[tuple[str, Sequence[int | None]]]) -> list[Judgment]:

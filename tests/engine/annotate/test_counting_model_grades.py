@@ -10,6 +10,7 @@ import pytest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from engine.types.annotating import Judgment
 from engine.types.searches import Query
 from storage.projects import ProjectRow
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
@@ -21,7 +22,7 @@ def test_its_grades_count_only_where_the_project_says_so_and_no_person_graded(
 ) -> None:
     project = make_project(graded)
     annotation = graded.annotation
-    annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     grade(graded, project, judged=True)
     found = annotation.qrels(project)
     assert found.grades == {QUERY: {ALIKE[0]: 1}}
@@ -56,8 +57,10 @@ def test_an_item_needs_as_many_people_as_before_and_agreement_keeps_the_model_ap
     annotation = graded.annotation
     assert annotation.progress(project, "Ada").left == 12
     for item in annotation.pool(project):
-        annotation.judge(project, QUERY, item.doc_id, "Ada", 0)
-        annotation.judge(project, QUERY, item.doc_id, "Grace", 0 if "network" in item.doc_id else 1)
+        annotation.judge(project, Judgment(QUERY, item.doc_id, "Ada", 0))
+        annotation.judge(
+            project, Judgment(QUERY, item.doc_id, "Grace", 0 if "network" in item.doc_id else 1)
+        )
     found = annotation.agreement(project)
     assert found.models == (JUDGE,)
     assert found.measures[0].items == 12
@@ -75,7 +78,7 @@ def test_nobody_judges_or_takes_back_by_a_models_name(graded: Explorer) -> None:
     doc_id = annotation.pool(project)[0].doc_id
     for name in (JUDGE, " Model:other"):
         with pytest.raises(BadInputError, match="language model"):
-            annotation.judge(project, QUERY, doc_id, name, 1)
+            annotation.judge(project, Judgment(QUERY, doc_id, name, 1))
         with pytest.raises(BadInputError, match="language model"):
             annotation.adjudicate(project, QUERY, doc_id, 1, "so", name)
         with pytest.raises(BadInputError, match="language model"):
@@ -93,7 +96,7 @@ def test_files_with_a_models_grades_round_trip_exactly(
     graded: Explorer, tmp_path: Path, small_home: Path, kind: str
 ) -> None:
     project = make_project(graded, depth=8)
-    graded.annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    graded.annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     grade(graded, project)
     found = graded.annotation.export(project, kind, annotator=JUDGE)
     (file,) = graded.annotation.write(
@@ -112,7 +115,7 @@ def test_trec_files_of_each_annotator_have_the_model_apart_and_come_back_as_a_mo
     graded: Explorer, tmp_path: Path
 ) -> None:
     project = make_project(graded, depth=8)
-    graded.annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    graded.annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     grade(graded, project)
     found = graded.annotation.export(project, "trec", per_annotator=True)
     assert set(found.files) == {"p.Ada.qrels", "p.model-judge.qrels"}

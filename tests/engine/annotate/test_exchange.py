@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.judgment_records import to_row
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.types.annotating import BINARY, Project
+from engine.types.annotating import BINARY, Judgment, Project
 from engine.types.searches import Query
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
@@ -40,14 +39,27 @@ def judged(small_copy: Explorer) -> Explorer:
     annotation.add_queries(project, {**seeds, "own": own})
     judge = annotation.judge
     note = 'He said "no",\nthen =1+1; <b>éß🐝</b>'
-    judge(project, METHOD, "bread-network", "ann", 3, note=note, marks=[(0, 5), (7, 9)])
-    judge(project, METHOD, "bread-network", "bob B.", 1, seconds=1.25)
-    judge(project, METHOD, "maps-survey", "bob B.", verdict="skip")
-    judge(project, ANY, "maps-survey", "ann", verdict="unsure", note="?")
-    judge(project, "own", "bread-network", "ann", 2)
-    judge(project, "own", "tides-network", "ann", 0)
+    judge(
+        project,
+        Judgment(
+            METHOD,
+            "bread-network",
+            "ann",
+            3,
+            note=note,
+            marks=(
+                (0, 5),
+                (7, 9),
+            ),
+        ),
+    )
+    judge(project, Judgment(METHOD, "bread-network", "bob B.", 1, seconds=1.25))
+    judge(project, Judgment(METHOD, "maps-survey", "bob B.", verdict="skip"))
+    judge(project, Judgment(ANY, "maps-survey", "ann", verdict="unsure", note="?"))
+    judge(project, Judgment("own", "bread-network", "ann", 2))
+    judge(project, Judgment("own", "tides-network", "ann", 0))
     annotation.undo(project, "ann")
-    judge(project, "own", "tides-network", "ann", 2)
+    judge(project, Judgment("own", "tides-network", "ann", 2))
     annotation.adjudicate(project, METHOD, "bread-network", 2, "between them", "lead")
     return small_copy
 
@@ -197,7 +209,7 @@ def test_a_correction_after_a_hand_over_arrives_with_the_next_one(
     other.annotation.import_("small", handed_over(judged, tmp_path))
     annotation = judged.annotation
     project = annotation.project("small", "p")
-    annotation.judge(project, METHOD, "bread-network", "ann", 0)
+    annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 0))
     found = other.annotation.import_("small", handed_over(judged, tmp_path))
     assert (found.added, found.known, found.conflicts) == (1, 6, ())
     assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
@@ -208,8 +220,8 @@ def test_what_was_taken_back_there_stays_so_when_a_later_hand_over_says_somethin
 ) -> None:
     other.annotation.import_("small", handed_over(judged, tmp_path))
     project = judged.annotation.project("small", "p")
-    other.annotation.judge(project, METHOD, "bread-network", "ann")  # taken back
-    judged.annotation.judge(project, METHOD, "bread-network", "ann", 0)
+    other.annotation.judge(project, Judgment(METHOD, "bread-network", "ann", verdict="withdrawn"))
+    judged.annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 0))
     file = handed_over(judged, tmp_path)
     found = other.annotation.import_("small", file)
     assert (found.added, other.annotation.judgments(project, METHOD)) == (0, [])
@@ -238,7 +250,7 @@ def test_arrival_decides_even_when_the_clock_ran_backwards(judged: Explorer) -> 
     project = annotation.project("small", "p")
     (before,) = annotation.judgments(project, METHOD, "bob B.")[:1]
     earlier = replace(before, relevance=2, event="later", time=before.time - timedelta(days=400))
-    judged.ledger.judging.add([to_row(earlier)])
+    judged.ledger.judging.add([earlier])
     assert annotation.judgments(project, METHOD, "bob B.")[-1].relevance == 2
     assert annotation.undo(project, "bob B.") == earlier
     assert annotation.judgments(project, METHOD, "bob B.")[0] == before
@@ -350,7 +362,7 @@ def test_white_space_in_an_id_needs_another_format(small_copy: Explorer) -> None
     project = annotation.save(Project("small", "p"), "ann")
     query = Query("small", seed="bees-network")
     annotation.add_queries(project, {"my query": query})
-    annotation.judge(project, "my query", "bread-network", "ann", 1)
+    annotation.judge(project, Judgment("my query", "bread-network", "ann", 1))
     found = annotation.export(project, "trec")
     with pytest.raises(BadInputError, match=r"'my query' holds white space.*csv or jsonl"):
         "".join(next(iter(found.files.values())))

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.judgment_records import to_row
 from engine.annotate.model_plan import known_positives
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, Project, Scale
 from engine.types.searches import Query
-from storage.judging import Held, JudgmentRow
+from storage.judging import Held
+from storage.records import Judgment
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
 
@@ -28,7 +28,8 @@ def project(small_copy: Explorer) -> Project:
     project = annotation.save(Project("small", "p"), "lead")
     annotation.add_queries(project, [Query("small", seed="bees-network", aspect="method")])
     annotation.judge(
-        project, METHOD, "bread-network", "ann", 3, note="why", marks=[(0, 9)], seconds=4.5
+        project,
+        Judgment(METHOD, "bread-network", "ann", 3, note="why", marks=((0, 9),), seconds=4.5),
     )
     return project
 
@@ -64,7 +65,7 @@ def test_what_somebody_said_here_stays_unless_the_file_is_to_win(
 ) -> None:
     annotation = small_copy.annotation
     project = annotation.project("small")
-    annotation.judge(project, METHOD, "bread-network", "ann", 1)
+    annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 1))
     file = qrels(tmp_path, GOOD)
     found = annotation.import_("small", file, annotator="ann")
     assert found.added == 1
@@ -155,7 +156,7 @@ def test_a_hand_over_comes_in_after_scale_and_people_of_its_project_changed(
     small_copy: Explorer, project: Project, small_home: Path, tmp_path: Path
 ) -> None:
     annotation = small_copy.annotation
-    annotation.judge(project, METHOD, "maps-survey", "ann", 1)
+    annotation.judge(project, Judgment(METHOD, "maps-survey", "ann", 1))
     annotation.adjudicate(project, METHOD, "tides-network", 0, "no", "ann")
     file = written(small_copy, project, tmp_path / "ann.jsonl")
     there = make_explorer(tmp_path / "there")
@@ -183,7 +184,7 @@ def test_what_a_model_graded_shows_no_model_what_to_think_in_a_copy_either(
     for made, doc_id in (("grading-1", "maps-survey"), ("build-1", "tides-network")):
         (said,) = annotation.judgments(project, annotator="ann")
         by_model = replace(said, annotator="model:m", doc_id=doc_id, origin="model", event=made)
-        small_copy.ledger.judging.add([to_row(by_model)])
+        small_copy.ledger.judging.add([by_model])
     exported = annotation.export(project, "hand-over", annotator="model:m")
     (file,) = annotation.write(exported, tmp_path / "model.jsonl")
     assert annotation.import_("small", file, "copy").added == 2
@@ -212,7 +213,7 @@ def test_nobody_writes_between_what_a_change_reads_and_what_it_adds(
     writer = threading.Thread(target=another)
     writer.start()
 
-    def change(held: Held) -> list[JudgmentRow]:
+    def change(held: Held) -> list[Judgment]:
         begun.set()
         writer.join(timeout=0.3)
         assert writer.is_alive()
@@ -229,8 +230,8 @@ def test_nobody_writes_between_what_a_change_reads_and_what_it_adds(
 
 def test_a_scale_must_have_the_grades_that_stand(small_copy: Explorer, project: Project) -> None:
     annotation = small_copy.annotation
-    annotation.judge(project, METHOD, "maps-survey", "ann", 2)
-    annotation.judge(project, METHOD, "tides-network", "ann", 1)
+    annotation.judge(project, Judgment(METHOD, "maps-survey", "ann", 2))
+    annotation.judge(project, Judgment(METHOD, "tides-network", "ann", 1))
     lacking = r"2 grades stand that the scale 'binary' does not have: 2 \(1\), 3 \(1\)"
     with pytest.raises(BadInputError, match=lacking):
         annotation.save(replace(project, scale=BINARY), "lead")

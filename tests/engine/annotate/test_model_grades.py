@@ -11,7 +11,7 @@ import pytest
 from engine.annotate.model_prompts import Asked, grading, guidelines_for, in_words
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import BINARY, GRADED, PoolRequest, Project
+from engine.types.annotating import BINARY, GRADED, Judgment, PoolRequest, Project
 from engine.types.documents import Document
 from engine.types.grading import GradingRequest
 from engine.types.searches import Query
@@ -24,7 +24,7 @@ from tests.model_sessions import ALIKE
 
 def test_candidates_are_graded_by_the_models_name_with_its_reasons(graded: Explorer) -> None:
     project = make_project(graded)
-    graded.annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    graded.annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     ahead = graded.annotation.grading.estimate(project, GradingRequest())
     assert (ahead.candidates, ahead.judged, ahead.calls, ahead.annotator) == (38, 1, 38, JUDGE)
     assert ahead.input_tokens is not None
@@ -48,13 +48,13 @@ def test_the_question_shows_query_guidelines_scale_and_the_surest_positives(
 ) -> None:
     project = make_project(graded)
     annotation = graded.annotation
-    annotation.judge(project, QUERY, ALIKE[0], "Ada", 3)
-    annotation.judge(project, QUERY, ALIKE[1], "Ada", 1)
+    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 3))
+    annotation.judge(project, Judgment(QUERY, ALIKE[1], "Ada", 1))
     annotation.adjudicate(project, QUERY, ALIKE[1], 2, "half of it", "lead")
-    annotation.judge(project, QUERY, "bees-survey", "Ada", 0)
+    annotation.judge(project, Judgment(QUERY, "bees-survey", "Ada", 0))
     for number, doc_id in enumerate(ALIKE[2:4]):
         made = {"origin": "model", "event": f"build-{number}"}
-        annotation.judge(project, QUERY, doc_id, "model:labels", 3, **made)  # type: ignore[arg-type]
+        annotation.judge(project, Judgment(QUERY, doc_id, "model:labels", 3, **made))  # type: ignore[arg-type]
     grade(graded, project, anchors=3)
 
     prompts = [p for p in grader.seen.prompts if candidate_of(p)]
@@ -142,7 +142,7 @@ def test_a_file_of_a_model_s_grades_makes_no_person_a_model(
         graded.annotation,
         make_project(graded, depth=3, annotators=("Ada", "Ben")),
     )
-    annotation.judge(project, QUERY, ALIKE[0], "Ben", 3)
+    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ben", 3))
     before = annotation.history(project)
     qrels, lines = tmp_path / "a.qrels", tmp_path / "two.jsonl"
     qrels.write_text(f"{QUERY} 0 {ALIKE[1]} 3\n")

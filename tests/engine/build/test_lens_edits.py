@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.annotating import Project
+from engine.types.annotating import Judgment, Project
 from engine.types.searches import Query
 from storage.builds import Builds, StepRow
 from tests.lens_builds import AUTHOR, GRADING, LABELLING, LENS, NAME, WORDING, questions, run_step
@@ -68,7 +68,7 @@ def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelSe
     project = builds.project("small", NAME)
     before = {c.name: c for c in builds.clusters("small", NAME)}
     judged = built.annotation.judgments(project)
-    built.annotation.judge(project, "wireless-sensors", "bees-sensor", "Bo", 1)
+    built.annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
     survey, interviews = before["Mailed questionnaire"], before["Interviews with practitioners"]
     assert builds.state("small", NAME).next is None
 
@@ -122,8 +122,8 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
     clusters = {c.name: c.key for c in builds.clusters("small", NAME)}
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
     first = next(q for q in builds.queries("small", NAME) if q.key == sensors)
-    annotation.judge(project, "wireless-sensors", "bees-sensor", "Bo", 1)
-    annotation.judge(project, "wireless-sensors", "bees-sensor", "Cy", 2)
+    annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
+    annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Cy", 2))
 
     builds.set_query("small", NAME, sensors, "Bo", text="Little watchers left alone")
     builds.set_query("small", NAME, survey, "Bo", dropped=True)
