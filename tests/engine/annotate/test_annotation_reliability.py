@@ -41,6 +41,7 @@ LAUNCHER = """
 import json, os, sys
 from engine.config import Settings
 from engine.explorer import Explorer
+from engine.types.annotating import Judgment
 for line in sys.stdin:
     home, who, queries, documents, times = json.loads(line)
     pid = os.fork()
@@ -51,7 +52,7 @@ for line in sys.stdin:
         for number in range(times):
             query, document = queries[number // len(documents)], documents[number % len(documents)]
             event = f"{who}-{number}"
-            annotation.judge(project, query, document, who, number % 4, event=event)
+            annotation.judge(project, Judgment(query, document, who, number % 4, event=event))
             print(event, file=acknowledged)
         os._exit(0)
     print(pid, flush=True)
