@@ -14,7 +14,6 @@ from engine.annotate.adjudication import (
 from engine.annotate.agreement import MEASURES, find_agreement
 from engine.annotate.exchange import Exchange
 from engine.annotate.exporting import Exported, write_files
-from engine.annotate.filling import Filling
 from engine.annotate.judgments import (
     check_decided,
     check_decision,
@@ -26,6 +25,7 @@ from engine.annotate.judgments import (
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
+    PoolFilling,
     brought_up,
     check_pool,
     fill,
@@ -34,8 +34,7 @@ from engine.annotate.pool import (
     pool_items,
     tops_of,
 )
-from engine.annotate.project_settings import ProjectShelf, check_annotator
-from engine.annotate.query_ids import ProjectQueries
+from engine.annotate.projects import ProjectQueries, ProjectStore, check_annotator
 from engine.annotate.queueing import Item, Queue
 from engine.config import Settings
 from engine.corpora.library import Library
@@ -85,10 +84,10 @@ class Annotation:
     ) -> None:
         self._ledger, self._library, self._searcher = ledger, library, searcher
         self.grading = ModelGrading(ledger, library, searcher, settings or Settings())
-        self._shelf = ProjectShelf(ledger)
+        self._shelf = ProjectStore(ledger)
         self._exchange = Exchange(ledger, library)
         self._queries = ProjectQueries(ledger, library)
-        self.filling = Filling(self.fill_pool, lambda project: len(self.pool(project)))
+        self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
     # -- projects ------------------------------------------------------------------------
 

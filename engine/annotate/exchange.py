@@ -10,15 +10,15 @@ from engine.annotate import exporting, judgment_files
 from engine.annotate.adjudication import DecidedQrels, decide
 from engine.annotate.intake import Incoming, Intake, Merged, check_no_model, merge, named_here
 from engine.annotate.judgments import standing
-from engine.annotate.project_settings import (
-    ProjectShelf,
+from engine.annotate.projects import (
+    ProjectQueries,
+    ProjectStore,
     check_annotator,
     check_project,
     model_annotator,
     own_name,
     project_from_settings,
 )
-from engine.annotate.query_ids import ProjectQueries
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
@@ -37,7 +37,7 @@ class Exchange:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._shelf = ProjectShelf(ledger)
+        self._shelf = ProjectStore(ledger)
         self._queries = ProjectQueries(ledger, library)
 
     # -- out -------------------------------------------------------------------------------

@@ -8,8 +8,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.annotate.judgments import checked, checked_note
-from engine.annotate.project_settings import HIGHEST, is_model, model_annotator, own_name
-from engine.annotate.query_ids import is_free, read_query_id
+from engine.annotate.projects import (
+    HIGHEST,
+    is_free,
+    is_model,
+    model_annotator,
+    own_name,
+    read_query_id,
+)
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.search.queries import check_query
@@ -256,7 +262,7 @@ def check_no_model(annotator: str, models: Container[str]) -> None:
     """Raise BadInputError for a person's name by which a model graded.
 
     Args:
-        models: their bare names, see :func:`engine.annotate.project_settings.own_name`.
+        models: their bare names, see :func:`engine.annotate.projects.own_name`.
     """
     if not is_model(annotator) and own_name(annotator) in models:
         raise BadInputError(

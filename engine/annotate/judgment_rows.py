@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from engine.annotate.project_settings import printable
+from engine.annotate.projects import printable
 from engine.errors import BadInputError
 from engine.search.queries import LONGEST_INSTRUCTION
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Verdict

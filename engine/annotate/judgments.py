@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.annotate.project_settings import check_annotator, printable
+from engine.annotate.projects import check_annotator, printable
 from engine.errors import BadInputError
 from engine.types.annotating import Judgment, Origin, Project, Verdict
 from engine.types.searches import Query

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from engine.annotate.annotation import Annotation
 from engine.annotate.judgments import check_member, checked
 from engine.annotate.model_plan import BUILT
+from engine.annotate.projects import model_annotator
 from engine.build.build_records import Expanded, expanded_to_json, expanding_basis, pooling_basis
 from engine.build.build_store import BuildStore, Candidates
 from engine.build.labelling import Made, Work
@@ -227,7 +228,7 @@ class Positives:
                     continue
                 label = labels.get(doc_id)
                 by_model = label is not None and label.maker == "model" and label.author
-                model = self.annotation.grading.annotator(by_model or self.work.model)
+                model = model_annotator(by_model or self.work.model)
                 person = "" if cluster is None else cluster.put.get(doc_id, "")
                 name = "" if cluster is None else cluster.name
                 found.append(self._judgment(one.query_id, doc_id, person, model, name))

@@ -276,7 +276,7 @@ def _add_queries(
 ) -> int:
     """Queries of a file and of a collection; returns how many the project did not have."""
     from engine.annotate.judgment_files import text_of
-    from engine.annotate.query_ids import read_queries
+    from engine.annotate.projects import read_queries
     from engine.collections.readers import read_collection
 
     found: dict[str, Query] = {}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.annotate.query_ids import read_query_id
+from engine.annotate.projects import read_query_id
 from engine.collections.readers import NoCollectionError, cached_collection, held
 from engine.collections.trec import decoded, read_qrels, read_run
 from engine.corpora.library import Library

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from engine.annotate.adjudication import DecidedQrels, decide, own_grades
-from engine.annotate.project_settings import ProjectShelf
-from engine.annotate.query_ids import read_query_id
+from engine.annotate.projects import ProjectStore, read_query_id
 from engine.collections.readers import held
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
@@ -49,7 +48,7 @@ class JudgedProjects:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._shelf = ProjectShelf(ledger)
+        self._shelf = ProjectStore(ledger)
         self._made = functools.lru_cache(maxsize=16)(self._make)
 
     def keys(self) -> list[ProjectKey]:

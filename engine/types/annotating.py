@@ -8,6 +8,8 @@ from typing import Literal
 
 from engine.types.documents import Document
 from engine.types.evaluations import Interval
+from engine.types.jobs import Job
+from engine.types.models import RunProgress
 from engine.types.searches import Query, Ranking
 from storage.records import Judgment as Judgment
 from storage.records import Origin as Origin
@@ -116,7 +118,7 @@ class PoolRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolProgress:
+class PoolProgress(RunProgress):
     """How far the filling of a pool is: ``done`` of ``total`` queries after ``seconds``."""
 
     done: int
@@ -140,16 +142,7 @@ class PoolFilled:
     stopped: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolJob:
-    """A pool being filled in the background; ``report`` when that has ended."""
-
-    id: str
-    state: Literal["running", "done", "cancelled", "failed"]
-    progress: PoolProgress
-    report: PoolFilled | None = None
-    error: str = ""
-    remedy: str = ""
+PoolJob = Job[PoolProgress, PoolFilled]
 
 
 @dataclass(frozen=True, slots=True)

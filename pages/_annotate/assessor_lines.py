@@ -57,18 +57,16 @@ def progress_line(job: GradingJob) -> str:
     """Candidates done of total, calls, tokens, time, in one line of HTML."""
     progress = job.progress
     if not progress.total:
-        return joined([f"{job.annotator}: preparing", duration(job.elapsed)])
+        return joined([f"{progress.annotator}: preparing", duration(job.seconds)])
     parts = [
-        f"{job.annotator}: {progress.done:,} of {counted(progress.total, 'candidate')} graded",
+        f"{progress.annotator}: {progress.done:,} of {counted(progress.total, 'candidate')} graded",
         counted(progress.calls, "call"),
         tokens(progress.tokens),
     ]
     if progress.failed:
         parts.append(f"{progress.failed:,} without a usable answer")
-    parts.append(duration(job.elapsed))
-    if job.stopping:
-        return joined([*parts, "stopping"])
-    if 0 < progress.done < progress.total:
+    parts.append(duration(job.seconds))
+    if not job.stopping and 0 < progress.done < progress.total:
         parts.append(time_left(progress.seconds_left))
     return joined(parts)
 

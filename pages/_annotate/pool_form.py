@@ -9,14 +9,16 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import PoolRequest, Project
+from engine.types.annotating import PoolJob, PoolRequest, Project
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.items import is_plain
 from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
-from pages._common.shared import error_boundary, note
+from pages._common.job_card import job_card
+from pages._common.shared import error_boundary
 from pages._library.library_page import time_left
+from pages._login import login
 
 WORDINGS = {
     "generic": "a wording that names no aspect",
@@ -27,13 +29,20 @@ WORDINGS = {
 SYSTEMS = PoolRequest().systems
 MOST_ROWS = 10
 """Rows of a table that is shown whole."""
-HOLES, SEEN = "annotate_holes", "annotate_fill_seen"
+HOLES = "annotate_holes"
 
 
 def pool(explorer: Explorer, project: Project) -> None:
     """Queries on the left, the pool on the right, and what is in it below."""
     said = st.session_state.pop(SAID, "")
-    busy = _under_way(explorer, project)
+    filling = explorer.annotation.filling
+    job = filling.latest(project)
+    job_card(
+        job, lambda: filling.latest(project), key="annotate_fill", label="Filling the pool",
+        line=_progress_line, cancel=filling.cancel, ended=_outcome_line, dismiss=filling.dismiss,
+        what_stays="What is in the pool, and what was judged, stays.", poll=0.5,
+    )  # fmt: skip
+    busy = job is not None and job.running
     queries = explorer.annotation.queries(project)
     if said:
         st.html(f'<div class="sl-note" role="status">{html.escape(said)}</div>')
@@ -79,45 +88,24 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
 def _start(
     explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
 ) -> None:
-    explorer.annotation.filling.start(project, request, query_ids)
+    explorer.annotation.filling.start(project, request, query_ids, owner=login.name() or "")
     st.session_state.pop(HOLES, None)
     st.rerun()
 
 
-def _under_way(explorer: Explorer, project: Project) -> bool:
-    """How far the filling is, or what it came to; True while it goes on."""
-    job = explorer.annotation.filling.latest(project)
-    if job is None or st.session_state.get(SEEN) == job.id:
-        return False
-    if job.state == "running":
-        st.fragment(_progress, run_every=0.5)(explorer, project)
-        return True
-    st.session_state[SEEN] = job.id
+def _progress_line(job: PoolJob) -> str:
+    progress = job.progress
+    words = f"{progress.done:,} of {counted(progress.total, 'query', 'queries')}"
+    left = progress.seconds_left
+    return words if left is None else f"{words}, {time_left(left)}"
+
+
+def _outcome_line(job: PoolJob) -> str:
     if job.report is None:
-        note(job.error, job.remedy, kind="error")
-        return False
+        return ""
     left, added = job.report.left, job.report.added
     unreached = f" {counted(left, 'query was', 'queries were')} not reached." if left else ""
-    note(
-        f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}",
-        "What was in it, and what was judged, stays.",
-    )
-    return False
-
-
-def _progress(explorer: Explorer, project: Project) -> None:
-    job = explorer.annotation.filling.latest(project)
-    if job is None or job.state != "running":
-        st.rerun()
-    done, total = job.progress.done, max(1, job.progress.total)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        left = time_left(job.progress.seconds * (total / done - 1)) if done else ""
-        words = f"{done:,} of {counted(total, 'query', 'queries')}" + (f", {left}" if left else "")
-        st.progress(done / total, words)
-        st.button(
-            "Cancel", key="annotate_fill_cancel", on_click=explorer.annotation.filling.cancel,
-            args=(job.id,), help="What is in the pool stays. It goes on when you leave the page.",
-        )  # fmt: skip
+    return f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}"
 
 
 def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:

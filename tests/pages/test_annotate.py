@@ -65,10 +65,13 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     page.number_input(key="annotate_depth").set_value(4)
     click(page, "annotate_fill")
     filling = home_page.annotation.filling
-    wait_until(lambda: not filling.running(project), what="a filled pool")
+    wait_until(
+        lambda: (job := filling.latest(project)) is not None and not job.running,
+        what="a filled pool",
+    )
     run(page)
     assert "documents are new in the pool" in shown(page)
-    run(page)
+    click(page, "annotate_fill_dismiss")
     assert "documents are new in the pool" not in shown(page)
     page.text_input(key="annotate_name").set_value("Ada")
     page.segmented_control(key="annotate_part").set_value("judge")

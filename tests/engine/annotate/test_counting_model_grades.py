@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.annotate.projects import model_annotator
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment
@@ -86,9 +87,9 @@ def test_nobody_judges_or_takes_back_by_a_models_name(graded: Explorer) -> None:
         with pytest.raises(BadInputError, match="language model"):
             annotation.save(replace(project, annotators=(name,)), "lead")
     assert len(by_model(graded, project)) == 2
-    long = annotation.grading.annotator("a/" * 60 + "one")
+    long = model_annotator("a/" * 60 + "one")
     assert len(long) <= 64
-    assert long != annotation.grading.annotator("a/" * 60 + "two")
+    assert long != model_annotator("a/" * 60 + "two")
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "hand-over"])
