@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.annotate.adjudication import (
-    DecidedQrels,
     find_disagreements,
 )
 from engine.annotate.agreement import MEASURES, find_agreement
 from engine.annotate.exchange import Exchange
-from engine.annotate.exporting import Exported, write_files
 from engine.annotate.judgments import (
     check_decided,
     check_decision,
@@ -29,7 +26,7 @@ from engine.annotate.pool import (
     brought_up,
     check_pool,
     fill,
-    find_holes,
+    find_unjudged,
     graded,
     pool_items,
     tops_of,
@@ -38,24 +35,19 @@ from engine.annotate.projects import ProjectQueries, ProjectStore, check_annotat
 from engine.annotate.queueing import Item, Queue
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.errors import UnknownNameError
 from engine.lenses.definitions import find_aspect
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
     Agreement,
     Disagreement,
-    Holes,
-    ImportedJudgments,
     Judgment,
     PoolItem,
     PoolRequest,
     Project,
-    QueueItem,
-    QueueProgress,
+    Unjudged,
     Verdict,
 )
 from engine.types.callbacks import tell_nobody
-from engine.types.documents import Document
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 
@@ -69,6 +61,7 @@ class Annotation:
     Attributes:
         grading: language models as annotators among the others.
         filling: pools filled in the background.
+        exchange: judgments as files and as qrels, in and out.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -84,8 +77,8 @@ class Annotation:
     ) -> None:
         self._ledger, self._library, self._searcher = ledger, library, searcher
         self.grading = ModelGrading(ledger, library, searcher, settings or Settings())
-        self._shelf = ProjectStore(ledger)
-        self._exchange = Exchange(ledger, library)
+        self._projects = ProjectStore(ledger)
+        self.exchange = Exchange(ledger, library)
         self._queries = ProjectQueries(ledger, library)
         self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
@@ -93,20 +86,20 @@ class Annotation:
 
     def projects(self, corpus: str | None = None) -> list[Project]:
         """The projects that were saved, by corpus and name."""
-        return self._shelf.all(corpus)
+        return self._projects.all(corpus)
 
     def project(self, corpus: str, name: str = "") -> Project:
         """A project by name, or a corpus's own (""); UnknownNameError."""
         self._library.corpus(corpus)
-        return self._shelf.get(corpus, name)
+        return self._projects.get(corpus, name)
 
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """Keep a new version of a project, checked; see :meth:`ProjectShelf.save`."""
+        """Keep a new version of a project, checked; see :meth:`ProjectStore.save`."""
         lens = self._library.lens(project.corpus)
         for aspect in project.guidelines:
             if aspect:
                 find_aspect(lens, aspect)
-        return self._shelf.save(project, check_annotator(author), before)
+        return self._projects.save(project, check_annotator(author), before)
 
     # -- queries and pools -----------------------------------------------------------------
 
@@ -168,22 +161,24 @@ class Annotation:
             on_query()
         return new
 
-    def holes(self, project: Project, systems: Sequence[str], k: int = DEPTH) -> tuple[Holes, ...]:
+    def unjudged(
+        self, project: Project, systems: Sequence[str], k: int = DEPTH
+    ) -> tuple[Unjudged, ...]:
         """What is unjudged in the top ``k`` of each system, over the project's queries."""
         check_pool(PoolRequest(tuple(systems), k))
         tops = tops_of(self._searcher(project.corpus), self.queries(project), systems, k)
-        return find_holes(tops, graded(project, self.judgments(project)), k)
+        return find_unjudged(tops, graded(project, self.judgments(project)), k)
 
-    def holes_of(
+    def unjudged_in(
         self, project: Project, runs: Mapping[str, Sequence[Ranking]], k: int = DEPTH
-    ) -> tuple[Holes, ...]:
+    ) -> tuple[Unjudged, ...]:
         """What is unjudged in the top ``k`` of rankings that are there, by the run's name."""
         asked = self.queries(project)
         tops = {
             name: {r.query_id: r.doc_ids[:k] for r in rankings if r.query_id in asked}
             for name, rankings in runs.items()
         }
-        return find_holes(tops, graded(project, self.judgments(project)), k)
+        return find_unjudged(tops, graded(project, self.judgments(project)), k)
 
     # -- judging -----------------------------------------------------------------------------
 
@@ -260,39 +255,6 @@ class Annotation:
             pool = [item for item in pool if (item.query_id, item.doc_id) in only]
         return Queue.of(project, annotator, pool, self.judgments(project))
 
-    def item(self, project: Project, queue: Queue, item: Item) -> QueueItem:
-        """One item of a queue, judged or not; UnknownNameError when it is not there."""
-        position = queue.position(item)
-        if not position:
-            raise UnknownNameError(
-                f"Document '{item[1]}' is not in the pool of '{item[0]}'.",
-                "Go on with the next item, or add it to the pool.",
-            )
-        query = self._queries.get(project, item[0])
-        opened = self._library.open(project.corpus)
-        seed = (
-            opened.document(query.seed)
-            if query.seed is not None
-            else self._searcher(project.corpus).encode_text(query.text or "").document
-        )
-        return QueueItem(
-            query_id=item[0],
-            query=query,
-            seed=seed,
-            document=opened.document(item[1]),
-            position=position,
-            said=queue.said.get(item),
-            sources=() if project.blind else queue.items[position - 1].sources,
-        )
-
-    def progress(self, project: Project, annotator: str) -> QueueProgress:
-        """How far one annotator is."""
-        return self.queue(project, annotator).progress()
-
-    def document(self, project: Project, doc_id: str) -> Document:
-        """A document of the project's corpus; UnknownNameError."""
-        return self._library.open(project.corpus).document(doc_id)
-
     # -- what comes of it --------------------------------------------------------------------
 
     measure_names: ClassVar[Mapping[str, str]] = MEASURES
@@ -325,21 +287,3 @@ class Annotation:
             query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event
         )
         return self.judge(project, decision)
-
-    def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
-        """The adjudicated grades, and what each rests on; see :func:`decide`."""
-        return self._exchange.decided(project, median=median)
-
-    def export(self, project: Project, kind: str = "trec", **options: Any) -> Exported:
-        """Judgments as files; see :meth:`Exchange.export`."""
-        return self._exchange.export(project, kind, **options)
-
-    def write(self, found: Exported, out: Path) -> tuple[Path, ...]:
-        """Write an export; see :func:`write_files`."""
-        return write_files(found, out)
-
-    def import_(
-        self, corpus: str, source: Path | None, project: str | None = None, **options: Any
-    ) -> ImportedJudgments:
-        """Take in judgments; see :meth:`Exchange.import_`."""
-        return self._exchange.import_(corpus, source, project, **options)

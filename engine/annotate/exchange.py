@@ -19,6 +19,7 @@ from engine.annotate.projects import (
     own_name,
     project_from_settings,
 )
+from engine.collections.judgment_formats import text_of
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
@@ -37,7 +38,7 @@ class Exchange:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._shelf = ProjectStore(ledger)
+        self._projects = ProjectStore(ledger)
         self._queries = ProjectQueries(ledger, library)
 
     # -- out -------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ class Exchange:
             judgments = self._standing(project, annotator)
             found = exporting.own_files(kind, name, judgments, queries, corpus)
         else:
-            decided = self.decided(project, median=median)
+            decided = self.qrels(project, median=median)
             found = exporting.decided_files(kind, name, decided, queries, corpus)
         if not found.judgments:
             raise BadInputError(
@@ -85,7 +86,7 @@ class Exchange:
             )
         return found
 
-    def decided(self, project: Project, *, median: bool = False) -> DecidedQrels:
+    def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
         """The adjudicated grades of what is asked, in the project's scale; see :func:`decide`."""
         return decide(
             standing(self._ledger.judging, project),
@@ -164,7 +165,7 @@ class Exchange:
         _read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
-            self._shelf.save(target, incoming[0].judgment.annotator)
+            self._projects.save(target, incoming[0].judgment.annotator)
         if intake.new_queries:
             self._queries.add(target, intake.new_queries)
         added, merged = self._merged(incoming, target, overwrite=overwrite)
@@ -220,12 +221,12 @@ class Exchange:
     def _target(self, corpus: str, path: Path, name: str | None, kind: str) -> tuple[Project, bool]:
         """The project, and whether it is still to be made."""
         self._library.corpus(corpus)
-        about = judgment_files.header(judgment_files.text_of(path)) if kind == "hand-over" else None
+        about = judgment_files.header(text_of(path)) if kind == "hand-over" else None
         if kind == "hand-over" and about is None:
             raise BadInputError(f"{path.name} is no hand-over.", "Leave the format to SeedLens.")
-        names = {"", *(p.name for p in self._shelf.all(corpus))}
+        names = {"", *(p.name for p in self._projects.all(corpus))}
         if about is None:
-            return self._shelf.get(corpus, name or ""), False
+            return self._projects.get(corpus, name or ""), False
         try:
             settings = replace(project_from_settings(about["project"]), corpus=corpus)
             settings = check_project(settings if name is None else replace(settings, name=name))
@@ -234,7 +235,7 @@ class Exchange:
                 f"{path.name}, line 1: the project cannot be read ({error}).", "Export it again."
             ) from error
         if settings.name in names:
-            return self._shelf.get(corpus, settings.name), False
+            return self._projects.get(corpus, settings.name), False
         return settings, True
 
 
@@ -266,16 +267,16 @@ def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated:
         collection = read_collection(path)
         judgment_files.read_graded(collection, intake, annotator or collection.name)
     elif kind == "hand-over":
-        judgment_files.read_hand_over(judgment_files.text_of(path), intake)
+        judgment_files.read_hand_over(text_of(path), intake)
     elif kind in ("csv", "jsonl"):
         read = judgment_files.read_csv if kind == "csv" else judgment_files.read_jsonl
-        read(judgment_files.text_of(path), intake, annotator, origin if adjudicated else None)
+        read(text_of(path), intake, annotator, origin if adjudicated else None)
     else:
         who = check_annotator(annotator, "model")
         if kind == "beir":
             judgment_files.read_beir(path, intake, who, origin)
         else:
-            judgment_files.read_trec(judgment_files.text_of(path), intake, who, origin)
+            judgment_files.read_trec(text_of(path), intake, who, origin)
 
 
 def _nobody(project: Project, annotator: str, names: set[str]) -> tuple[str, str]:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.annotate.adjudication import DecidedQrels, Decision, own_grades
-from engine.annotate.judgment_files import HAND_OVER
-from engine.annotate.judgment_rows import FIELDS, to_cells, to_fields
+from engine.annotate.judgment_files import FIELDS, HAND_OVER, to_fields
+from engine.collections.judgment_formats import beir_lines, csv_lines, json_lines, trec_lines
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.search.queries import query_to_dict
 from engine.types.annotating import ADJUDICATED, Judgment, Project
 from engine.types.documents import Document
 from engine.types.searches import Query
+from storage.files import write_whole
 
 FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
 DECIDED_FIELDS = (
@@ -28,7 +25,6 @@ DECIDED_FIELDS = (
 )  # fmt: skip
 """Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
 BATCH = 1000
-Qrels = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +40,29 @@ class Exported:
     files: Mapping[str, Iterable[str]]
     judgments: int
     notes: tuple[str, ...] = ()
+
+    def write(self, out: Path) -> tuple[Path, ...]:
+        """Write one file as ``out`` (or into it, when it is a folder), several into it.
+
+        Each file is whole or not there.
+
+        Raises:
+            BadInputError: nothing can be written there.
+        """
+        single = len(self.files) == 1 and not out.is_dir()
+        written = []
+        for name, pieces in self.files.items():
+            path = out if single else out / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, pieces)
+            except OSError as error:
+                raise BadInputError(
+                    f"{path} cannot be written: {error.strerror or error}.",
+                    "Choose another place with --out.",
+                ) from error
+            written.append(path)
+        return tuple(written)
 
 
 # -- adjudicated -------------------------------------------------------------------------------
@@ -62,7 +81,7 @@ def decided_files(
     if kind == "trec":
         return Exported({f"{name}.qrels": trec_lines(grades)}, count, found.notes)
     if kind == "beir":
-        files = {"qrels/test.tsv": _beir_lines(grades), **_beir_texts(grades, queries, corpus)}
+        files = {"qrels/test.tsv": beir_lines(grades), **_beir_texts(grades, queries, corpus)}
         return Exported(files, count, found.notes)
     rows = [_decided_fields(d) for d in found.decisions if d.relevance is not None]
     lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, DECIDED_FIELDS)
@@ -105,7 +124,7 @@ def own_files(
     said = (f"{by_models:,} grades are a model's ({', '.join(models)}).",) if by_models else ()
     if kind in ("csv", "jsonl"):
         rows = [to_fields(judgment) for judgment in judgments]
-        lines = json_lines(rows) if kind == "jsonl" else csv_lines(map(to_cells, rows), FIELDS)
+        lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, FIELDS)
         return Exported({f"{name}.{kind}": lines}, len(rows), said)
     own = own_grades(judgments, models=True)
     count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
@@ -119,7 +138,7 @@ def own_files(
     for qrels in own.values():
         for query_id, grades in qrels.items():
             everything.setdefault(query_id, {}).update(grades)
-    tables = {f"qrels/{names[who]}.tsv": _beir_lines(qrels) for who, qrels in own.items()}
+    tables = {f"qrels/{names[who]}.tsv": beir_lines(qrels) for who, qrels in own.items()}
     return Exported({**tables, **_beir_texts(everything, queries, corpus)}, count, notes)
 
 
@@ -148,47 +167,7 @@ def hand_over(
     yield from json_lines(map(to_fields, events))
 
 
-# -- formats -----------------------------------------------------------------------------------
-
-
-def trec_lines(qrels: Qrels) -> Iterator[str]:
-    """``query_id 0 doc_id relevance``; BadInputError for an id with white space in it."""
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            for name in (query_id, doc_id):
-                if len(name.split()) != 1:
-                    raise BadInputError(
-                        f"The id '{name}' holds white space, which TREC files cannot.",
-                        "Use --format csv or jsonl.",
-                    )
-            yield f"{query_id} 0 {doc_id} {grade}\n"
-
-
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """One JSON object per line."""
-    for row in rows:
-        yield json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
-    """CSV with a line of names first."""
-    yield _csv_line(columns)
-    for row in rows:
-        cells = to_cells(row)
-        yield _csv_line([cells.get(name, "") for name in columns])
-
-
-def _csv_line(cells: Sequence[str], delimiter: str = ",") -> str:
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerow(cells)
-    return out.getvalue()
-
-
-def _beir_lines(qrels: Qrels) -> Iterator[str]:
-    yield _csv_line(("query-id", "corpus-id", "score"), "\t")
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            yield _csv_line((query_id, doc_id, str(grade)), "\t")
+# -- BEIR -------------------------------------------------------------------------------------
 
 
 def _beir_texts(
@@ -235,41 +214,3 @@ def _file_names(annotators: Iterable[str]) -> dict[str, str]:
         taken.add(name.casefold())
         found[annotator] = name
     return found
-
-
-# -- writing -----------------------------------------------------------------------------------
-
-
-def write_files(found: Exported, out: Path) -> tuple[Path, ...]:
-    """Write an export: one file as ``out`` (or into it, when it is a folder), several into it.
-
-    Each file is whole or not there: it is written beside its place and then moved.
-
-    Raises:
-        BadInputError: nothing can be written there.
-    """
-    single = len(found.files) == 1 and not out.is_dir()
-    written = []
-    for name, pieces in found.files.items():
-        path = out if single else out / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, pieces)
-        except OSError as error:
-            raise BadInputError(
-                f"{path} cannot be written: {error.strerror or error}.",
-                "Choose another place with --out.",
-            ) from error
-        written.append(path)
-    return tuple(written)
-
-
-def _write(path: Path, pieces: Iterable[str]) -> None:
-    half = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
-    try:
-        with half.open("x", encoding="utf-8", newline="") as handle:
-            handle.writelines(pieces)
-        half.replace(path)
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise

@@ -18,7 +18,6 @@ from engine.measures.metrics import judged_at, mean
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.annotating import (
-    Holes,
     Judgment,
     PoolFilled,
     PoolItem,
@@ -27,6 +26,7 @@ from engine.types.annotating import (
     PoolRequest,
     Project,
     Source,
+    Unjudged,
 )
 from engine.types.callbacks import Ask
 from engine.types.searches import Query, Ranking
@@ -159,11 +159,11 @@ def graded(project: Project, judgments: Iterable[Judgment]) -> dict[str, set[str
     return found
 
 
-def find_holes(
+def find_unjudged(
     tops: Mapping[str, Mapping[str, Sequence[str]]],
     judged: Mapping[str, Collection[str]],
     k: int = DEPTH,
-) -> tuple[Holes, ...]:
+) -> tuple[Unjudged, ...]:
     """What is unjudged in the top ``k`` of each system.
 
     Args:
@@ -180,7 +180,7 @@ def find_holes(
             lacking = tuple(doc_id for doc_id in doc_ids[:k] if doc_id not in known)
             if lacking:
                 missing[query_id] = lacking
-        found.append(Holes(system, k, mean(shares) or 0.0, missing))
+        found.append(Unjudged(system, k, mean(shares) or 0.0, missing))
     return tuple(found)
 
 

@@ -12,7 +12,7 @@ from engine.cli.common import json_option, open_explorer, system_names
 from engine.cli.terminal import bar_of, print_json
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.types.annotating import Holes, Judgment, PoolRequest
+from engine.types.annotating import Judgment, PoolRequest, Unjudged
 from engine.types.searches import Query
 
 if TYPE_CHECKING:
@@ -213,8 +213,8 @@ def pool(
         )
     _say_not_held(explorer, asked, request)
     if holes:
-        found = annotation.holes(asked, names, depth) if names else ()
-        _show_holes((*found, *annotation.holes_of(asked, request.runs, depth)), as_json)
+        found = annotation.unjudged(asked, names, depth) if names else ()
+        _show_holes((*found, *annotation.unjudged_in(asked, request.runs, depth)), as_json)
         return
     with bar_of("queries", "pooling", total=len(known)) as bar:
         new = annotation.fill_pool(asked, request, on_query=bar.update)
@@ -260,7 +260,7 @@ def _sets(variants: str) -> tuple[str, ...]:
 
 
 def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
-    from engine.annotate.judgment_files import text_of
+    from engine.collections.judgment_formats import text_of
     from engine.collections.trec import read_run
 
     found: dict[str, Sequence[Ranking]] = {}
@@ -275,8 +275,8 @@ def _add_queries(
     explorer: Explorer, project: Project, file: Path | None, collection: Path | None
 ) -> int:
     """Queries of a file and of a collection; returns how many the project did not have."""
-    from engine.annotate.judgment_files import text_of
     from engine.annotate.projects import read_queries
+    from engine.collections.judgment_formats import text_of
     from engine.collections.readers import read_collection
 
     found: dict[str, Query] = {}
@@ -293,7 +293,7 @@ def _add_queries(
     return len(found.keys() - before)
 
 
-def _show_holes(found: Sequence[Holes], as_json: bool) -> None:
+def _show_holes(found: Sequence[Unjudged], as_json: bool) -> None:
     if as_json:
         print_json(
             [

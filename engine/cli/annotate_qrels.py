@@ -72,14 +72,14 @@ def export(
         raise BadInputError("--json says what was written where.", "Give --out PATH as well.")
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
-    found = annotation.export(
+    found = annotation.exchange.export(
         asked, kind, per_annotator=per_annotator, annotator=annotator, median=median
     )
     if out is None:
         _print(found)
         written: tuple[Path, ...] = ()
     else:
-        written = annotation.write(found, out)
+        written = found.write(out)
     if as_json:
         print_json(
             {
@@ -154,7 +154,7 @@ def import_(
     the adjudicated ones as decisions. Importing twice changes nothing; when any line is
     broken, nothing is imported.
     """
-    found = open_explorer().annotation.import_(
+    found = open_explorer().annotation.exchange.import_(
         name,
         path,
         project,

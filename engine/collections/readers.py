@@ -11,11 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from engine.collections.judgment_formats import beir_file, beir_grades, text_of
 from engine.collections.trec import (
     MOST_GRADE,
     GradeBook,
     check_grade,
     qrels_in,
+    read_grades,
     unlisted,
     without_seeds,
 )
@@ -259,25 +261,18 @@ class _CsfcubePool:
 
 
 def _beir(path: Path) -> Collection:
-    split = next(
-        (f for n in ("test", "dev", "train") if (f := path / "qrels" / f"{n}.tsv").exists()), None
-    )
+    split = beir_file(path)
     if split is None:
         raise NoCollectionError(f"{path} has no qrels/test.tsv.", "Add BEIR judgments.")
-    book = GradeBook(split.name, "row")
-    with split.open(encoding="utf-8", newline="") as lines:
-        for number, row in enumerate(csv.DictReader(lines, delimiter="\t"), start=1):
-            where = f"{split.name}, row {number}"
-            query_id, doc_id, grade = (
-                _field(row, name, where) for name in ("query-id", "corpus-id", "score")
-            )
-            book.add(query_id, doc_id, check_grade(grade, where, None), number)
+    judgments = read_grades(beir_grades(text_of(split), named=True), split.name)
     topics = tuple(
         Topic(query_id, text=_field(q, "text", "queries.jsonl"))
         for q in _json_lines(path / "queries.jsonl")
-        if (query_id := _field(q, "_id", "queries.jsonl")) in book.qrels
+        if (query_id := _field(q, "_id", "queries.jsonl")) in judgments.qrels
     )
-    return Collection(_name(path), topics, book.qrels, path, "beir", warnings=book.warnings)
+    return Collection(
+        _name(path), topics, judgments.qrels, path, "beir", warnings=judgments.warnings
+    )
 
 
 def _impliret(path: Path) -> Collection:

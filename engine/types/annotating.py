@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.types.documents import Document
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
 from engine.types.models import RunProgress
-from engine.types.searches import Query, Ranking
+from engine.types.searches import Ranking
 from storage.records import Judgment as Judgment
 from storage.records import Origin as Origin
 from storage.records import Verdict as Verdict
@@ -167,27 +166,7 @@ class QueueProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueItem:
-    """The next item of one annotator.
-
-    Attributes:
-        seed: the document (or pasted text) that the query starts from.
-        said: what the annotator said of it before; None when nothing.
-        sources: () in a blind project.
-        position: in the annotator's order, from 1.
-    """
-
-    query_id: str
-    query: Query
-    seed: Document
-    document: Document
-    position: int
-    said: Judgment | None = None
-    sources: tuple[Source, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Holes:
+class Unjudged:
     """What is unjudged in the top of one system.
 
     Attributes:

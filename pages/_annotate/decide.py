@@ -53,7 +53,7 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
     lens = explorer.library.lens(project.corpus)
     query = annotation.queries(project).get(item.query_id)
     papers = Papers(project.corpus)
-    document = annotation.document(project, item.doc_id)
+    document = explorer.library.open(project.corpus).document(item.doc_id)
     left, right = st.columns(2, gap="medium")
     if query is not None:
         seed = seeds_of(explorer, papers, {item.query_id: query})[item.query_id]

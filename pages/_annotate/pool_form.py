@@ -159,7 +159,7 @@ def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> No
     if st.button(f"Look for holes in the top {depth}", key="annotate_find_holes"):
         with st.spinner("Ranking", show_time=True):
             st.session_state[HOLES] = (
-                project.corpus, project.name, explorer.annotation.holes(project, systems, depth),
+                project.corpus, project.name, explorer.annotation.unjudged(project, systems, depth),
             )  # fmt: skip
     corpus, name, holes = st.session_state.get(HOLES, ("", "", ()))
     if (corpus, name) != (project.corpus, project.name) or not holes:

@@ -188,7 +188,7 @@ def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
     ada.get_by_role("button", name="Decide").click()
     expect(ada.get_by_text("5 to decide, 1 decided")).to_be_visible()
     visit.shoot("annotate-disagreements")
-    decided = explorer.annotation.qrels(project)
+    decided = explorer.annotation.exchange.qrels(project)
     assert decided.undecided == 5
     assert len(said(explorer, project, "Grace")) == 6
 

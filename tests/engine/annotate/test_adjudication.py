@@ -95,17 +95,17 @@ def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy: Exp
     annotation = small_copy.annotation
     project = project_of_three(small_copy)
     before = annotation.judgments(project)
-    assert annotation.qrels(project).undecided == 1
+    assert annotation.exchange.qrels(project).undecided == 1
     decided = annotation.adjudicate(project, QUERY, "bread-network", 1, "as the guide says", "lead")
     assert (decided.origin, decided.annotator, decided.note) == (
         "adjudication",
         "lead",
         "as the guide says",
     )
-    assert annotation.qrels(project).grades == {QUERY: {"bread-network": 1}}
+    assert annotation.exchange.qrels(project).grades == {QUERY: {"bread-network": 1}}
     assert annotation.judgments(project) == [*before, decided]
     annotation.adjudicate(project, QUERY, "bread-network", None, "", "lead")
-    assert annotation.qrels(project).undecided == 1
+    assert annotation.exchange.qrels(project).undecided == 1
     assert annotation.judgments(project) == before
 
 
@@ -125,7 +125,7 @@ def test_only_a_decision_of_one_s_own_that_stands_is_taken_back(small_copy: Expl
     assert len(annotation.history(project)) == 3
     with pytest.raises(BadInputError, match="nothing to take back"):
         annotation.adjudicate(*back, "lead")
-    assert annotation.qrels(project).grades == {QUERY: {"bread-network": 0}}
+    assert annotation.exchange.qrels(project).grades == {QUERY: {"bread-network": 0}}
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def graded(
     explorer.library.import_documents(
         ImportRequest(csfcube_judged, "csfcube", encoder=str(tiny_model))
     )
-    explorer.annotation.import_("csfcube", None)
+    explorer.annotation.exchange.import_("csfcube", None)
     return explorer
 
 
@@ -256,13 +256,13 @@ def test_adjudicated_grades_of_csfcube_go_out_as_they_came_in(
 ) -> None:
     annotation = graded.annotation
     project = annotation.project("csfcube")
-    (pieces,) = annotation.export(project, "trec").files.values()
+    (pieces,) = annotation.exchange.export(project, "trec").files.values()
     exported: dict[str, dict[str, int]] = {}
     for line in "".join(pieces).splitlines():
         query_id, _, doc_id, grade = line.split()
         exported.setdefault(query_id, {})[doc_id] = int(grade)
     assert exported == read_collection(csfcube).qrels
-    again = annotation.import_("csfcube", None)
+    again = annotation.exchange.import_("csfcube", None)
     assert (again.added, again.conflicts) == (0, ())
 
 

@@ -214,27 +214,22 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
 def test_holes_are_what_is_unjudged_in_the_top_of_a_system(small_copy: Explorer) -> None:
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy)
-    top = annotation.holes(project, ["dense"], 4)[0].missing[query_id]
+    top = annotation.unjudged(project, ["dense"], 4)[0].missing[query_id]
     annotation.judge(project, Judgment(query_id, top[1], "ann", 0))
-    hole = annotation.holes(project, ["dense"], 4)[0]
+    hole = annotation.unjudged(project, ["dense"], 4)[0]
     assert hole.missing == {query_id: (top[0], *top[2:])}
     assert hole.judged == pytest.approx(0.25)
 
 
 def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer) -> None:
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
+    project, _ = project_with_pool(small_copy)
     seen = []
     while (due := annotation.queue(project, "ann").next()) is not None:
-        item = annotation.item(
-            project, annotation.queue(project, "ann"), (due.query_id, due.doc_id)
-        )
-        assert item.sources == ()
-        assert item.seed.doc_id == annotation.queries(project)[query_id].seed
-        seen.append(item.document.doc_id)
-        annotation.judge(project, Judgment(item.query_id, item.document.doc_id, "ann", 1))
+        seen.append(due.doc_id)
+        annotation.judge(project, Judgment(due.query_id, due.doc_id, "ann", 1))
     assert sorted(seen) == sorted(i.doc_id for i in annotation.pool(project))
-    assert annotation.progress(project, "ann").left == 0
+    assert annotation.queue(project, "ann").progress().left == 0
     undone = annotation.undo(project, "ann")
     assert undone is not None
     assert undone.doc_id == seen[-1]

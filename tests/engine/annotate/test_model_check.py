@@ -100,4 +100,4 @@ def test_a_person_s_grade_of_another_scale_leaves_the_rest_of_the_people_in_the_
     annotation.judge(strange, Judgment(QUERY, doc_id, "Grace", 9))
     check = annotation.grading.check(project)
     assert (check.items, check.undecided) == (1, 0), "as in the project's grades"
-    assert annotation.qrels(project).grades == {QUERY: {doc_id: 1}}
+    assert annotation.exchange.qrels(project).grades == {QUERY: {doc_id: 1}}

@@ -107,7 +107,7 @@ def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_ga
     run_step(builds, server, "verbalise")
     report = run_step(builds, server, "expand")
     assert any(note.startswith("1 document is in no cluster") for note in report.notes)
-    grades = built.annotation.qrels(project).grades
+    grades = built.annotation.exchange.qrels(project).grades
     judgments = built.annotation.judgments(project, "wireless-sensors-2")
     assert len(grades["wireless-sensors-2"]) == len({j.doc_id for j in judgments})
     taken = next(j for j in judgments if j.doc_id == out)
@@ -134,13 +134,13 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
     assert (len(asked), asked & gone) == (5, set())
     assert {item.query_id for item in annotation.pool(project)} == asked
     assert {item.query_id for item in annotation.queue(project, "Bo").items} == asked
-    assert set(annotation.qrels(project).grades) == asked
+    assert set(annotation.exchange.qrels(project).grades) == asked
     assert annotation.disagreements(project) == []
     measured = next(c for c in built.laboratory.collections() if c.key == f"small:{NAME}")
     assert measured.queries == 5
-    [trec] = annotation.export(project, "trec").files.values()
+    [trec] = annotation.exchange.export(project, "trec").files.values()
     assert {line.split()[0] for line in trec} == asked
-    [own] = annotation.export(project, "jsonl", annotator="Bo").files.values()
+    [own] = annotation.exchange.export(project, "jsonl", annotator="Bo").files.values()
     assert "wireless-sensors" in "".join(own), "what was judged is kept"
 
     builds.set_query("small", NAME, sensors, "Bo", text=first.text)

@@ -69,7 +69,7 @@ def test_the_collection_is_a_project_that_says_whose_grades_it_has(built: Explor
     assert sum(provenance.found.values()) == 1
     assert provenance.models == dict.fromkeys(built.builds.steps, "judge")
     assert (provenance.checked, sum(provenance.edits.values())) == (0, 0)
-    grades = built.annotation.qrels(project).grades
+    grades = built.annotation.exchange.qrels(project).grades
     assert grades["wireless-sensors"][OVERLOOKED] == 2
     assert {j.annotator for j in built.annotation.judgments(project)} == {"model:judge"}
     item = (OVERLOOKED, "wireless-sensors")
