@@ -81,7 +81,7 @@ def decide(
     """The grade of every item: the adjudicated one, else the one that all who graded it gave.
 
     Where grades differ and nobody decided, the item is left out, or with ``median`` gets the
-    median, the lower of the middle two: the less relevant one when in doubt.
+    median, the lower of the middle two: the less relevant one of the two.
 
     Args:
         model_grades: what only models graded counts, too; otherwise it is never among the qrels.
@@ -160,7 +160,7 @@ def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tupl
 
 
 def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
-    """What a lead should look at: grades that differ, the widest spread first, then doubts.
+    """What a lead should look at: grades that differ, the widest spread first, then unsure ones.
 
     Items that were decided come last, in the same order, so that a decision can be changed.
     """

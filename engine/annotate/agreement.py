@@ -296,9 +296,10 @@ def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tupl
 def _left_out(own: Sequence[Judgment], scale: Scale, single: int) -> list[str]:
     verdicts = Counter(judgment.verdict for judgment in own)
     strange = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
+    unsure = verdicts["unsure"]
     parts = [
         _count(verdicts["skip"], "skip"),
-        _count(verdicts["unsure"], "doubt"),
+        f"{unsure:,} unsure" if unsure else "",
         _count(strange, "grade") + " outside the scale" if strange else "",
     ]
     named = [part for part in parts if part]

@@ -33,7 +33,7 @@ class Exported:
 
     Attributes:
         files: relative path -> its text in pieces, to be read once.
-        judgments: grades in them, skips and doubts included where the format has them.
+        judgments: grades in them, skips and unsure verdicts included where the format has them.
         notes: plain sentences about what is not in them.
     """
 
@@ -129,7 +129,10 @@ def own_files(
     own = own_grades(judgments, models=True)
     count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
     left = sum(j.verdict in ("skip", "unsure") for j in judgments)
-    notes = (*said, *([f"{left:,} skips and doubts have no place in this format."] if left else []))
+    notes = (
+        *said,
+        *([f"{left:,} skips and unsure verdicts have no place in this format."] if left else []),
+    )
     names = _file_names(own)
     if kind == "trec":
         files = {f"{name}.{names[who]}.qrels": trec_lines(qrels) for who, qrels in own.items()}

@@ -229,7 +229,7 @@ class Disagreement:
     """An item on which annotators differ, for adjudication.
 
     Attributes:
-        said: each annotator's grade, skips and doubts included.
+        said: each annotator's grade, skips and unsure verdicts included.
         spread: highest less lowest grade.
         decided: the adjudicated judgment; None while there is none.
     """

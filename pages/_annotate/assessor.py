@@ -11,14 +11,17 @@ from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.grading import GradingEstimate, GradingJob, GradingRequest
 from engine.types.reranking import EndpointInfo
-from pages._annotate.annotate_desk import desk
-from pages._annotate.assessor_check import check, differences, end_sample, sample_of
-from pages._annotate.assessor_lines import (
+from pages._annotate.assessor_check import (
+    check,
+    differences,
+    end_sample,
     estimate_line,
     outcome_line,
     progress_line,
+    sample_of,
     unconnected_line,
 )
+from pages._annotate.judging_view import judging_view
 from pages._common.job_card import job_card
 from pages._common.shared import attempt, error_boundary
 from pages._login import login
@@ -37,7 +40,7 @@ LIMITS = (10, 100, 1000)
 
 
 def model(explorer: Explorer, project: Project, who: str) -> None:
-    """The part of the page; while somebody checks a sample, the desk with it."""
+    """The part of the page; while somebody checks a sample, the queue of its items with it."""
     items = sample_of(explorer, project, who)
     if items:
         _checking(explorer, project, who, items)
@@ -66,7 +69,7 @@ def _checking(
             "hidden until you are through.</div>"
         )
         st.button("See where you differ", key="annotate_sample_end", on_click=end_sample)
-    desk(explorer, project, who, None, items)
+    judging_view(explorer, project, who, None, items)
 
 
 def _grading(explorer: Explorer, project: Project) -> None:

@@ -12,7 +12,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import PoolJob, PoolRequest, Project
 from engine.types.plurals import counted
 from engine.types.searches import Query
-from pages._annotate.items import is_plain
+from pages._annotate.judging_view import is_plain
 from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
 from pages._common.job_card import job_card
@@ -29,7 +29,7 @@ WORDINGS = {
 SYSTEMS = PoolRequest().systems
 MOST_ROWS = 10
 """Rows of a table that is shown whole."""
-HOLES = "annotate_holes"
+UNJUDGED = "annotate_unjudged"
 
 
 def pool(explorer: Explorer, project: Project) -> None:
@@ -55,7 +55,7 @@ def pool(explorer: Explorer, project: Project) -> None:
         _table(explorer, project, queries)
     if queries:
         with error_boundary():
-            _holes(explorer, project, list(queries))
+            _unjudged(explorer, project, list(queries))
 
 
 def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, busy: bool) -> None:
@@ -68,8 +68,8 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
         depth, wordings = st.columns([1, 2])
         depth.number_input("Depth", 1, 1000, PoolRequest().depth, key="annotate_depth")
         wordings.multiselect(
-            "Asked for in other words, too", list(WORDINGS), key="annotate_variants",
-            format_func=WORDINGS.__getitem__, placeholder="No other words",
+            "Also pool paraphrases", list(WORDINGS), key="annotate_variants",
+            format_func=WORDINGS.__getitem__, placeholder="None",
         )  # fmt: skip
         asked = st.form_submit_button(
             "Fill the pool", type="primary", key="annotate_fill", disabled=busy or not query_ids,
@@ -89,7 +89,7 @@ def _start(
     explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
 ) -> None:
     explorer.annotation.filling.start(project, request, query_ids, owner=login.name() or "")
-    st.session_state.pop(HOLES, None)
+    st.session_state.pop(UNJUDGED, None)
     st.rerun()
 
 
@@ -150,23 +150,23 @@ def _titles(explorer: Explorer, project: Project, queries: dict[str, Query]) -> 
     return {seed: opened.titles[row] for seed, row in held.items() if opened.titles[row]}
 
 
-def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
+def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
     """What a system ranks high that nobody judged: evaluating it now would be unfair to it."""
-    st.header("Holes", anchor=False)
+    st.header("Unjudged documents", anchor=False)
     st.caption("What is unjudged in the top of each system would count as not relevant.")
     depth = st.session_state.get("annotate_depth") or PoolRequest().depth
     systems = tuple(st.session_state.get("annotate_systems") or SYSTEMS)
-    if st.button(f"Look for holes in the top {depth}", key="annotate_find_holes"):
+    if st.button(f"Count unjudged documents in the top {depth}", key="annotate_find_unjudged"):
         with st.spinner("Ranking", show_time=True):
-            st.session_state[HOLES] = (
+            st.session_state[UNJUDGED] = (
                 project.corpus, project.name, explorer.annotation.unjudged(project, systems, depth),
             )  # fmt: skip
-    corpus, name, holes = st.session_state.get(HOLES, ("", "", ()))
-    if (corpus, name) != (project.corpus, project.name) or not holes:
+    corpus, name, unjudged = st.session_state.get(UNJUDGED, ("", "", ()))
+    if (corpus, name) != (project.corpus, project.name) or not unjudged:
         return
     pooled = {(i.query_id, i.doc_id) for i in explorer.annotation.pool(project)}
     rows = []
-    for found in holes:
+    for found in unjudged:
         missing = {(q, d) for q, ids in found.missing.items() for d in ids}
         rows.append(
             {
@@ -177,11 +177,11 @@ def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> No
             }
         )
     st.dataframe(
-        pd.DataFrame(rows), key="annotate_holes_table", hide_index=True,
-        column_config={f"Judged@{holes[0].k}": st.column_config.NumberColumn(format="%.2f")},
-        alt="Holes by system",
+        pd.DataFrame(rows), key="annotate_unjudged_table", hide_index=True,
+        column_config={f"Judged@{unjudged[0].k}": st.column_config.NumberColumn(format="%.2f")},
+        alt="Unjudged documents by system",
     )  # fmt: skip
     lacking = any(row["Not even in the pool"] for row in rows)
-    if lacking and st.button("Add what is missing to the pool", key="annotate_fill_holes"):
-        request = PoolRequest(tuple(h.system for h in holes), holes[0].k)
+    if lacking and st.button("Add what is missing to the pool", key="annotate_fill_unjudged"):
+        request = PoolRequest(tuple(h.system for h in unjudged), unjudged[0].k)
         _start(explorer, project, request, query_ids)

@@ -171,7 +171,7 @@ def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(
     log_in(page, "ada")
     expect(candidate(page)).to_be_visible(timeout=120_000)
     assert page.url.startswith(f"{served.server.url}/annotate?corpus=demo&project=deep")
-    assert page.get_by_role("textbox", name="Who judges").count() == 0
+    assert page.get_by_role("textbox", name="Annotator").count() == 0
     visit.shoot("login-annotate")
     page.keyboard.press("2")
     expect(page.locator(".progress .words")).to_contain_text("Ada: 1 of 6")

@@ -85,7 +85,7 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: E
     assert "has no project" in shown(page)
     assert "It has p." in shown(page)
     page = visit("annotate", corpus="small", part="elsewhere")
-    assert "there is no part" in shown(page)
+    assert "is none of judge" in shown(page)
 
 
 def test_without_a_name_nobody_judges(home_page: Explorer) -> None:

@@ -297,8 +297,8 @@ def test_the_name_comes_from_the_list_and_from_nowhere_else(
     app.session_state["annotate_who"] = "Eve"
     annotate(app, "ada", annotator="Eve", annotate_who="Eve")
     assert not app.text_input
-    sittings = app.session_state["annotate_sittings"].values()
-    assert [sitting.who for sitting in sittings] == ["Ada"]
+    sessions = app.session_state["annotate_sessions"].values()
+    assert [session.who for session in sessions] == ["Ada"]
 
 
 def test_without_auth_everything_is_open_and_names_are_given(app: AppTest, secrets: Path) -> None:

@@ -138,7 +138,7 @@ def test_partial_overlap_counts_with_alpha_and_is_named_where_fleiss_cannot_take
     assert len(found.pairs) == 6
 
 
-def test_skips_doubts_and_decisions_are_no_grades_and_are_counted() -> None:
+def test_skips_unsure_verdicts_and_decisions_are_no_grades_and_are_counted() -> None:
     judgments = [
         *of([("ann", [0, 1, 2]), ("bob", [0, 1, 3])]),
         said("ann", None, "d9", verdict="skip"),
@@ -151,7 +151,7 @@ def test_skips_doubts_and_decisions_are_no_grades_and_are_counted() -> None:
     assert measure_of(found.measures, RAW).value == pytest.approx(2 / 3)
     assert found.confusion["ann", "bob"] == ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1), (0,) * 4)
     assert found.by_aspect["method"] == found.measures
-    assert any("1 skip and 1 doubt" in note for note in found.notes)
+    assert any("1 skip and 1 unsure" in note for note in found.notes)
     assert any("1 item has one grade only" in note for note in found.notes)
 
 

@@ -173,7 +173,7 @@ def test_a_file_per_annotator_says_what_it_has_no_place_for(
         "p.bob-B.qrels",
     ]
     assert contents(tmp_path / "out")["p.bob-B.qrels"] == f"{METHOD} 0 bread-network 1\n"
-    assert any("2 skips and doubts" in note for note in found.notes)
+    assert any("2 skips and unsure verdicts" in note for note in found.notes)
 
 
 def test_the_same_hand_over_in_a_second_project_is_there_in_full(
