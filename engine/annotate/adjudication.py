@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.types.annotating import Disagreement, Judgment, Scale
+from engine.types.plurals import counted
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
 Item = tuple[str, str]
@@ -117,14 +118,14 @@ def _foreign(asked: int, judgments: Sequence[Judgment]) -> tuple[str, ...]:
     number = asked - len(judgments)
     if not number:
         return ()
-    which = f"{number:,} grades are" if number > 1 else "1 grade is"
+    which = counted(number, "grade is", "grades are")
     return (f"{which} not in the project's scale, and left out.",)
 
 
 def _retired(query_ids: Collection[str]) -> tuple[str, ...]:
     if not query_ids:
         return ()
-    which = f"{len(query_ids):,} queries are" if len(query_ids) > 1 else "1 query is"
+    which = counted(len(query_ids), "query is", "queries are")
     return (f"{which} asked no more: grades for that are kept, and left out.",)
 
 
@@ -140,23 +141,19 @@ def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: 
 
 
 def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tuple[str, ...]:
-    notes = []
     counts = Counter(decision.basis for decision in decisions)
-    if number := counts["undecided"]:
-        which = f"{number:,} items are" if number > 1 else "1 item is"
-        notes.append(f"{which} left out: grades differ, and nobody decided.")
-    if number := counts["median"]:
-        which = f"{number:,} items have" if number > 1 else "1 item has"
-        notes.append(f"{which} the (lower) median of grades that differ; nobody decided.")
-    if number := counts["model"]:
-        which = f"{number:,} grades rest" if number > 1 else "1 grade rests"
-        notes.append(f"{which} on a model alone: no person graded there.")
     decided = {(d.query_id, d.doc_id) for d in decisions}
     models = {(j.query_id, j.doc_id) for j in judgments if j.origin == "model"} - decided
-    if models:
-        which = f"{len(models):,} items were" if len(models) > 1 else "1 item was"
-        notes.append(f"{which} graded by a model only, and left out.")
-    return tuple(notes)
+    said = (
+        (counts["undecided"], "item is", "items are",
+         "left out: grades differ, and nobody decided."),
+        (counts["median"], "item has", "items have",
+         "the (lower) median of grades that differ; nobody decided."),
+        (counts["model"], "grade rests", "grades rest",
+         "on a model alone: no person graded there."),
+        (len(models), "item was", "items were", "graded by a model only, and left out."),
+    )  # fmt: skip
+    return tuple(f"{counted(n, one, many)} {words}" for n, one, many, words in said if n)
 
 
 def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:

@@ -15,6 +15,7 @@ from engine.annotate.adjudication import Decision, decide
 from engine.types.annotating import Agreement, AgreementMeasure, Judgment, PoolItem, Scale
 from engine.types.evaluations import Interval
 from engine.types.grading import GradingDifference, ModelCheck
+from engine.types.plurals import counted
 
 Table = NDArray[np.int64]
 Stack = NDArray[np.float64]
@@ -456,7 +457,7 @@ def _difference(
 def _check_notes(items: int, undecided: int) -> tuple[str, ...]:
     notes = []
     if undecided:
-        which = f"{undecided:,} items are" if undecided > 1 else "1 item is"
+        which = counted(undecided, "item is", "items are")
         notes.append(f"{which} left out: people differ there, and nobody has decided.")
     if 0 < items < FEWEST:
         notes.append(f"Intervals need {FEWEST} items that both graded.")

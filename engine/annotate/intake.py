@@ -20,6 +20,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.search.queries import check_query
 from engine.types.annotating import GradeMeaning, Judgment, Project, Scale, Verdict
+from engine.types.plurals import counted
 from engine.types.searches import Query
 
 ANY_SCALE = Scale("any", tuple(GradeMeaning(v, str(v)) for v in range(HIGHEST + 1)))
@@ -117,7 +118,7 @@ class Intake:
         if self.problems:
             listed = " ".join(self.problems[:MOST_LISTED])
             more = len(self.problems) - MOST_LISTED
-            count = f"{len(self.problems):,} lines are" if len(self.problems) > 1 else "1 line is"
+            count = counted(len(self.problems), "line is", "lines are")
             raise BadInputError(
                 f"{self.file}: {count} broken and nothing was imported. {listed}"
                 + (f" And {more:,} more." if more > 0 else ""),
@@ -130,16 +131,16 @@ class Intake:
 
     def _warn(self) -> None:
         if lines := self._repeats:
-            which = f"{len(lines):,} lines repeat" if lines[1:] else "1 line repeats"
+            which = counted(len(lines), "line repeats", "lines repeat")
             self.warnings.append(f"{which} a judgment (first: line {lines[0]:,}).")
         if lines := self._seeds:
-            which = f"{len(lines):,} judgments are" if lines[1:] else "1 judgment is"
+            which = counted(len(lines), "judgment is", "judgments are")
             where = f" (first: line {lines[0]:,})" if lines[0] else ""
             self.warnings.append(f"{which} of the query's own seed, and left out{where}.")
         values = self.project.scale.values
         foreign = sum(item.judgment.relevance not in (None, *values) for item in self.rows)
         if foreign:
-            which = f"{foreign:,} grades are" if foreign > 1 else "1 grade is"
+            which = counted(foreign, "grade is", "grades are")
             self.warnings.append(
                 f"{which} not in the project's scale ({', '.join(map(str, values))}): kept as "
                 "they were, and in no qrels."

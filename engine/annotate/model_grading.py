@@ -53,6 +53,7 @@ from engine.types.grading import (
     GradingRequest,
     ModelCheck,
 )
+from engine.types.plurals import counted
 from storage.judging import Judging
 from storage.ledger import Ledger
 
@@ -204,12 +205,10 @@ def _same(judgment: Judgment, held: Judgment | None) -> bool:
 def _notes(plan: GradingPlan) -> list[str]:
     notes = []
     if plan.without_anchors and plan.request.anchors:
-        which = (
-            f"{plan.without_anchors:,} queries have" if plan.without_anchors > 1 else "1 query has"
-        )
+        which = counted(plan.without_anchors, "query has", "queries have")
         notes.append(f"{which} no document that is known to be relevant, and so no examples.")
     if plan.gone:
-        which = f"{plan.gone:,} candidates are" if plan.gone > 1 else "1 candidate is"
+        which = counted(plan.gone, "candidate is", "candidates are")
         notes.append(f"{which} left out: the corpus does not hold the document or the seed.")
     return notes
 

@@ -17,6 +17,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
 from engine.types.annotating import ADJUDICATED, MODEL_PREFIX, GradeMeaning, Origin, Project, Scale
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.projects import ProjectQueryRow, ProjectRow
@@ -228,7 +229,7 @@ class ProjectStore:
         lacking = Counter(row.relevance for row in rows if row.relevance in gone)
         if lacking:
             number = lacking.total()
-            which = f"{number:,} grades stand" if number > 1 else "1 grade stands"
+            which = counted(number, "grade stands", "grades stand")
             grades = ", ".join(f"{grade} ({count:,})" for grade, count in sorted(lacking.items()))
             raise BadInputError(
                 f"{which} that the scale '{scale.name}' does not have: {grades}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -165,14 +166,7 @@ def import_(
         overwrite=overwrite,
     )
     if as_json:
-        print_json(
-            {
-                "added": found.added,
-                "known": found.known,
-                "conflicts": list(found.conflicts),
-                "warnings": list(found.warnings),
-            }
-        )
+        print_json(asdict(found))
     else:
         click.echo(f"{found.added:,} judgments added; {found.known:,} were there already.")
     for note in (*found.conflicts, *found.warnings):

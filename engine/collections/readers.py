@@ -25,6 +25,7 @@ from engine.errors import BadInputError
 from engine.ingest import detect_format
 from engine.ingest.rows import text_lines
 from engine.types.collections import Collection, HeldCollection, Topic
+from engine.types.plurals import counted
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
 Signature = tuple[tuple[str, int, int], ...]
@@ -107,7 +108,7 @@ def _with_queries(collection: Collection, path: Path) -> Collection:
     strange = unlisted(collection.qrels, asked)
     warnings = list(collection.warnings)
     if strange:
-        which = f"{len(strange):,} queries have" if len(strange) > 1 else "1 query has"
+        which = counted(len(strange), "query has", "queries have")
         warnings.append(
             f"{which} judgments but is not among those asked (first: '{strange[0]}'); left out."
         )
@@ -123,7 +124,7 @@ def _without_seeds(collection: Collection) -> Collection:
     if not found:
         return collection
     annotators = {name: without_seeds(own, seeds) for name, own in collection.annotators.items()}
-    which = f"{len(found):,} queries grade" if len(found) > 1 else "1 query grades"
+    which = counted(len(found), "query grades", "queries grade")
     warning = f"{which} its own seed (first: '{found[0]}'); left out."
     warnings = (*collection.warnings, warning)
     return replace(collection, qrels=qrels, annotators=annotators, warnings=warnings)
