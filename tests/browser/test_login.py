@@ -221,7 +221,7 @@ def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themsel
 
     search = f"/?corpus=demo&seed={SEED}&aspect=method"
     visit.open(search)
-    grade = page.locator("article").first.get_by_role("button", name="3: just what I seek")
+    grade = page.locator("article").first.get_by_role("button", name="3: Nearly the same")
     grade.click(timeout=120_000)
     expect(grade).to_have_attribute("aria-pressed", "true")
     query = Query("demo", seed=SEED, aspect="method")
@@ -232,7 +232,7 @@ def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themsel
     other = visit_with(browser, served.server)
     other.open(search)
     log_in(other.page, "eve")
-    grade = other.page.locator("article").first.get_by_role("button", name="3: just what I seek")
+    grade = other.page.locator("article").first.get_by_role("button", name="3: Nearly the same")
     expect(grade).to_have_attribute("aria-pressed", "false", timeout=60_000)
     other.page.context.close()
 
