@@ -19,7 +19,7 @@ PARTS = {
     "agreement": "Agreement",
     "disagreements": "Disagreements",
     "model": "Model",
-    "files": "Files",
+    "files": "Export",
     "project": "Project",
 }
 FOR_LEADS = ("pool", "agreement", "disagreements", "model", "files", "project")

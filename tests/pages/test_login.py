@@ -279,7 +279,7 @@ def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
     app: AppTest, small_copy: Explorer
 ) -> None:
     make_project(small_copy)
-    assert "Files" in parts_of(annotate(app, "grace", part="files"))
+    assert "Export" in parts_of(annotate(app, "grace", part="files"))
     make_project(small_copy, leads=("Ruth",))
     assert "They are Ruth." in shown(run(app))
     assert parts_of(app) == []
