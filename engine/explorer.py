@@ -81,14 +81,16 @@ class Explorer:
         self.library = Library(
             self.home, self.ledger, self.settings, tuple(SYSTEMS), tuple(PREPARED)
         )
-        self.notebook = Notebook(self.ledger, self.library, self.settings.annotator)
+        self.annotation = Annotation(self.ledger, self.library, self.searcher, self.settings)
+        self.notebook = Notebook(
+            self.ledger, self.library, self.annotation, self.settings.annotator
+        )
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
         self.laboratory = Laboratory(
             self.home, self.ledger, self.settings, self.library, self.searcher
         )
         self.scenarios = Scenarios(self.home, self.ledger, self.settings, self.library)
         self.builder = Builder(self.ledger.answers)
-        self.annotation = Annotation(self.ledger, self.library, self.searcher, self.settings)
         self.builds = LensBuilds(
             self.home, self.ledger, self.settings, self.library, self.annotation
         )

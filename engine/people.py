@@ -185,9 +185,7 @@ def _person(address: str, entry: object) -> Person:
             f"'{address}' in [people] of secrets.toml needs a name and a role, and nothing else.",
             'Write { name = "Ada", role = "annotator" }.',
         )
-    from engine.annotate.project_settings import (
-        check_annotator,  # the ledger's libraries come with it
-    )
+    from engine.annotate.projects import check_annotator
 
     name, role = entry["name"], entry["role"]
     try:

@@ -58,6 +58,7 @@ with error_boundary():
             cards.result_list(
                 found,
                 lens,
+                scale=explorer.annotation.project(query.corpus).scale,
                 grades=explorer.notebook.grades(query, login.name()),
                 kept=trail.kept_here(explorer, view),
                 search=view.link(),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 import threading
 import time
 from collections.abc import Iterable
@@ -13,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from storage.errors import StorageError
+from storage.files import write_whole
 
 SECONDS = 31 * 24 * 3600
 """After this long no cookie proves a login any more: 30 days, and one of grace."""
@@ -101,18 +100,8 @@ class EndedLogins:
         return found
 
     def _write(self, known: dict[str, int]) -> None:
-        """Whole or not at all: beside its place, and then moved there."""
-        half = self._file.with_name(f"{self._file.name}.{secrets.token_hex(4)}")
-        try:
-            descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as handle:
-                handle.writelines(f"{at} {digest}\n" for digest, at in known.items())
-                handle.flush()
-                os.fsync(handle.fileno())
-            half.replace(self._file)
-        except BaseException:
-            half.unlink(missing_ok=True)
-            raise
+        lines = (f"{at} {digest}\n" for digest, at in known.items())
+        write_whole(self._file, lines, private=True, synced=True)
 
     def _unreadable(self, why: str) -> StorageError:
         return StorageError(

@@ -2,67 +2,23 @@
 
 from __future__ import annotations
 
-import secrets
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import duckdb
 
 from storage.access import LedgerFile
 from storage.errors import StorageError
-
-Verdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
-Origin = Literal["person", "model", "import", "adjudication"]
+from storage.records import Judgment, new_event
 
 HIGHEST = 100
 """The highest grade that any scale can have; what a project's scale is, the engine knows."""
 
 
-def new_event() -> str:
-    """An id that no other event has."""
-    return secrets.token_hex(12)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgmentRow:
-    """One event: what an annotator said of one (query, document).
-
-    Attributes:
-        relevance: the grade of a ``grade``; None for all else.
-        rank, system: what the annotator was shown it as; None and "" where that was hidden.
-        verdict: ``withdrawn`` takes back what was said before; ``undo`` takes back one event.
-        project: "" for what is judged while exploring.
-        origin: an ``adjudication`` decides between annotators and is nobody's own grade.
-        marks: JSON list of [start, end] offsets of the sentences marked in the document.
-        blind: ranks and systems were hidden.
-        seconds: from being shown to being judged; None when nobody measured.
-        event: given by whoever asks, so that the same event sent twice is stored once.
-        undoes: the event that an ``undo`` takes back.
-    """
-
-    corpus: str
-    query_id: str
-    doc_id: str
-    relevance: int | None
-    annotator: str
-    note: str
-    instruction: str
-    rank: int | None
-    system: str
-    time: datetime
-    verdict: Verdict = "grade"
-    project: str = ""
-    origin: Origin = "person"
-    marks: str = "[]"
-    blind: bool = False
-    seconds: float | None = None
-    event: str = field(default_factory=new_event, compare=False)
-    undoes: str = ""
-
-
-_NAMES = tuple(f.name for f in fields(JudgmentRow))
+_NAMES = tuple(f.name for f in fields(Judgment))
 _COLUMNS = ", ".join(_NAMES)
 _KINDS = {
     "relevance": "SMALLINT", "rank": "BIGINT", "time": "TIMESTAMP", "blind": "BOOLEAN",
@@ -118,8 +74,8 @@ class Held:
         elsewhere: of the events that were asked about, those of other projects.
     """
 
-    history: Sequence[JudgmentRow]
-    latest: Sequence[JudgmentRow]
+    history: Sequence[Judgment]
+    latest: Sequence[Judgment]
     elsewhere: Set[str]
 
 
@@ -129,7 +85,7 @@ class Judging:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
 
-    def add(self, rows: Iterable[JudgmentRow]) -> int:
+    def add(self, rows: Iterable[Judgment]) -> int:
         """Append events in the order given, all of them or, on an error, none.
 
         Returns:
@@ -146,7 +102,7 @@ class Judging:
         corpus: str,
         project: str,
         events: Collection[str],
-        change: Callable[[Held], Iterable[JudgmentRow]],
+        change: Callable[[Held], Iterable[Judgment]],
     ) -> int:
         """Append what follows from what a project holds, alone among all threads and processes.
 
@@ -175,7 +131,7 @@ class Judging:
         *,
         only: Collection[tuple[str, str]] | None = None,
         undo_event: str = "",
-    ) -> JudgmentRow | None:
+    ) -> Judgment | None:
         """Take back an annotator's last judgment that still stands (or the one named by
         ``event``, when it is theirs); what they had said before counts again. An adjudication
         is taken back only by its name.
@@ -202,13 +158,13 @@ class Judging:
             last = next(iter(_rows(connection.execute(_TO_UNDO, {**asked, **chosen}))), None)
             if last is None:
                 return None
-            now = datetime.now(UTC)
-            undo = JudgmentRow(
-                *(corpus, last.query_id, last.doc_id, None, annotator, "", "", None, "", now),
+            undo = Judgment(
+                *(last.query_id, last.doc_id, annotator),
                 verdict="undo",
-                project=project,
                 event=undo_event or new_event(),
                 undoes=last.event,
+                corpus=corpus,
+                project=project,
             )
             _insert(connection, [undo])
             return last
@@ -219,7 +175,7 @@ class Judging:
         project: str = "",
         query_id: str | None = None,
         annotator: str | None = None,
-    ) -> list[JudgmentRow]:
+    ) -> list[Judgment]:
         """What stands: the last event per query, document and annotator, in order of arrival.
 
         "Last" is the last to arrive, whatever its ``time`` says. What was taken back is left
@@ -233,13 +189,13 @@ class Judging:
 
     def history(
         self, corpus: str, project: str | None = None, query_id: str | None = None
-    ) -> list[JudgmentRow]:
+    ) -> list[Judgment]:
         """Every event there ever was, in order of arrival; ``project`` None for all projects."""
         values = {"corpus": corpus, "project": project, "query_id": query_id}
         key = ("history", *values.values())
         return list(self._file.remembered(key, lambda c: _rows(c.execute(_HISTORY, values))))
 
-    def find(self, event: str) -> JudgmentRow | None:
+    def find(self, event: str) -> Judgment | None:
         """The event of this id, in whatever project; None when there is none."""
         sql = f"SELECT {_COLUMNS} FROM judgment_events WHERE event = ?"  # noqa: S608
         with self._file.access() as connection:
@@ -256,9 +212,9 @@ def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[
     return {row[0] for row in connection.execute(sql, [list(events)]).fetchall()}
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[JudgmentRow]) -> int:
+def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> int:
     """One statement for all: row by row, a thousand would hold the ledger for seconds."""
-    first: dict[str, JudgmentRow] = {}
+    first: dict[str, Judgment] = {}
     for row in given:
         _check(row)
         first.setdefault(row.event, row)
@@ -270,7 +226,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[JudgmentRow])
     return int(found[0]) if found else 0
 
 
-def _check(row: JudgmentRow) -> None:
+def _check(row: Judgment) -> None:
     if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
         raise StorageError(
             f"The grade {row.relevance} for document '{row.doc_id}' cannot be stored: grades are "
@@ -282,12 +238,23 @@ def _check(row: JudgmentRow) -> None:
 
 
 def _write(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return json.dumps([list(span) for span in value])
     return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
-def _rows(cursor: duckdb.DuckDBPyConnection) -> list[JudgmentRow]:
-    return [JudgmentRow(*map(_read, row)) for row in cursor.fetchall()]
+def _rows(cursor: duckdb.DuckDBPyConnection) -> list[Judgment]:
+    return [
+        Judgment(*(_READ.get(n, _as_it_is)(v) for n, v in zip(_NAMES, row, strict=True)))
+        for row in cursor.fetchall()
+    ]
 
 
-def _read(value: Any) -> Any:
-    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    "marks": lambda text: tuple((start, end) for start, end in json.loads(text)),
+    "time": lambda time: time.replace(tzinfo=UTC),
+}

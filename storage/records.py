@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
 
 
@@ -104,3 +105,54 @@ class Condition:
     column: str
     op: Literal["=", ">=", "<=", "contains"]
     value: str | int
+
+
+Verdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
+Origin = Literal["person", "model", "import", "adjudication"]
+
+
+def new_event() -> str:
+    """An id that no other event has."""
+    return secrets.token_hex(12)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """One event: what an annotator said of one (query, document).
+
+    Attributes:
+        relevance: the grade of a ``grade``; None for all else.
+        verdict: ``withdrawn`` takes back what was said before; ``undo`` takes back one event.
+        marks: (start, end) offsets of the sentences marked in the document.
+        origin: an ``adjudication`` decides between annotators and is nobody's own grade.
+        rank, system: what the annotator was shown it as; None and "" where that was hidden.
+        instruction: the wording of the query; "" for that of its aspect.
+        blind: ranks and systems were hidden.
+        seconds: from being shown to being judged; None when nobody measured.
+        event: given by whoever asks, so that the same event sent twice is stored once.
+        undoes: the event that an ``undo`` takes back.
+        project: "" for what is judged while exploring.
+    """
+
+    query_id: str
+    doc_id: str
+    annotator: str
+    relevance: int | None = None
+    verdict: Verdict = "grade"
+    note: str = ""
+    marks: tuple[tuple[int, int], ...] = ()
+    origin: Origin = "person"
+    rank: int | None = None
+    system: str = ""
+    instruction: str = ""
+    blind: bool = False
+    seconds: float | None = None
+    event: str = field(default_factory=new_event, compare=False)
+    undoes: str = ""
+    corpus: str = ""
+    project: str = ""
+    time: datetime = field(default_factory=_now)

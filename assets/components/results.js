@@ -153,7 +153,7 @@ const actions = (result, data, state, redraw, send) => {
   const grades = make("span", "grades")
   grades.setAttribute("role", "group")
   grades.setAttribute("aria-label", `Grade ${result.title}`)
-  data.grades.forEach((meaning, grade) => {
+  data.grades.forEach(([grade, meaning]) => {
     const on = state.grades.get(result.doc_id) === grade
     const node = button("", String(grade), `${grade}: ${meaning}`, () => {
       state.grades.set(result.doc_id, on ? undefined : grade)

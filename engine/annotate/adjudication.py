@@ -12,10 +12,8 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.annotate.judgment_records import from_row, make_judgment, store
-from engine.errors import BadInputError
-from engine.types.annotating import Disagreement, Judgment, Project, Scale
-from storage.judging import Judging
+from engine.types.annotating import Disagreement, Judgment, Scale
+from engine.types.plurals import counted
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
 Item = tuple[str, str]
@@ -84,7 +82,7 @@ def decide(
     """The grade of every item: the adjudicated one, else the one that all who graded it gave.
 
     Where grades differ and nobody decided, the item is left out, or with ``median`` gets the
-    median, the lower of the middle two: the less relevant one when in doubt.
+    median, the lower of the middle two: the less relevant one of the two.
 
     Args:
         model_grades: what only models graded counts, too; otherwise it is never among the qrels.
@@ -120,14 +118,14 @@ def _foreign(asked: int, judgments: Sequence[Judgment]) -> tuple[str, ...]:
     number = asked - len(judgments)
     if not number:
         return ()
-    which = f"{number:,} grades are" if number > 1 else "1 grade is"
+    which = counted(number, "grade is", "grades are")
     return (f"{which} not in the project's scale, and left out.",)
 
 
 def _retired(query_ids: Collection[str]) -> tuple[str, ...]:
     if not query_ids:
         return ()
-    which = f"{len(query_ids):,} queries are" if len(query_ids) > 1 else "1 query is"
+    which = counted(len(query_ids), "query is", "queries are")
     return (f"{which} asked no more: grades for that are kept, and left out.",)
 
 
@@ -143,27 +141,23 @@ def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: 
 
 
 def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tuple[str, ...]:
-    notes = []
     counts = Counter(decision.basis for decision in decisions)
-    if number := counts["undecided"]:
-        which = f"{number:,} items are" if number > 1 else "1 item is"
-        notes.append(f"{which} left out: grades differ, and nobody decided.")
-    if number := counts["median"]:
-        which = f"{number:,} items have" if number > 1 else "1 item has"
-        notes.append(f"{which} the (lower) median of grades that differ; nobody decided.")
-    if number := counts["model"]:
-        which = f"{number:,} grades rest" if number > 1 else "1 grade rests"
-        notes.append(f"{which} on a model alone: no person graded there.")
     decided = {(d.query_id, d.doc_id) for d in decisions}
     models = {(j.query_id, j.doc_id) for j in judgments if j.origin == "model"} - decided
-    if models:
-        which = f"{len(models):,} items were" if len(models) > 1 else "1 item was"
-        notes.append(f"{which} graded by a model only, and left out.")
-    return tuple(notes)
+    said = (
+        (counts["undecided"], "item is", "items are",
+         "left out: grades differ, and nobody decided."),
+        (counts["median"], "item has", "items have",
+         "the (lower) median of grades that differ; nobody decided."),
+        (counts["model"], "grade rests", "grades rest",
+         "on a model alone: no person graded there."),
+        (len(models), "item was", "items were", "graded by a model only, and left out."),
+    )  # fmt: skip
+    return tuple(f"{counted(n, one, many)} {words}" for n, one, many, words in said if n)
 
 
 def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
-    """What a lead should look at: grades that differ, the widest spread first, then doubts.
+    """What a lead should look at: grades that differ, the widest spread first, then unsure ones.
 
     Items that were decided come last, in the same order, so that a decision can be changed.
     """
@@ -176,59 +170,6 @@ def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
         if spread or decided is not None or any(j.verdict == "unsure" for j in said):
             found.append(Disagreement(query_id, doc_id, tuple(said), spread, decided))
     return sorted(found, key=lambda d: (d.decided is not None, -d.spread))
-
-
-def adjudication(
-    project: Project,
-    query_id: str,
-    doc_id: str,
-    relevance: int | None,
-    reason: str,
-    by: str,
-    event: str = "",
-) -> Judgment:
-    """A decision that fits its project; ``relevance`` None takes back one's own.
-
-    Raises:
-        BadInputError: the project names leads and ``by`` is none of them; a grade outside the
-            scale, no reason for a grade, a reason that is too long.
-    """
-    if project.leads and by.strip() not in project.leads:
-        raise BadInputError(
-            f"'{by}' cannot adjudicate in project '{project.name}'.",
-            f"Its leads are {', '.join(sorted(project.leads))}.",
-        )
-    if relevance is not None and not reason.strip():
-        raise BadInputError("The decision has no reason.", "Say in a few words why.")
-    return make_judgment(
-        project,
-        query_id,
-        doc_id,
-        by,
-        relevance,
-        note=reason,
-        origin="adjudication",
-        event=event,
-    )
-
-
-def store_decision(judging: Judging, judgment: Judgment) -> None:
-    """Keep what :func:`adjudication` made.
-
-    Raises:
-        BadInputError: it takes back a decision, and there is none by whom it is from.
-    """
-    if judgment.verdict == "withdrawn" and judging.find(judgment.event) is None:
-        rows = judging.latest(judgment.corpus, judgment.project, judgment.query_id)
-        stands = _adjudications(from_row(r) for r in rows if r.doc_id == judgment.doc_id)
-        if all(j.annotator != judgment.annotator for j in stands):
-            others = ", ".join(sorted({j.annotator for j in stands}))
-            raise BadInputError(
-                f"'{judgment.annotator}' decided nothing about document '{judgment.doc_id}' for "
-                f"'{judgment.query_id}'.",
-                f"It was decided by {others}." if others else "There is nothing to take back.",
-            )
-    store(judging, judgment)
 
 
 def _by_item(judgments: Iterable[Judgment]) -> Mapping[Item, list[Judgment]]:
@@ -244,11 +185,7 @@ def _is_graded(judgment: Judgment) -> bool:
 
 def _adjudication(said: Iterable[Judgment]) -> Judgment | None:
     """The last decision to arrive; when its author takes it back, the one before counts."""
-    return next(reversed(_adjudications(said)), None)
-
-
-def _adjudications(said: Iterable[Judgment]) -> list[Judgment]:
-    return [j for j in said if j.origin == "adjudication"]
+    return next(reversed([j for j in said if j.origin == "adjudication"]), None)
 
 
 def own_grades(

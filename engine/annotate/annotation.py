@@ -3,61 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar
 
 from engine.annotate.adjudication import (
-    DecidedQrels,
-    adjudication,
     find_disagreements,
-    store_decision,
 )
 from engine.annotate.agreement import MEASURES, find_agreement
 from engine.annotate.exchange import Exchange
-from engine.annotate.exporting import Exported, write_files
-from engine.annotate.filling import Filling
-from engine.annotate.judgment_records import (
+from engine.annotate.judgments import (
+    check_decided,
+    check_decision,
     check_not_seed,
-    from_row,
-    make_judgment,
+    checked,
     standing,
     store,
 )
 from engine.annotate.model_grading import ModelGrading
 from engine.annotate.pool import (
     DEPTH,
+    PoolFilling,
     brought_up,
     check_pool,
     fill,
-    find_holes,
+    find_unjudged,
     graded,
     pool_items,
     tops_of,
 )
-from engine.annotate.project_settings import ProjectShelf, check_annotator
-from engine.annotate.query_ids import ProjectQueries
+from engine.annotate.projects import ProjectQueries, ProjectStore, check_annotator
 from engine.annotate.queueing import Item, Queue
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.errors import UnknownNameError
 from engine.lenses.definitions import find_aspect
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
     Agreement,
     Disagreement,
-    Holes,
-    ImportedJudgments,
     Judgment,
-    JudgmentVerdict,
-    Origin,
     PoolItem,
     PoolRequest,
     Project,
-    QueueItem,
-    QueueProgress,
+    Unjudged,
+    Verdict,
 )
 from engine.types.callbacks import tell_nobody
-from engine.types.documents import Document, Span
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 
@@ -71,6 +61,7 @@ class Annotation:
     Attributes:
         grading: language models as annotators among the others.
         filling: pools filled in the background.
+        exchange: judgments as files and as qrels, in and out.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -86,29 +77,29 @@ class Annotation:
     ) -> None:
         self._ledger, self._library, self._searcher = ledger, library, searcher
         self.grading = ModelGrading(ledger, library, searcher, settings or Settings())
-        self._shelf = ProjectShelf(ledger)
-        self._exchange = Exchange(ledger, library)
+        self._projects = ProjectStore(ledger)
+        self.exchange = Exchange(ledger, library)
         self._queries = ProjectQueries(ledger, library)
-        self.filling = Filling(self.fill_pool, lambda project: len(self.pool(project)))
+        self.filling = PoolFilling(self.fill_pool, lambda project: len(self.pool(project)))
 
     # -- projects ------------------------------------------------------------------------
 
     def projects(self, corpus: str | None = None) -> list[Project]:
         """The projects that were saved, by corpus and name."""
-        return self._shelf.all(corpus)
+        return self._projects.all(corpus)
 
     def project(self, corpus: str, name: str = "") -> Project:
         """A project by name, or a corpus's own (""); UnknownNameError."""
         self._library.corpus(corpus)
-        return self._shelf.get(corpus, name)
+        return self._projects.get(corpus, name)
 
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """Keep a new version of a project, checked; see :meth:`ProjectShelf.save`."""
+        """Keep a new version of a project, checked; see :meth:`ProjectStore.save`."""
         lens = self._library.lens(project.corpus)
         for aspect in project.guidelines:
             if aspect:
                 find_aspect(lens, aspect)
-        return self._shelf.save(project, check_annotator(author), before)
+        return self._projects.save(project, check_annotator(author), before)
 
     # -- queries and pools -----------------------------------------------------------------
 
@@ -170,54 +161,55 @@ class Annotation:
             on_query()
         return new
 
-    def holes(self, project: Project, systems: Sequence[str], k: int = DEPTH) -> tuple[Holes, ...]:
+    def unjudged(
+        self, project: Project, systems: Sequence[str], k: int = DEPTH
+    ) -> tuple[Unjudged, ...]:
         """What is unjudged in the top ``k`` of each system, over the project's queries."""
         check_pool(PoolRequest(tuple(systems), k))
         tops = tops_of(self._searcher(project.corpus), self.queries(project), systems, k)
-        return find_holes(tops, graded(project, self.judgments(project)), k)
+        return find_unjudged(tops, graded(project, self.judgments(project)), k)
 
-    def holes_of(
+    def unjudged_in(
         self, project: Project, runs: Mapping[str, Sequence[Ranking]], k: int = DEPTH
-    ) -> tuple[Holes, ...]:
+    ) -> tuple[Unjudged, ...]:
         """What is unjudged in the top ``k`` of rankings that are there, by the run's name."""
         asked = self.queries(project)
         tops = {
             name: {r.query_id: r.doc_ids[:k] for r in rankings if r.query_id in asked}
             for name, rankings in runs.items()
         }
-        return find_holes(tops, graded(project, self.judgments(project)), k)
+        return find_unjudged(tops, graded(project, self.judgments(project)), k)
 
     # -- judging -----------------------------------------------------------------------------
 
-    def judge(
-        self,
-        project: Project,
-        query_id: str,
-        doc_id: str,
-        annotator: str,
-        relevance: int | None = None,
-        *,
-        verdict: JudgmentVerdict | None = None,
-        note: str = "",
-        marks: Sequence[Span] = (),
-        origin: Origin = "person",
-        seconds: float | None = None,
-        event: str = "",
-    ) -> Judgment:
-        """Store what an annotator says of an item; see :func:`make_judgment` for arguments.
+    def judge(self, project: Project, judgment: Judgment, query: Query | None = None) -> Judgment:
+        """Check and store what was said of an item; nothing is overwritten. The one way in which
+        people, on any page and from the command line, judge and adjudicate.
+
+        Args:
+            judgment: without corpus and project, which are this project's. An ``instruction``
+                is that of its query where it has none itself.
+            query: what was asked, where the project may not have it yet: it is kept by the
+                judgment's query_id.
+
+        Returns:
+            the judgment as it is stored.
 
         Raises:
             UnknownNameError: the project does not have the query, or the corpus not the document.
-            BadInputError: see :func:`make_judgment` and :func:`store`.
+            BadInputError: see :func:`engine.annotate.judgments.checked` and :func:`store`.
         """
-        query = self._queries.get(project, query_id)
-        self._library.open(project.corpus).document(doc_id)
-        judgment = make_judgment(
-            project, query_id, doc_id, annotator, relevance, verdict=verdict, note=note,
-            marks=marks, origin=origin, instruction=query.instruction or "", seconds=seconds,
-            event=event,
-        )  # fmt: skip
-        check_not_seed(judgment, query)
+        asked = query or self._queries.get(project, judgment.query_id)
+        self._library.open(project.corpus).document(judgment.doc_id)
+        if judgment.origin == "adjudication":
+            check_decision(project, judgment)
+        instruction = judgment.instruction or asked.instruction or ""
+        judgment = checked(project, replace(judgment, instruction=instruction))
+        check_not_seed(judgment, asked)
+        if judgment.origin == "adjudication":
+            check_decided(self._ledger.judging, judgment)
+        if query is not None:
+            self._queries.keep(project, judgment.query_id, query)
         store(self._ledger.judging, judgment)
         return judgment
 
@@ -235,8 +227,7 @@ class Annotation:
             event: the undo's own id: sent twice, it takes back one judgment; "" for a new one.
         """
         place = (project.corpus, project.name, check_annotator(annotator))
-        row = self._ledger.judging.undo(*place, only=only, undo_event=event)
-        return None if row is None else from_row(row)
+        return self._ledger.judging.undo(*place, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
@@ -250,7 +241,7 @@ class Annotation:
 
     def history(self, project: Project) -> list[Judgment]:
         """Every event there ever was, undos included."""
-        return list(map(from_row, self._ledger.judging.history(project.corpus, project.name)))
+        return self._ledger.judging.history(project.corpus, project.name)
 
     # -- the queue ---------------------------------------------------------------------------
 
@@ -263,39 +254,6 @@ class Annotation:
         if only is not None:
             pool = [item for item in pool if (item.query_id, item.doc_id) in only]
         return Queue.of(project, annotator, pool, self.judgments(project))
-
-    def item(self, project: Project, queue: Queue, item: Item) -> QueueItem:
-        """One item of a queue, judged or not; UnknownNameError when it is not there."""
-        position = queue.position(item)
-        if not position:
-            raise UnknownNameError(
-                f"Document '{item[1]}' is not in the pool of '{item[0]}'.",
-                "Go on with the next item, or add it to the pool.",
-            )
-        query = self._queries.get(project, item[0])
-        opened = self._library.open(project.corpus)
-        seed = (
-            opened.document(query.seed)
-            if query.seed is not None
-            else self._searcher(project.corpus).encode_text(query.text or "").document
-        )
-        return QueueItem(
-            query_id=item[0],
-            query=query,
-            seed=seed,
-            document=opened.document(item[1]),
-            position=position,
-            said=queue.said.get(item),
-            sources=() if project.blind else queue.items[position - 1].sources,
-        )
-
-    def progress(self, project: Project, annotator: str) -> QueueProgress:
-        """How far one annotator is."""
-        return self.queue(project, annotator).progress()
-
-    def document(self, project: Project, doc_id: str) -> Document:
-        """A document of the project's corpus; UnknownNameError."""
-        return self._library.open(project.corpus).document(doc_id)
 
     # -- what comes of it --------------------------------------------------------------------
 
@@ -317,29 +275,15 @@ class Annotation:
         self, project: Project, query_id: str, doc_id: str, relevance: int | None, reason: str,
         by: str, event: str = "",
     ) -> Judgment:  # fmt: skip
-        """Decide an item, or with None take back one's own decision; everybody's own grades
-        stay. BadInputError as :func:`adjudication` and :func:`store_decision` say."""
-        query = self._queries.get(project, query_id)
-        self._library.open(project.corpus).document(doc_id)
-        judgment = adjudication(project, query_id, doc_id, relevance, reason, by, event)
-        check_not_seed(judgment, query)
-        store_decision(self._ledger.judging, judgment)
-        return judgment
+        """Decide an item, or with ``relevance`` None take back one's own decision; everybody's
+        own grades stay.
 
-    def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
-        """The adjudicated grades, and what each rests on; see :func:`decide`."""
-        return self._exchange.decided(project, median=median)
-
-    def export(self, project: Project, kind: str = "trec", **options: Any) -> Exported:
-        """Judgments as files; see :meth:`Exchange.export`."""
-        return self._exchange.export(project, kind, **options)
-
-    def write(self, found: Exported, out: Path) -> tuple[Path, ...]:
-        """Write an export; see :func:`write_files`."""
-        return write_files(found, out)
-
-    def import_(
-        self, corpus: str, source: Path | None, project: str | None = None, **options: Any
-    ) -> ImportedJudgments:
-        """Take in judgments; see :meth:`Exchange.import_`."""
-        return self._exchange.import_(corpus, source, project, **options)
+        Raises:
+            BadInputError: the project has leads, and ``by`` is none of them; no reason for a
+                grade; a decision taken back that there is not; and as :meth:`judge`.
+        """
+        verdict: Verdict = "withdrawn" if relevance is None else "grade"
+        decision = Judgment(
+            query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event
+        )
+        return self.judge(project, decision)

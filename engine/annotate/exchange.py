@@ -9,23 +9,25 @@ from pathlib import Path
 from engine.annotate import exporting, judgment_files
 from engine.annotate.adjudication import DecidedQrels, decide
 from engine.annotate.intake import Incoming, Intake, Merged, check_no_model, merge, named_here
-from engine.annotate.judgment_records import from_row, standing
-from engine.annotate.project_settings import (
-    ProjectShelf,
+from engine.annotate.judgments import standing
+from engine.annotate.projects import (
+    ProjectQueries,
+    ProjectStore,
     check_annotator,
     check_project,
     model_annotator,
     own_name,
     project_from_settings,
 )
-from engine.annotate.query_ids import ProjectQueries
+from engine.collections.judgment_formats import text_of
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import MODEL_PREFIX, ImportedJudgments, Origin, Project
 from engine.types.searches import Query
-from storage.judging import Held, JudgmentRow
+from storage.judging import Held
 from storage.ledger import Ledger
+from storage.records import Judgment
 
 IMPORTED = ("auto", "csfcube", *exporting.FORMATS)
 Reading = Callable[[Path, Intake], None]
@@ -36,7 +38,7 @@ class Exchange:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._shelf = ProjectShelf(ledger)
+        self._projects = ProjectStore(ledger)
         self._queries = ProjectQueries(ledger, library)
 
     # -- out -------------------------------------------------------------------------------
@@ -72,11 +74,10 @@ class Exchange:
         if kind == "hand-over":
             return self._hand_over(project, annotator, queries)
         if per_annotator or annotator:
-            rows = self._standing(project, annotator)
-            judgments = [from_row(row) for row in rows]
-            found = exporting.own_files(kind, name, rows, judgments, queries, corpus)
+            judgments = self._standing(project, annotator)
+            found = exporting.own_files(kind, name, judgments, queries, corpus)
         else:
-            decided = self.decided(project, median=median)
+            decided = self.qrels(project, median=median)
             found = exporting.decided_files(kind, name, decided, queries, corpus)
         if not found.judgments:
             raise BadInputError(
@@ -85,7 +86,7 @@ class Exchange:
             )
         return found
 
-    def decided(self, project: Project, *, median: bool = False) -> DecidedQrels:
+    def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
         """The adjudicated grades of what is asked, in the project's scale; see :func:`decide`."""
         return decide(
             standing(self._ledger.judging, project),
@@ -108,7 +109,7 @@ class Exchange:
         name = f"{project.name or project.corpus}.{plain}.jsonl"
         return exporting.Exported({name: lines}, len(events))
 
-    def _standing(self, project: Project, annotator: str) -> list[JudgmentRow]:
+    def _standing(self, project: Project, annotator: str) -> list[Judgment]:
         rows = self._ledger.judging.latest(project.corpus, project.name)
         if not annotator:
             return rows
@@ -164,7 +165,7 @@ class Exchange:
         _read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
-            self._shelf.save(target, incoming[0].row.annotator)
+            self._projects.save(target, incoming[0].judgment.annotator)
         if intake.new_queries:
             self._queries.add(target, intake.new_queries)
         added, merged = self._merged(incoming, target, overwrite=overwrite)
@@ -192,14 +193,14 @@ class Exchange:
         """
         found = Merged((), 0)
 
-        def merged(held: Held) -> Sequence[JudgmentRow]:
+        def merged(held: Held) -> Sequence[Judgment]:
             nonlocal found
             stored = {row.event: row for row in held.history}
             named = named_here(incoming, target, held.elsewhere)
             found = merge(named, stored, held.latest, overwrite=overwrite)
             return found.rows
 
-        events = [i.row.event for i in incoming]
+        events = [i.judgment.event for i in incoming]
         added = self._ledger.judging.change(target.corpus, target.name, events, merged)
         return added, found
 
@@ -220,12 +221,12 @@ class Exchange:
     def _target(self, corpus: str, path: Path, name: str | None, kind: str) -> tuple[Project, bool]:
         """The project, and whether it is still to be made."""
         self._library.corpus(corpus)
-        about = judgment_files.header(judgment_files.text_of(path)) if kind == "hand-over" else None
+        about = judgment_files.header(text_of(path)) if kind == "hand-over" else None
         if kind == "hand-over" and about is None:
             raise BadInputError(f"{path.name} is no hand-over.", "Leave the format to SeedLens.")
-        names = {"", *(p.name for p in self._shelf.all(corpus))}
+        names = {"", *(p.name for p in self._projects.all(corpus))}
         if about is None:
-            return self._shelf.get(corpus, name or ""), False
+            return self._projects.get(corpus, name or ""), False
         try:
             settings = replace(project_from_settings(about["project"]), corpus=corpus)
             settings = check_project(settings if name is None else replace(settings, name=name))
@@ -234,7 +235,7 @@ class Exchange:
                 f"{path.name}, line 1: the project cannot be read ({error}).", "Export it again."
             ) from error
         if settings.name in names:
-            return self._shelf.get(corpus, settings.name), False
+            return self._projects.get(corpus, settings.name), False
         return settings, True
 
 
@@ -249,7 +250,7 @@ def _model(kind: str, annotator: str, *, adjudicated: bool) -> str:
     return model_annotator(annotator)
 
 
-def _check_no_person(model: str, project: Project, stored: Iterable[JudgmentRow]) -> None:
+def _check_no_person(model: str, project: Project, stored: Iterable[Judgment]) -> None:
     """What a model says by a person's name would stand for that person's no more."""
     people = {*project.annotators, *project.leads}
     people.update(row.annotator for row in stored if row.origin != "model")
@@ -266,16 +267,16 @@ def _read(kind: str, path: Path, intake: Intake, annotator: str, *, adjudicated:
         collection = read_collection(path)
         judgment_files.read_graded(collection, intake, annotator or collection.name)
     elif kind == "hand-over":
-        judgment_files.read_hand_over(judgment_files.text_of(path), intake)
+        judgment_files.read_hand_over(text_of(path), intake)
     elif kind in ("csv", "jsonl"):
         read = judgment_files.read_csv if kind == "csv" else judgment_files.read_jsonl
-        read(judgment_files.text_of(path), intake, annotator, origin if adjudicated else None)
+        read(text_of(path), intake, annotator, origin if adjudicated else None)
     else:
         who = check_annotator(annotator, "model")
         if kind == "beir":
             judgment_files.read_beir(path, intake, who, origin)
         else:
-            judgment_files.read_trec(judgment_files.text_of(path), intake, who, origin)
+            judgment_files.read_trec(text_of(path), intake, who, origin)
 
 
 def _nobody(project: Project, annotator: str, names: set[str]) -> tuple[str, str]:

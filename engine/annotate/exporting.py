@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.annotate.adjudication import DecidedQrels, Decision, own_grades
-from engine.annotate.judgment_files import HAND_OVER
-from engine.annotate.judgment_rows import FIELDS, to_cells, to_fields
+from engine.annotate.judgment_files import FIELDS, HAND_OVER, to_fields
+from engine.collections.judgment_formats import beir_lines, csv_lines, json_lines, trec_lines
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.search.queries import query_to_dict
 from engine.types.annotating import ADJUDICATED, Judgment, Project
 from engine.types.documents import Document
 from engine.types.searches import Query
-from storage.judging import JudgmentRow
+from storage.files import write_whole
 
 FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
 DECIDED_FIELDS = (
@@ -29,7 +25,6 @@ DECIDED_FIELDS = (
 )  # fmt: skip
 """Columns of adjudicated grades: ``basis`` says what each rests on, ``by`` who decided."""
 BATCH = 1000
-Qrels = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +33,36 @@ class Exported:
 
     Attributes:
         files: relative path -> its text in pieces, to be read once.
-        judgments: grades in them, skips and doubts included where the format has them.
+        judgments: grades in them, skips and unsure verdicts included where the format has them.
         notes: plain sentences about what is not in them.
     """
 
     files: Mapping[str, Iterable[str]]
     judgments: int
     notes: tuple[str, ...] = ()
+
+    def write(self, out: Path) -> tuple[Path, ...]:
+        """Write one file as ``out`` (or into it, when it is a folder), several into it.
+
+        Each file is whole or not there.
+
+        Raises:
+            BadInputError: nothing can be written there.
+        """
+        single = len(self.files) == 1 and not out.is_dir()
+        written = []
+        for name, pieces in self.files.items():
+            path = out if single else out / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, pieces)
+            except OSError as error:
+                raise BadInputError(
+                    f"{path} cannot be written: {error.strerror or error}.",
+                    "Choose another place with --out.",
+                ) from error
+            written.append(path)
+        return tuple(written)
 
 
 # -- adjudicated -------------------------------------------------------------------------------
@@ -63,7 +81,7 @@ def decided_files(
     if kind == "trec":
         return Exported({f"{name}.qrels": trec_lines(grades)}, count, found.notes)
     if kind == "beir":
-        files = {"qrels/test.tsv": _beir_lines(grades), **_beir_texts(grades, queries, corpus)}
+        files = {"qrels/test.tsv": beir_lines(grades), **_beir_texts(grades, queries, corpus)}
         return Exported(files, count, found.notes)
     rows = [_decided_fields(d) for d in found.decisions if d.relevance is not None]
     lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, DECIDED_FIELDS)
@@ -91,7 +109,6 @@ def _decided_fields(decision: Decision) -> dict[str, Any]:
 def own_files(
     kind: str,
     name: str,
-    standing: Sequence[JudgmentRow],
     judgments: Sequence[Judgment],
     queries: Mapping[str, Query],
     corpus: OpenCorpus,
@@ -106,13 +123,16 @@ def own_files(
     by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
     said = (f"{by_models:,} grades are a model's ({', '.join(models)}).",) if by_models else ()
     if kind in ("csv", "jsonl"):
-        rows = [to_fields(row) for row in standing]
-        lines = json_lines(rows) if kind == "jsonl" else csv_lines(map(to_cells, rows), FIELDS)
+        rows = [to_fields(judgment) for judgment in judgments]
+        lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, FIELDS)
         return Exported({f"{name}.{kind}": lines}, len(rows), said)
     own = own_grades(judgments, models=True)
     count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
     left = sum(j.verdict in ("skip", "unsure") for j in judgments)
-    notes = (*said, *([f"{left:,} skips and doubts have no place in this format."] if left else []))
+    notes = (
+        *said,
+        *([f"{left:,} skips and unsure verdicts have no place in this format."] if left else []),
+    )
     names = _file_names(own)
     if kind == "trec":
         files = {f"{name}.{names[who]}.qrels": trec_lines(qrels) for who, qrels in own.items()}
@@ -121,14 +141,14 @@ def own_files(
     for qrels in own.values():
         for query_id, grades in qrels.items():
             everything.setdefault(query_id, {}).update(grades)
-    tables = {f"qrels/{names[who]}.tsv": _beir_lines(qrels) for who, qrels in own.items()}
+    tables = {f"qrels/{names[who]}.tsv": beir_lines(qrels) for who, qrels in own.items()}
     return Exported({**tables, **_beir_texts(everything, queries, corpus)}, count, notes)
 
 
 def hand_over(
     project: Project,
     annotator: str,
-    events: Sequence[JudgmentRow],
+    events: Sequence[Judgment],
     queries: Mapping[str, Query],
 ) -> Iterator[str]:
     """Everything that one annotator did, undos included, with the project's settings and the
@@ -150,47 +170,7 @@ def hand_over(
     yield from json_lines(map(to_fields, events))
 
 
-# -- formats -----------------------------------------------------------------------------------
-
-
-def trec_lines(qrels: Qrels) -> Iterator[str]:
-    """``query_id 0 doc_id relevance``; BadInputError for an id with white space in it."""
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            for name in (query_id, doc_id):
-                if len(name.split()) != 1:
-                    raise BadInputError(
-                        f"The id '{name}' holds white space, which TREC files cannot.",
-                        "Use --format csv or jsonl.",
-                    )
-            yield f"{query_id} 0 {doc_id} {grade}\n"
-
-
-def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """One JSON object per line."""
-    for row in rows:
-        yield json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
-    """CSV with a line of names first."""
-    yield _csv_line(columns)
-    for row in rows:
-        cells = to_cells(row)
-        yield _csv_line([cells.get(name, "") for name in columns])
-
-
-def _csv_line(cells: Sequence[str], delimiter: str = ",") -> str:
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerow(cells)
-    return out.getvalue()
-
-
-def _beir_lines(qrels: Qrels) -> Iterator[str]:
-    yield _csv_line(("query-id", "corpus-id", "score"), "\t")
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            yield _csv_line((query_id, doc_id, str(grade)), "\t")
+# -- BEIR -------------------------------------------------------------------------------------
 
 
 def _beir_texts(
@@ -237,41 +217,3 @@ def _file_names(annotators: Iterable[str]) -> dict[str, str]:
         taken.add(name.casefold())
         found[annotator] = name
     return found
-
-
-# -- writing -----------------------------------------------------------------------------------
-
-
-def write_files(found: Exported, out: Path) -> tuple[Path, ...]:
-    """Write an export: one file as ``out`` (or into it, when it is a folder), several into it.
-
-    Each file is whole or not there: it is written beside its place and then moved.
-
-    Raises:
-        BadInputError: nothing can be written there.
-    """
-    single = len(found.files) == 1 and not out.is_dir()
-    written = []
-    for name, pieces in found.files.items():
-        path = out if single else out / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, pieces)
-        except OSError as error:
-            raise BadInputError(
-                f"{path} cannot be written: {error.strerror or error}.",
-                "Choose another place with --out.",
-            ) from error
-        written.append(path)
-    return tuple(written)
-
-
-def _write(path: Path, pieces: Iterable[str]) -> None:
-    half = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
-    try:
-        with half.open("x", encoding="utf-8", newline="") as handle:
-            handle.writelines(pieces)
-        half.replace(path)
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise

@@ -7,16 +7,21 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.annotate.judgment_records import checked_note, make_judgment, to_row
-from engine.annotate.judgment_rows import Given
-from engine.annotate.project_settings import HIGHEST, is_model, model_annotator, own_name
-from engine.annotate.query_ids import is_free, read_query_id
+from engine.annotate.judgments import checked, checked_note
+from engine.annotate.projects import (
+    HIGHEST,
+    is_free,
+    is_model,
+    model_annotator,
+    own_name,
+    read_query_id,
+)
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.search.queries import check_query
-from engine.types.annotating import GradeMeaning, JudgmentVerdict, Project, Scale
+from engine.types.annotating import GradeMeaning, Judgment, Project, Scale, Verdict
+from engine.types.plurals import counted
 from engine.types.searches import Query
-from storage.judging import JudgmentRow
 
 ANY_SCALE = Scale("any", tuple(GradeMeaning(v, str(v)) for v in range(HIGHEST + 1)))
 """Of projects that nobody knows any more."""
@@ -35,7 +40,7 @@ class Incoming:
     """
 
     line: int
-    row: JudgmentRow
+    judgment: Judgment
     is_named: bool = True
 
 
@@ -59,7 +64,7 @@ class Intake:
     project: Project
     corpus: OpenCorpus
     queries: Mapping[str, Query]
-    stored: Mapping[str, JudgmentRow]
+    stored: Mapping[str, Judgment]
     offered: dict[str, Query] = field(default_factory=dict)
     new_queries: dict[str, Query] = field(default_factory=dict)
     rows: list[Incoming] = field(default_factory=list)
@@ -68,31 +73,36 @@ class Intake:
     models: frozenset[str] = frozenset()
     model: str = ""
     as_it_was: bool = False
-    _events: dict[str, tuple[int, JudgmentRow]] = field(default_factory=dict)
-    _seen: dict[Key, tuple[int, JudgmentVerdict, int | None]] = field(default_factory=dict)
+    _events: dict[str, tuple[int, Judgment]] = field(default_factory=dict)
+    _seen: dict[Key, tuple[int, Verdict, int | None]] = field(default_factory=dict)
     _repeats: list[int] = field(default_factory=list)
     _seeds: list[int] = field(default_factory=list)
 
-    def add(self, given: Given) -> None:
+    def add(self, line: int, given: Judgment) -> None:
         """Take in one judgment, or note what is wrong with it.
 
         What stands by a model's name is that model's, also in files that say only names. A
         query's own seed is no answer to it, and left out.
+
+        Args:
+            line: where it stands, from 1; 0 where the file has no lines.
+            given: as the file says it; its ``event`` is "" where the file does not name it.
         """
         given = self._attributed(given)
         try:
             self._check_names(given)
             self._check_attributed(given)
-            row = self._row(given)
+            judgment = self._checked(given)
             if self._is_seed(given):
-                self._seeds.append(given.line)
+                self._seeds.append(line)
                 return
-            if self._is_sent_twice(given, row) if given.event else self._is_repeated(given, row):
+            is_again = self._is_sent_twice if given.event else self._is_repeated
+            if is_again(line, judgment):
                 return
         except BadInputError as error:
-            self.broken(given.line, error)
+            self.broken(line, error)
         else:
-            self.rows.append(Incoming(given.line, row, is_named=bool(given.event)))
+            self.rows.append(Incoming(line, judgment, is_named=bool(given.event)))
 
     def broken(self, line: int, error: BadInputError | str) -> None:
         """Note that a line cannot be used."""
@@ -108,7 +118,7 @@ class Intake:
         if self.problems:
             listed = " ".join(self.problems[:MOST_LISTED])
             more = len(self.problems) - MOST_LISTED
-            count = f"{len(self.problems):,} lines are" if len(self.problems) > 1 else "1 line is"
+            count = counted(len(self.problems), "line is", "lines are")
             raise BadInputError(
                 f"{self.file}: {count} broken and nothing was imported. {listed}"
                 + (f" And {more:,} more." if more > 0 else ""),
@@ -121,16 +131,16 @@ class Intake:
 
     def _warn(self) -> None:
         if lines := self._repeats:
-            which = f"{len(lines):,} lines repeat" if lines[1:] else "1 line repeats"
+            which = counted(len(lines), "line repeats", "lines repeat")
             self.warnings.append(f"{which} a judgment (first: line {lines[0]:,}).")
         if lines := self._seeds:
-            which = f"{len(lines):,} judgments are" if lines[1:] else "1 judgment is"
+            which = counted(len(lines), "judgment is", "judgments are")
             where = f" (first: line {lines[0]:,})" if lines[0] else ""
             self.warnings.append(f"{which} of the query's own seed, and left out{where}.")
         values = self.project.scale.values
-        foreign = sum(item.row.relevance not in (None, *values) for item in self.rows)
+        foreign = sum(item.judgment.relevance not in (None, *values) for item in self.rows)
         if foreign:
-            which = f"{foreign:,} grades are" if foreign > 1 else "1 grade is"
+            which = counted(foreign, "grade is", "grades are")
             self.warnings.append(
                 f"{which} not in the project's scale ({', '.join(map(str, values))}): kept as "
                 "they were, and in no qrels."
@@ -138,7 +148,7 @@ class Intake:
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _attributed(self, given: Given) -> Given:
+    def _attributed(self, given: Judgment) -> Judgment:
         """The same, as a model's where it is one's."""
         named = is_model(given.annotator)
         if not given.event and given.annotator.strip() and (named or self.model):
@@ -146,7 +156,7 @@ class Intake:
             given = replace(given, annotator=model_annotator(given.annotator))
         return replace(given, origin="model") if named and given.origin == "import" else given
 
-    def _check_attributed(self, given: Given) -> None:
+    def _check_attributed(self, given: Judgment) -> None:
         """Nobody's grades come in as a person's where they are a model's, or the other way."""
         is_one = given.origin == "model"
         if is_one and not is_model(given.annotator) and not self.as_it_was:
@@ -159,7 +169,7 @@ class Intake:
         if not given.event and given.origin != "model":
             check_no_model(given.annotator, self.models)
 
-    def _check_names(self, given: Given) -> None:
+    def _check_names(self, given: Judgment) -> None:
         if not self._has_query(given.query_id):
             raise BadInputError(
                 f"Query '{given.query_id}' names no seed and aspect of this corpus."
@@ -189,79 +199,63 @@ class Intake:
         named = read_query_id(query_id, self.corpus.row_of, self.corpus.aspects)
         return named and Query(self.corpus.name, seed=named.seed, aspect=named.aspect)
 
-    def _is_seed(self, given: Given) -> bool:
+    def _is_seed(self, given: Judgment) -> bool:
         query = self.queries.get(given.query_id) or self.new_queries.get(given.query_id)
         return query is not None and query.seed == given.doc_id
 
-    def _row(self, given: Given) -> JudgmentRow:
-        if given.verdict == "undo":
-            return self._undo(given)
+    def _checked(self, given: Judgment) -> Judgment:
         project = self.project
+        if given.verdict == "undo":
+            return replace(
+                given,
+                corpus=project.corpus,
+                project=project.name,
+                note=checked_note(given.note),
+                marks=(),
+                relevance=None,
+            )
         if self.as_it_was and given.event:
             project = replace(project, scale=ANY_SCALE, annotators=(), leads=())
-        judgment = make_judgment(
-            project,
-            given.query_id,
-            given.doc_id,
-            given.annotator,
-            given.relevance,
-            verdict=given.verdict,
-            note=given.note,
-            marks=given.marks,
-            origin=given.origin,
-            instruction=given.instruction,
-            seconds=given.seconds,
-            event=given.event,
-            time=given.time,
-        )
+        judgment = checked(project, given)
         if given.origin == "adjudication":
             _check_lead(project, judgment.annotator)
         # What was shown is what the file says, however the project is judged today.
-        row = replace(to_row(judgment), rank=given.rank, system=given.system, blind=given.blind)
-        return row if given.event else replace(row, event=event_of(row))
-
-    def _undo(self, given: Given) -> JudgmentRow:
-        if not given.event or not given.undoes or given.time is None:
-            raise BadInputError("The undo does not name its event, time and what it takes back.")
-        return JudgmentRow(
-            self.project.corpus, given.query_id, given.doc_id, None, given.annotator,
-            checked_note(given.note), given.instruction, given.rank, given.system, given.time,
-            verdict="undo", project=self.project.name, origin=given.origin, blind=given.blind,
-            seconds=given.seconds, event=given.event, undoes=given.undoes,
-        )  # fmt: skip
+        judgment = replace(judgment, rank=given.rank, system=given.system, blind=given.blind)
+        return judgment if given.event else replace(judgment, event=event_of(judgment))
 
     def _check_undos(self) -> None:
         """Nobody takes back what another said, or what is not there."""
-        said = {**{item.row.event: item.row for item in self.rows}, **self.stored}
+        said = {**{item.judgment.event: item.judgment for item in self.rows}, **self.stored}
         for item in self.rows:
-            target = said.get(item.row.undoes)
-            if item.row.undoes and (target is None or key_of(target)[:3] != key_of(item.row)[:3]):
+            undo = item.judgment
+            target = said.get(undo.undoes)
+            if undo.undoes and (target is None or key_of(target)[:3] != key_of(undo)[:3]):
                 self.broken(item.line, "It takes back a judgment that is not this annotator's own.")
 
-    def _is_sent_twice(self, given: Given, row: JudgmentRow) -> bool:
+    def _is_sent_twice(self, line: int, row: Judgment) -> bool:
         """Whether a line before says the same by the same event."""
-        line, before = self._events.setdefault(row.event, (given.line, row))
-        if line == given.line:
+        first, before = self._events.setdefault(row.event, (line, row))
+        if first == line:
             return False
         if replace(row, time=before.time) != before:
             raise BadInputError(
-                f"Line {line:,} says something else by the same event; clear its 'event' where "
+                f"Line {first:,} says something else by the same event; clear its 'event' where "
                 "it is another judgment."
             )
-        self._repeats.append(given.line)
+        self._repeats.append(line)
         return True
 
-    def _is_repeated(self, given: Given, row: JudgmentRow) -> bool:
+    def _is_repeated(self, line: int, row: Judgment) -> bool:
         said = (row.verdict, row.relevance)
-        line, *before = self._seen.setdefault(key_of(row), (given.line, *said))
-        if line == given.line:
+        first, *before = self._seen.setdefault(key_of(row), (line, *said))
+        if first == line:
             return False
         if tuple(before) != said:
             raise BadInputError(
                 f"What it says of '{row.doc_id}' for '{row.query_id}' differs from what is said in "
-                f"line {line:,}."
+                f"line {first:,}."
             )
-        self._repeats.append(given.line)
+        self._repeats.append(line)
         return True
 
 
@@ -269,7 +263,7 @@ def check_no_model(annotator: str, models: Container[str]) -> None:
     """Raise BadInputError for a person's name by which a model graded.
 
     Args:
-        models: their bare names, see :func:`engine.annotate.project_settings.own_name`.
+        models: their bare names, see :func:`engine.annotate.projects.own_name`.
     """
     if not is_model(annotator) and own_name(annotator) in models:
         raise BadInputError(
@@ -284,12 +278,12 @@ def _check_lead(project: Project, annotator: str) -> None:
         raise BadInputError(f"'{annotator}' is no lead of project '{project.name}'.")
 
 
-def key_of(row: JudgmentRow) -> Key:
+def key_of(row: Judgment) -> Key:
     """Of what only the last event counts."""
     return (row.query_id, row.doc_id, row.annotator, row.origin == "adjudication")
 
 
-def event_of(row: JudgmentRow) -> str:
+def event_of(row: Judgment) -> str:
     """The id of an event that came without one: the same grade imported again is the same."""
     said = "" if row.relevance is None else str(row.relevance)
     parts = (row.corpus, row.project, row.query_id, row.doc_id, row.annotator, row.origin)
@@ -301,7 +295,6 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:24]
 
 
-NO_MARKS = "[]"
 _MAKER = re.compile(r"[a-z]+-")
 
 
@@ -315,15 +308,15 @@ class Merged:
         conflicts: where the file says otherwise than what stands.
     """
 
-    rows: tuple[JudgmentRow, ...]
+    rows: tuple[Judgment, ...]
     known: int
     conflicts: tuple[str, ...] = ()
 
 
 def merge(
     incoming: Sequence[Incoming],
-    stored: Mapping[str, JudgmentRow],
-    standing: Iterable[JudgmentRow],
+    stored: Mapping[str, Judgment],
+    standing: Iterable[Judgment],
     *,
     overwrite: bool = False,
 ) -> Merged:
@@ -347,14 +340,14 @@ def merge(
     of_item: dict[Key, list[Incoming]] = {}
     for item in incoming:
         if item.is_named:
-            of_item.setdefault(key_of(item.row), []).append(item)
+            of_item.setdefault(key_of(item.judgment), []).append(item)
     refused = {key for key, items in of_item.items() if not merging.takes(items)}
     rows = []
     for item in incoming:
         if not item.is_named:
             rows += merging.unnamed(item)
-        elif item.row.event not in stored and key_of(item.row) not in refused:
-            rows.append(item.row)
+        elif item.judgment.event not in stored and key_of(item.judgment) not in refused:
+            rows.append(item.judgment)
     return Merged(tuple(rows), merging.known, _listed(merging.conflicts))
 
 
@@ -367,50 +360,51 @@ class _Merging:
         last: the last event of each, also where it was taken back.
     """
 
-    stored: Mapping[str, JudgmentRow]
-    here: Mapping[Key, JudgmentRow]
-    last: Mapping[Key, JudgmentRow]
+    stored: Mapping[str, Judgment]
+    here: Mapping[Key, Judgment]
+    last: Mapping[Key, Judgment]
     overwrite: bool
     known: int = 0
     conflicts: list[str] = field(default_factory=list)
 
     def takes(self, items: Sequence[Incoming]) -> bool:
         """Whether the events of one item are to be added, those that are new."""
-        new = [i for i in items if i.row.event not in self.stored]
+        new = [i for i in items if i.judgment.event not in self.stored]
         self.known += len(items) - len(new)
-        self.conflicts += [c for i in items if (c := _changed(i, self.stored.get(i.row.event)))]
-        key, told = key_of(items[0].row), {i.row.event for i in items}
+        changes = (_changed(i, self.stored.get(i.judgment.event)) for i in items)
+        self.conflicts += [change for change in changes if change]
+        key, told = key_of(items[0].judgment), {i.judgment.event for i in items}
         stands, here, last = self.here.get(key), self.last.get(key), _last(items)
         if not new or here is None or (stands or here).event in told:
             return True
         # Where nothing stands, it was taken back here.
-        if _said_at_last(stands) == _said_at_last(None if last is None else last.row):
+        if _said_at_last(stands) == _said_at_last(None if last is None else last.judgment):
             return True
         self._differs(stands, here, last or items[-1])
         return self.overwrite
 
-    def unnamed(self, item: Incoming) -> list[JudgmentRow]:
+    def unnamed(self, item: Incoming) -> list[Judgment]:
         """The event that a judgment without one is to be; none where it says what stands."""
-        key = key_of(item.row)
+        key = key_of(item.judgment)
         last, stands = self.last.get(key), self.here.get(key)
         if last is None:
-            return [item.row]
-        if stands is None and item.row.verdict == "withdrawn":
+            return [item.judgment]
+        if stands is None and item.judgment.verdict == "withdrawn":
             self.known += 1
             return []
-        if stands is not None and _repeats(item.row, stands):
+        if stands is not None and _repeats(item.judgment, stands):
             self.known += 1
             return []
         self._differs(stands, last, item)
         # The same grade may be given, changed and given again: each time it is another event.
-        event = digest(item.row.event, last.event)
-        return [replace(item.row, event=event)] if self.overwrite else []
+        event = digest(item.judgment.event, last.event)
+        return [replace(item.judgment, event=event)] if self.overwrite else []
 
-    def _differs(self, stands: JudgmentRow | None, last: JudgmentRow, item: Incoming) -> None:
+    def _differs(self, stands: Judgment | None, last: Judgment, item: Incoming) -> None:
         outcome = "the file's counts now" if self.overwrite else "what is here stays"
         here = "took back what was said" if stands is None else f"said {_shown(stands)}"
-        said = _shown(item.row)
-        if stands is not None and _said(stands) == _said(item.row):
+        said = _shown(item.judgment)
+        if stands is not None and _said(stands) == _said(item.judgment):
             said = "the same with another note or other marks"
         self.conflicts.append(
             f"{_where(item)}: {last.annotator} {here} of '{last.doc_id}' for "
@@ -433,39 +427,39 @@ def named_here(
         maker = _MAKER.match(event)
         return (maker[0] if maker else "") + digest(project.corpus, project.name, event)
 
-    return [
-        replace(i, row=replace(i.row, event=own(i.row.event), undoes=own(i.row.undoes)))
-        for i in incoming
-    ]
+    def renamed(judgment: Judgment) -> Judgment:
+        return replace(judgment, event=own(judgment.event), undoes=own(judgment.undoes))
+
+    return [replace(i, judgment=renamed(i.judgment)) for i in incoming]
 
 
-def _repeats(row: JudgmentRow, stands: JudgmentRow) -> bool:
+def _repeats(row: Judgment, stands: Judgment) -> bool:
     """Whether a file says what stands; where it has no note or no marks it says nothing of them."""
     return (
         _said(row) == _said(stands)
         and row.note in ("", stands.note)
-        and row.marks in (NO_MARKS, stands.marks)
+        and row.marks in ((), stands.marks)
     )
 
 
 def _last(items: Sequence[Incoming]) -> Incoming | None:
     """What stands of an item in the file itself."""
-    undone = {i.row.undoes for i in items}
-    left = [i for i in items if i.row.verdict != "undo" and i.row.event not in undone]
+    undone = {i.judgment.undoes for i in items}
+    left = [i for i in items if i.judgment.verdict != "undo" and i.judgment.event not in undone]
     return left[-1] if left else None
 
 
-def _said_at_last(row: JudgmentRow | None) -> tuple[str, int | None]:
+def _said_at_last(row: Judgment | None) -> tuple[str, int | None]:
     return ("withdrawn", None) if row is None else _said(row)
 
 
-def _said(row: JudgmentRow) -> tuple[str, int | None]:
+def _said(row: Judgment) -> tuple[str, int | None]:
     return (row.verdict, row.relevance)
 
 
-def _changed(item: Incoming, stored: JudgmentRow | None) -> str:
+def _changed(item: Incoming, stored: Judgment | None) -> str:
     """What to say of an event that is stored with another content."""
-    row = item.row
+    row = item.judgment
     if stored is None or (key_of(stored), _said(stored), stored.note) == (
         key_of(row), _said(row), row.note,
     ):  # fmt: skip
@@ -477,10 +471,10 @@ def _changed(item: Incoming, stored: JudgmentRow | None) -> str:
 
 
 def _where(item: Incoming) -> str:
-    return f"Line {item.line:,}" if item.line else f"'{item.row.query_id}'"
+    return f"Line {item.line:,}" if item.line else f"'{item.judgment.query_id}'"
 
 
-def _shown(row: JudgmentRow) -> str:
+def _shown(row: Judgment) -> str:
     return str(row.relevance) if row.relevance is not None else row.verdict
 
 

@@ -1,36 +1,39 @@
-"""Files of judgments, read line by line into an :class:`Intake`."""
+"""Files of judgments, read line by line into an :class:`Intake`, and one judgment as a line."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, get_args
 
 from engine.annotate.intake import Intake
-from engine.annotate.judgment_rows import Given, from_fields, parsed
-from engine.collections.trec import check_grade, decoded
+from engine.annotate.projects import printable
+from engine.collections.judgment_formats import (
+    GradeLine,
+    beir_file,
+    beir_grades,
+    numbered_lines,
+    parse_json,
+    text_of,
+    trec_grades,
+)
+from engine.collections.trec import broken_line, check_grade
 from engine.errors import BadInputError
-from engine.search.queries import query_from_json, query_to_json
-from engine.types.annotating import Origin
+from engine.search.queries import LONGEST_INSTRUCTION, query_from_json, query_to_json
+from engine.types.annotating import ADJUDICATED, Judgment, Origin, Verdict
 from engine.types.collections import Collection
+from engine.types.documents import Span
 from engine.types.searches import Query
 
 HAND_OVER = "seedlens-judgments"
 """What the first line of a hand-over has as its ``format``."""
 CSFCUBE_FILES = "test-pid2anns-csfcube-*.json"
 _NEEDED = ("query_id", "doc_id")
-
-
-class _Table(Protocol):
-    """What the readers of :mod:`csv` have in common."""
-
-    @property
-    def line_num(self) -> int: ...
 
 
 def detect(path: Path) -> str:
@@ -42,20 +45,10 @@ def detect(path: Path) -> str:
     return {".csv": "csv", ".tsv": "beir"}.get(path.suffix, "trec")
 
 
-def text_of(path: Path) -> str:
-    """The text of a file; BadInputError when there is none, or not in UTF-8."""
-    try:
-        return decoded(path.read_bytes(), path.name)
-    except OSError as error:
-        raise BadInputError(
-            f"{path} cannot be read: {error.strerror or error}.", "Give the path of a file."
-        ) from error
-
-
 def header(text: str) -> Mapping[str, Any] | None:
     """The first line of a hand-over; None when the text is none."""
     try:
-        found = parsed(text.split("\n", 1)[0])
+        found = parse_json(text.split("\n", 1)[0])
     except ValueError:
         return None
     is_one = isinstance(found, dict) and found.get("format") == HAND_OVER
@@ -67,15 +60,7 @@ def header(text: str) -> Mapping[str, Any] | None:
 
 def read_trec(text: str, intake: Intake, annotator: str, origin: Origin) -> None:
     """``query_id 0 doc_id relevance`` lines; empty ones are skipped."""
-    for number, line in _lines(text):
-        fields = line.split()
-        if len(fields) != 4:
-            intake.broken(
-                number, f"{len(fields)} columns, not the 4 of 'query_id 0 doc_id relevance'."
-            )
-            continue
-        query_id, _, doc_id, grade = fields
-        with_grade(intake, number, (query_id, doc_id, grade), annotator, origin)
+    _take_grades(trec_grades(text), intake, annotator, origin)
 
 
 def read_beir(path: Path, intake: Intake, annotator: str, origin: Origin) -> None:
@@ -83,28 +68,36 @@ def read_beir(path: Path, intake: Intake, annotator: str, origin: Origin) -> Non
 
     Queries that their ids do not explain are taken from queries.jsonl.
     """
-    file = _beir_file(path)
+    file = path if path.is_file() else beir_file(path)
+    if file is None:
+        raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
     queries = file.parent.parent / "queries.jsonl"
     if queries.is_file():
         intake.offered.update(_beir_queries(text_of(queries), intake.corpus.name))
-    rows = csv.reader(io.StringIO(text_of(file)), delimiter="\t")
-    with _mended(intake, rows):
-        for fields in rows:
-            line = rows.line_num
-            if not fields or (line == 1 and fields[0] == "query-id"):
-                continue
-            if len(fields) == 3:
-                with_grade(intake, line, fields, annotator, origin)
-            else:
-                intake.broken(
-                    line, f"{len(fields)} columns, not the 3 of 'query-id corpus-id score'."
-                )
+    _take_grades(beir_grades(text_of(file)), intake, annotator, origin)
+
+
+def _take_grades(
+    lines: Iterable[GradeLine], intake: Intake, annotator: str, origin: Origin
+) -> None:
+    for line in lines:
+        if line.problem:
+            intake.broken(line.number, line.problem)
+            continue
+        try:
+            grade = check_grade(line.grade, "", None)
+        except BadInputError:
+            words = f"The grade '{line.grade}' is not a whole number from 0 on."
+            intake.broken(line.number, words)
+        else:
+            item = (line.query_id, line.doc_id)
+            intake.add(line.number, _graded(*item, annotator, grade, origin))
 
 
 def read_csv(text: str, intake: Intake, annotator: str, origin: Origin | None) -> None:
     """Columns like those of our own export; query_id, doc_id and relevance must be there."""
     rows = csv.DictReader(io.StringIO(text, newline=""))
-    with _mended(intake, rows):
+    try:
         missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
         if missing:
             raise BadInputError(
@@ -118,11 +111,13 @@ def read_csv(text: str, intake: Intake, annotator: str, origin: Origin | None) -
             else:
                 _row(intake, fields, line, annotator, origin)
             line = rows.line_num + 1
+    except csv.Error as error:
+        raise broken_line(intake.file, rows.line_num, f"{error}.") from error
 
 
 def read_jsonl(text: str, intake: Intake, annotator: str, origin: Origin | None) -> None:
     """One JSON object per line, with the fields of our own export."""
-    for number, line in _lines(text):
+    for number, line in numbered_lines(text):
         fields = _object(intake, number, line)
         if fields is not None:
             _row(intake, fields, number, annotator, origin)
@@ -133,7 +128,7 @@ def read_hand_over(text: str, intake: Intake) -> None:
     about = header(text) or {}
     intake.as_it_was = True
     queries = events = 0
-    for number, line in list(_lines(text))[1:]:
+    for number, line in list(numbered_lines(text))[1:]:
         fields = _object(intake, number, line)
         if fields is None:
             continue
@@ -167,50 +162,31 @@ def read_graded(collection: Collection, intake: Intake, adjudicator: str) -> Non
     for annotator, origin, qrels in sources:
         for query_id, grades in qrels.items():
             for doc_id, grade in grades.items():
-                intake.add(Given(0, query_id, doc_id, annotator, grade, origin=origin))
-
-
-@contextmanager
-def _mended(intake: Intake, rows: _Table) -> Iterator[None]:
-    """Names the line that a table cannot be read beyond."""
-    try:
-        yield
-    except csv.Error as error:
-        raise BadInputError(
-            f"{intake.file}, line {rows.line_num:,}: {error}.", "Mend that line."
-        ) from error
+                intake.add(0, _graded(query_id, doc_id, annotator, grade, origin))
 
 
 # -- lines -------------------------------------------------------------------------------------
 
 
-def with_grade(
-    intake: Intake, line: int, fields: Sequence[str], annotator: str, origin: Origin
-) -> None:
-    """Take in (query_id, doc_id, grade) as text."""
-    query_id, doc_id, text = fields
-    try:
-        grade = check_grade(text, "", None)
-    except BadInputError:
-        intake.broken(line, f"The grade '{text}' is not a whole number from 0 on.")
-    else:
-        intake.add(Given(line, query_id, doc_id, annotator, grade, origin=origin))
+def _graded(query_id: str, doc_id: str, annotator: str, grade: int, origin: Origin) -> Judgment:
+    """A grade of a file that says nothing else, not even by which event it was given."""
+    return Judgment(query_id, doc_id, annotator, grade, origin=origin, event="")
 
 
 def _row(
     intake: Intake, fields: Mapping[str, Any], line: int, annotator: str, origin: Origin | None
 ) -> None:
     try:
-        given = from_fields(fields, line, annotator)
+        given = from_fields(fields, annotator)
     except BadInputError as error:
         intake.broken(line, error)
     else:
-        intake.add(given if origin is None else replace(given, origin=origin))
+        intake.add(line, given if origin is None else replace(given, origin=origin))
 
 
 def _object(intake: Intake, line: int, text: str) -> Mapping[str, Any] | None:
     try:
-        found = parsed(text)
+        found = parse_json(text)
     except ValueError:
         found = None
     if isinstance(found, dict):
@@ -226,20 +202,10 @@ def _offer(intake: Intake, fields: Mapping[str, Any], line: int) -> None:
         intake.broken(line, f"The query cannot be read: {error}")
 
 
-def _beir_file(path: Path) -> Path:
-    if path.is_file():
-        return path
-    files = [path / "qrels" / f"{name}.tsv" for name in ("test", "dev", "train")]
-    found = next((file for file in files if file.is_file()), None)
-    if found is None:
-        raise BadInputError(f"{path} holds no judgments.", "Give a file, or a BEIR folder.")
-    return found
-
-
 def _beir_queries(text: str, corpus: str) -> Iterator[tuple[str, Query]]:
-    for _, line in _lines(text):
+    for _, line in numbered_lines(text):
         try:
-            row = parsed(line)
+            row = parse_json(line)
             about = row.get("metadata") or {}
             asked = {name: about.get(name) for name in ("seed", "aspect", "instruction")}
             if asked["seed"] is None:
@@ -260,7 +226,114 @@ def _query(fields: Mapping[str, Any], corpus: str) -> Query:
     return query
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield number, line
+# -- one judgment ----------------------------------------------------------------------------
+
+FIELDS = (
+    "query_id", "doc_id", "relevance", "annotator", "verdict", "note", "marks", "time",
+    "seconds", "origin", "rank", "system", "instruction", "blind", "event",
+)  # fmt: skip
+"""What a line has, in the order of the columns."""
+HIGHEST = 10**9
+"""Of ranks and seconds; far beyond any."""
+LONGEST = LONGEST_INSTRUCTION
+
+
+def to_fields(judgment: Judgment) -> dict[str, Any]:
+    """An event as JSON-ready values."""
+    fields = {name: getattr(judgment, name) for name in FIELDS}
+    fields["marks"] = [list(span) for span in judgment.marks]
+    fields["time"] = judgment.time.isoformat()
+    return fields | ({"undoes": judgment.undoes} if judgment.undoes else {})
+
+
+def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
+    """Read what :func:`to_fields` or :func:`to_cells` made, or a person with the same columns.
+
+    Only query_id, doc_id and relevance must be there, and an annotator unless one is given. A
+    judgment without an ``event`` has "" for it; one without a time is of now.
+
+    Args:
+        annotator: whose judgment it is where the fields do not say; adjudicated grades are
+            nobody's in them.
+
+    Raises:
+        BadInputError: a field that cannot be read.
+    """
+    texts = ("query_id", "doc_id", "annotator", "note", "system", "instruction", "event", "undoes")
+    found: dict[str, Any] = {name: _text(fields, name) for name in texts}
+    if found["annotator"].strip().casefold() in ("", ADJUDICATED):
+        found["annotator"] = annotator or found["annotator"]
+    for name in ("event", "undoes", "system", "instruction"):
+        if found[name] != printable(found[name]) or len(found[name]) > LONGEST:
+            raise BadInputError(f"The {name} is too long or holds control characters.")
+    if any("\ud800" <= c <= "\udfff" for c in found["query_id"] + found["doc_id"]):
+        raise BadInputError("An id holds half a character.")
+    relevance = _number(fields, "relevance", int)
+    verdict = _text(fields, "verdict") or ("grade" if relevance is not None else "")
+    if not verdict:
+        raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
+    # What our own files say is kept; what a person wrote is an import.
+    origin = _text(fields, "origin") if found["event"] else "import"
+    time = _text(fields, "time")
+    if verdict == "undo" and not (found["event"] and found["undoes"] and time):
+        raise BadInputError("The undo does not name its event, time and what it takes back.")
+    return Judgment(
+        relevance=relevance,
+        verdict=_one_of(verdict, get_args(Verdict), "verdict"),
+        origin=_one_of(origin or "import", get_args(Origin), "origin"),
+        marks=_marks(fields.get("marks")),
+        time=_time(time) if time else datetime.now(UTC),
+        seconds=_number(fields, "seconds", float),
+        rank=_number(fields, "rank", int),
+        blind=fields.get("blind") in (True, "true", "True", "TRUE"),
+        **found,
+    )
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if value is None or isinstance(value, (list, dict)):
+        return ""
+    return str(value)
+
+
+def _number(fields: Mapping[str, Any], name: str, kind: type[int] | type[float]) -> Any:
+    value = fields.get(name)
+    if value is None or value == "":
+        return None
+    try:
+        if isinstance(value, bool) or (kind is int and isinstance(value, float)):
+            raise ValueError(value)
+        found = kind(value)
+        if not 0 <= found <= HIGHEST:  # NaN is not either
+            raise ValueError(value)
+    except (ValueError, TypeError) as error:
+        what = "whole number" if kind is int else "number"
+        raise BadInputError(f"The {name} '{value}' is not a {what} from 0 on.") from error
+    return found
+
+
+def _one_of(value: str, allowed: tuple[str, ...], what: str) -> Any:
+    if value not in allowed:
+        raise BadInputError(f"'{value}' is no {what}.", f"Use {', '.join(allowed)}.")
+    return value
+
+
+def _marks(value: Any) -> tuple[Span, ...]:
+    wrong = "The marks are no list of [start, end]."
+    try:
+        spans = parse_json(value) if isinstance(value, str) and value else value or []
+        found = tuple((start, end) for start, end in spans)
+    except (ValueError, TypeError) as error:
+        raise BadInputError(wrong) from error
+    if any(type(a) is not int or type(b) is not int or not 0 <= a < b for a, b in found):
+        raise BadInputError(wrong)
+    return found
+
+
+def _time(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise BadInputError(f"The time '{text}' cannot be read.", "Write ISO 8601.") from error

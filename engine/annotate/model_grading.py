@@ -8,28 +8,43 @@ person graded.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 
-from engine.annotate.judgment_records import standing
-from engine.annotate.model_check import check_model, draw_sample, models_of
-from engine.annotate.model_plan import GradingPlan, Item, make_plan
-from engine.annotate.model_work import BATCH, Grader, GradingWork, Material, TellGrading
+from engine.annotate.agreement import check_model, draw_sample, models_of
+from engine.annotate.intake import digest
+from engine.annotate.judgments import checked, standing
+from engine.annotate.model_plan import (
+    EVENT,
+    Asked,
+    Graded,
+    GradingPlan,
+    Item,
+    grading,
+    guidelines_for,
+    in_words,
+    make_plan,
+)
 from engine.annotate.pool import pool_items
-from engine.annotate.project_settings import model_annotator
-from engine.annotate.query_ids import ProjectQueries
+from engine.annotate.projects import ProjectQueries, model_annotator
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.jobs.threads import Jobs
-from engine.llm.budget import Estimate
+from engine.jobs.runner import JobRunner
+from engine.llm.budget import Estimate, RoundProgress
 from engine.llm.client import Client
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.estimates import estimator
-from engine.llm.run import Run, complete
+from engine.llm.messages import Prompt
+from engine.llm.run import ask_model, complete
+from engine.search.criterion import criterion_for
 from engine.search.searcher import Searcher
-from engine.types.annotating import Project
+from engine.types.annotating import Judgment, Project
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.documents import Document
 from engine.types.grading import (
     GradingEstimate,
     GradingJob,
@@ -38,7 +53,197 @@ from engine.types.grading import (
     GradingRequest,
     ModelCheck,
 )
+from engine.types.plurals import counted
+from storage.judging import Judging
 from storage.ledger import Ledger
+
+BATCH = 32
+"""Candidates that are graded together; what a kill costs at most."""
+TellGrading = Callable[[GradingProgress], None]
+
+
+class Material:
+    """What questions are made of: documents and queries as a model reads them.
+
+    Args:
+        searcher: of the project's corpus.
+    """
+
+    def __init__(self, plan: GradingPlan, searcher: Searcher) -> None:
+        self._plan, self._searcher = plan, searcher
+        self._asked: dict[str, Asked] = {}
+        self._anchors: dict[str, Document] = {}
+
+    def prompts(self, items: Sequence[Item]) -> list[Prompt[Graded]]:
+        """The questions about some candidates, in their order."""
+        plan = self._plan
+        candidates = self._documents(doc_id for _, doc_id in items)
+        wanted = {a.doc_id for item in items for a in plan.anchors_of(item)}
+        self._anchors |= self._documents(wanted - self._anchors.keys())
+        return [
+            grading(
+                self._query(item[0]),
+                [(self._anchors[a.doc_id], a.relevance) for a in plan.anchors_of(item)],
+                candidates[item[1]],
+            )
+            for item in items
+        ]
+
+    def _documents(self, doc_ids: Iterable[str]) -> dict[str, Document]:
+        wanted = list(dict.fromkeys(doc_ids))
+        return {d.doc_id: d for d in self._searcher.corpus.documents(wanted)} if wanted else {}
+
+    def _query(self, query_id: str) -> Asked:
+        if query_id not in self._asked:
+            query, project = self._plan.queries[query_id], self._plan.project
+            if query.text is not None and not (query.aspect or query.instruction or query.focus):
+                words = in_words(query.text)  # a text by itself needs no encoder
+            else:
+                seed = self._searcher.seed(query)
+                focus, _ = self._searcher.focus(query, seed)
+                words = criterion_for(self._searcher, query, seed, focus).text
+            guidelines = guidelines_for(project, query.aspect)
+            self._asked[query_id] = Asked(project.scale, words, guidelines)
+        return self._asked[query_id]
+
+
+@dataclass(slots=True)
+class Grader:
+    """Grades what a plan says, and stores it by the model's name."""
+
+    plan: GradingPlan
+    material: Material
+    judging: Judging
+    tell: TellGrading
+    cancelled: Ask
+    batch: int = BATCH
+    grades: Counter[int] = field(default_factory=Counter)
+    changed: int = 0
+    failed: int = 0
+    _started: float = field(default_factory=time.perf_counter)
+
+    async def work(self, client: Client) -> GradingReport:
+        """All of it, or as far as it comes; what was graded is stored batch by batch."""
+        items = self.plan.candidates
+        self._tell(client)
+        for start in range(0, len(items), self.batch):
+            if self.cancelled() or client.stopped:
+                break
+            group = items[start : start + self.batch]
+            prompts = await asyncio.to_thread(self.material.prompts, group)
+            answers = await client.ask(prompts)
+            if not client.stopped:  # else some were not asked about
+                self.failed += answers.count(None)
+            said = {i: a for i, a in zip(group, answers, strict=True) if a is not None}
+            await asyncio.to_thread(self._store, said)
+            self._tell(client)
+        return self._report(client)
+
+    def _store(self, said: Mapping[Item, Graded]) -> None:
+        judgments = [self._judgment(item, answer) for item, answer in said.items()]
+        before = self.plan.before
+        new = [j for j in judgments if not _same(j, before.get((j.query_id, j.doc_id)))]
+        self.judging.add(new)
+        for judgment in judgments:
+            held = before.get((judgment.query_id, judgment.doc_id))
+            self.changed += held is not None and held.relevance != judgment.relevance
+            self.grades[judgment.relevance or 0] += 1
+
+    def _judgment(self, item: Item, answer: Graded) -> Judgment:
+        plan, held = self.plan, self.plan.before.get(item)
+        # Two runs at once that get the same answer store it once.
+        parts = (plan.project.corpus, plan.project.name, *item, plan.annotator)
+        said = (str(answer.grade), answer.reason, "" if held is None else held.event)
+        judgment = Judgment(
+            *item,
+            plan.annotator,
+            answer.grade,
+            note=answer.reason,
+            origin="model",
+            instruction=plan.queries[item[0]].instruction or "",
+            event=EVENT + digest(*parts, *said),
+        )
+        return checked(plan.project, judgment)
+
+    def _tell(self, client: Client) -> None:
+        usage = client.usage
+        self.tell(
+            GradingProgress(
+                done=self.grades.total() + self.failed,
+                total=len(self.plan.candidates),
+                failed=self.failed,
+                seconds=time.perf_counter() - self._started,
+                calls=usage.calls,
+                tokens=usage.input_tokens + usage.output_tokens,
+                annotator=self.plan.annotator,
+            )
+        )
+
+    def _report(self, client: Client) -> GradingReport:
+        plan, usage = self.plan, client.usage
+        left = len(plan.candidates) - self.grades.total() - self.failed
+        cancelled = "cancelled" if left and self.cancelled() else ""
+        return GradingReport(
+            request=plan.request,
+            annotator=plan.annotator,
+            graded=self.grades.total(),
+            changed=self.changed,
+            grades={value: self.grades[value] for value in plan.project.scale.values},
+            failed=self.failed,
+            left=left,
+            seconds=time.perf_counter() - self._started,
+            stopped=usage.stopped or cancelled,
+            notes=(*usage.notes, *_notes(plan)),
+            **usage.taken,
+        )
+
+
+def _same(judgment: Judgment, held: Judgment | None) -> bool:
+    return held is not None and (held.relevance, held.note) == (judgment.relevance, judgment.note)
+
+
+def _notes(plan: GradingPlan) -> list[str]:
+    notes = []
+    if plan.without_anchors and plan.request.anchors:
+        which = counted(plan.without_anchors, "query has", "queries have")
+        notes.append(f"{which} no document that is known to be relevant, and so no examples.")
+    if plan.gone:
+        which = counted(plan.gone, "candidate is", "candidates are")
+        notes.append(f"{which} left out: the corpus does not hold the document or the seed.")
+    return notes
+
+
+class ProgressOfBatches:
+    """Tells how far a run is: after every batch, and while one is answered.
+
+    Args:
+        tell: told of the candidates graded, those of the batch at hand among them.
+    """
+
+    def __init__(self, tell: TellGrading, progress: GradingProgress) -> None:
+        self._tell, self._progress = tell, progress
+        self._round = self._counted = 0
+
+    def after_batch(self, progress: GradingProgress) -> None:
+        """What a :class:`Grader` tells."""
+        self._progress, self._counted = progress, self._round
+        self._tell(progress)
+
+    def of_round(self, now: RoundProgress) -> None:
+        """What the client tells of the questions at hand."""
+        self._round = now.round
+        progress, usage = self._progress, now.usage
+        settled = now.done if now.round > self._counted else 0
+        self._tell(
+            replace(
+                progress,
+                done=min(progress.done + settled, progress.total),
+                seconds=max(progress.seconds, usage.seconds),
+                calls=max(progress.calls, usage.calls),
+                tokens=max(progress.tokens, usage.input_tokens + usage.output_tokens),
+            )
+        )
+
 
 SAMPLE = 100
 """Candidates whose lengths stand for all in an estimate."""
@@ -46,9 +251,6 @@ SAMPLE = 100
 
 class ModelGrading:
     """Models that grade, over one home. Safe to share between threads.
-
-    ``session`` and ``secrets`` are settings of the endpoint, as for
-    :class:`engine.assist.verifier.Verifier`.
 
     Attributes:
         batch: candidates that are graded together; what a kill costs at most.
@@ -67,15 +269,8 @@ class ModelGrading:
         self._ledger, self._library = ledger, library
         self._searcher, self._settings = searcher, settings
         self._queries = ProjectQueries(ledger, library)
-        self._jobs = Jobs()
+        self._jobs = JobRunner()
         self.batch = BATCH
-
-    def annotator(self, model: str) -> str:
-        """The name by which a model grades: ``model:`` and its own; long ones are cut.
-
-        No person can judge by such a name.
-        """
-        return model_annotator(model)
 
     def models(self, project: Project) -> list[str]:
         """The names by which models graded in a project, the latest to do so last."""
@@ -95,7 +290,7 @@ class ModelGrading:
             UnknownNameError, BadInputError: no such corpus or query; a number that cannot be.
         """
         info = describe(self._settings, self._ledger.answers, endpoint)
-        name = self.annotator(info.model) if info.model else ""
+        name = model_annotator(info.model) if info.model else ""
         plan = self._plan(project, name, request)
         cost = None
         if info.set_up and plan.candidates:
@@ -121,9 +316,13 @@ class ModelGrading:
         request: GradingRequest,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
+        owner: str = "",
     ) -> str:
         """Grade in the background; returns the job's id. A project has one run at a time in
         this process: while one is under way, it is that one's id.
+
+        Args:
+            owner: who asks for it.
 
         Raises:
             NoEndpointError: no model is set up; says how to.
@@ -132,15 +331,24 @@ class ModelGrading:
             StorageError: the home cannot be written to.
         """
         connection = connect(self._settings, endpoint, most_calls)
-        name, place = self.annotator(connection.endpoint.model), (project.corpus, project.name)
+        running = self.running(project)
+        if running is not None:
+            return running
+        name = model_annotator(connection.endpoint.model)
+        self._check(project, name, request)
+        progress = GradingProgress(0, 0, annotator=name)
 
-        def begin() -> GradingWork:
-            self._check(project, name, request)
-            work = GradingWork(place, request, name, GradingProgress(0, 0))
-            work.run = self._run(connection, project, request, work.note)
-            return work
+        def work(tell: TellGrading, cancelled: Ask) -> GradingReport:
+            so_far = ProgressOfBatches(tell, progress)
 
-        return self._jobs.start_unless_running(GradingWork, lambda w: w.project == place, begin)[0]
+            async def graded(client: Client) -> GradingReport:
+                return await self.grade(client, project, request, so_far.after_batch)
+
+            answers = self._ledger.answers
+            return ask_model(connection, answers, graded, so_far.of_round, cancelled).value
+
+        key = (project.corpus, project.name)
+        return self._jobs.start(key, work, progress, request=request, owner=owner)[0]
 
     def run(
         self,
@@ -159,7 +367,7 @@ class ModelGrading:
             NoEndpointError, UnknownNameError, BadInputError, CorpusBusyError: as :meth:`start`.
         """
         connection = connect(self._settings, endpoint, most_calls)
-        self._check(project, self.annotator(connection.endpoint.model), request)
+        self._check(project, model_annotator(connection.endpoint.model), request)
 
         async def work(client: Client) -> GradingReport:
             return await self.grade(client, project, request, tell)
@@ -168,18 +376,23 @@ class ModelGrading:
 
     def job(self, job_id: str) -> GradingJob:
         """How far a job is; UnknownNameError."""
-        return self._jobs.get(job_id, GradingWork).job(job_id)
+        return self._jobs.job(job_id)
 
-    def cancel(self, job_id: str) -> None:
-        """End a job soon; what is graded stays, and the next run goes on from there."""
-        work = self._jobs.get(job_id, GradingWork)
-        work.stopping = True
-        self._jobs.cancel(job_id)
+    def latest(self, project: Project) -> GradingJob | None:
+        """The job of a project that was started last, until it is dismissed."""
+        return self._jobs.latest((project.corpus, project.name))
 
     def running(self, project: Project) -> str | None:
         """The id of a job that goes on in a project; None when there is none."""
-        place = (project.corpus, project.name)
-        return self._jobs.running(GradingWork, lambda work: work.project == place)
+        return self._jobs.running((project.corpus, project.name))
+
+    def cancel(self, job_id: str) -> None:
+        """End a job soon; what is graded stays, and the next run goes on from there."""
+        self._jobs.cancel(job_id)
+
+    def dismiss(self, job_id: str) -> None:
+        """Forget a job that has ended."""
+        self._jobs.dismiss(job_id)
 
     async def grade(
         self,
@@ -202,7 +415,7 @@ class ModelGrading:
             CorpusBusyError: the project is being graded already; nothing was asked.
             StorageError: the ledger cannot be read or written; what was stored stays.
         """
-        name = self.annotator(client.usage.model)
+        name = model_annotator(client.usage.model)
         with self._alone(project):  # around the plan, too: nobody asks what was just answered
             plan = await asyncio.to_thread(self._plan, project, name, request)
             material = Material(plan, self._searcher(project.corpus))
@@ -249,18 +462,6 @@ class ModelGrading:
         self._plan(project, annotator, request)
         with self._alone(project):
             pass
-
-    def _run(
-        self,
-        connection: Connection,
-        project: Project,
-        request: GradingRequest,
-        tell: TellGrading,
-    ) -> Run[GradingReport]:
-        async def work(client: Client) -> GradingReport:
-            return await self.grade(client, project, request, tell)
-
-        return Run(connection, self._ledger.answers, work)
 
     def _plan(self, project: Project, annotator: str, request: GradingRequest) -> GradingPlan:
         known = self._library.open(project.corpus).row_of

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
-
-from engine.annotate.project_settings import check_annotator
+from engine.annotate.annotation import Annotation
 from engine.corpora.library import Library
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import UnknownNameError
 from engine.search.queries import query_from_json, query_id, query_to_json
+from engine.types.annotating import Judgment
 from engine.types.documents import Document
 from engine.types.searches import Query
-from storage.judging import JudgmentRow
 from storage.ledger import Ledger
-from storage.projects import ProjectQueryRow
 
 
 class Notebook:
@@ -23,9 +19,11 @@ class Notebook:
         annotator: whose grades are stored when nobody else is named.
     """
 
-    def __init__(self, ledger: Ledger, library: Library, annotator: str) -> None:
-        self._ledger, self._library, self._annotator = ledger, library, annotator
-        self._asked: set[tuple[str, str]] = set()
+    def __init__(
+        self, ledger: Ledger, library: Library, annotation: Annotation, annotator: str
+    ) -> None:
+        self._ledger, self._library = ledger, library
+        self._annotation, self._annotator = annotation, annotator
 
     def judge(
         self,
@@ -36,38 +34,21 @@ class Notebook:
         rank: int | None = None,
         annotator: str | None = None,
         note: str = "",
-    ) -> JudgmentRow:
-        """Store a grade from 0 to 3, or None to take one back. Nothing is overwritten."""
-        if relevance is not None and relevance not in (0, 1, 2, 3):
-            raise BadInputError(f"The grade is {relevance}.", "Grades are 0, 1, 2 and 3.")
-        if doc_id == query.seed:
-            raise BadInputError("The seed itself cannot be judged.", "Judge another document.")
-        self._library.open(query.corpus).document(doc_id)
-        row = JudgmentRow(
-            corpus=query.corpus,
-            query_id=query_id(query),
-            doc_id=doc_id,
-            relevance=relevance,
-            annotator=check_annotator(annotator or self._annotator),
-            note=note,
-            instruction=query.instruction or "",
+    ) -> Judgment:
+        """Store a grade of the corpus's scale, or None to take one back; see
+        :meth:`Annotation.judge`."""
+        judgment = Judgment(
+            query_id(query),
+            doc_id,
+            annotator or self._annotator,
+            relevance,
+            "withdrawn" if relevance is None else "grade",
+            note,
             rank=rank,
             system=query.system,
-            time=datetime.now(UTC),
-            verdict="withdrawn" if relevance is None else "grade",
         )
-        self._add_query(row.query_id, query)
-        self._ledger.judging.add([row])
-        return row
-
-    def _add_query(self, name: str, query: Query) -> None:
-        """Keep what was asked, the first time: an id says nothing of own words and sentences."""
-        if (query.corpus, name) not in self._asked:
-            asked = replace(query, offset=0, filters=())
-            now = datetime.now(UTC)
-            row = ProjectQueryRow(query.corpus, "", name, query_to_json(asked), now)
-            self._ledger.projects.add_queries([row])
-            self._asked.add((query.corpus, name))
+        annotation = self._annotation
+        return annotation.judge(annotation.project(query.corpus), judgment, query)
 
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
         """The annotator's current grades for a query, by doc_id."""

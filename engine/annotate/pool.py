@@ -6,16 +6,29 @@ remembered, and expanding a pool keeps what is in it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from engine.errors import BadInputError
+from engine.jobs.runner import JobRunner
 from engine.lenses.variants import built_in_variants
 from engine.measures.metrics import judged_at, mean
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
-from engine.types.annotating import Holes, Judgment, PoolItem, PoolRequest, Project, Source
+from engine.types.annotating import (
+    Judgment,
+    PoolFilled,
+    PoolItem,
+    PoolJob,
+    PoolProgress,
+    PoolRequest,
+    Project,
+    Source,
+    Unjudged,
+)
+from engine.types.callbacks import Ask
 from engine.types.searches import Query, Ranking
 from storage.projects import PoolRow, Projects
 
@@ -146,11 +159,11 @@ def graded(project: Project, judgments: Iterable[Judgment]) -> dict[str, set[str
     return found
 
 
-def find_holes(
+def find_unjudged(
     tops: Mapping[str, Mapping[str, Sequence[str]]],
     judged: Mapping[str, Collection[str]],
     k: int = DEPTH,
-) -> tuple[Holes, ...]:
+) -> tuple[Unjudged, ...]:
     """What is unjudged in the top ``k`` of each system.
 
     Args:
@@ -167,5 +180,67 @@ def find_holes(
             lacking = tuple(doc_id for doc_id in doc_ids[:k] if doc_id not in known)
             if lacking:
                 missing[query_id] = lacking
-        found.append(Holes(system, k, mean(shares) or 0.0, missing))
+        found.append(Unjudged(system, k, mean(shares) or 0.0, missing))
     return tuple(found)
+
+
+Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
+"""Pools some queries of a project; returns how many (query, document, source) were new."""
+
+
+class PoolFilling:
+    """Fills pools while pages come and go. Safe to share between threads.
+
+    Args:
+        count: how many items a project's pool holds.
+    """
+
+    def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
+        self._fill, self._count, self._jobs = fill, count, JobRunner()
+
+    def start(
+        self, project: Project, request: PoolRequest, query_ids: Sequence[str], owner: str = ""
+    ) -> str:
+        """Pool these queries; returns the job's id.
+
+        Args:
+            owner: who asks for it.
+
+        Raises:
+            BadInputError: the project's pool is being filled already.
+        """
+
+        def work(tell: Callable[[PoolProgress], None], cancelled: Ask) -> PoolFilled:
+            started, before = time.perf_counter(), self._count(project)
+            done = 0
+            for query_id in query_ids:
+                if cancelled():
+                    break
+                self._fill(project, request, [query_id])
+                done += 1
+                tell(PoolProgress(done, len(query_ids), time.perf_counter() - started))
+            left = len(query_ids) - done
+            added = self._count(project) - before
+            return PoolFilled(done, left, added, "cancelled" if left else "")
+
+        progress = PoolProgress(0, len(query_ids))
+        place = (project.corpus, project.name)
+        job_id, is_new = self._jobs.start(place, work, progress, request=request, owner=owner)
+        if not is_new:
+            raise BadInputError(
+                f"The pool of '{project.name}' is being filled already.",
+                "Wait until that is done, or cancel it.",
+            )
+        return job_id
+
+    def latest(self, project: Project) -> PoolJob | None:
+        """The job that fills the project's pool, or did so last in this process."""
+        return self._jobs.latest((project.corpus, project.name))
+
+    def cancel(self, job_id: str) -> None:
+        """End it after the query at hand; what is in the pool stays."""
+        self._jobs.cancel(job_id)
+
+    def dismiss(self, job_id: str) -> None:
+        """Forget a job that has ended."""
+        self._jobs.dismiss(job_id)

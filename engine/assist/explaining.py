@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.assist.reranking import criterion_for
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
@@ -12,6 +11,7 @@ from engine.llm.endpoints import Connection
 from engine.llm.judges import document_text
 from engine.llm.prompts import Explanation, Quote, explaining
 from engine.llm.run import complete
+from engine.search.criterion import criterion_for
 from engine.search.queries import check_query
 from engine.search.searcher import Searcher
 from engine.types.documents import Document

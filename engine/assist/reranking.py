@@ -12,31 +12,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.corpora.contracts import Focus, Seed
 from engine.errors import BadInputError, UnknownNameError
-from engine.lenses.definitions import find_aspect
 from engine.llm.budget import Usage
 from engine.llm.client import Client
 from engine.llm.judges import JudgeReport, ModelJudge, document_text
-from engine.llm.prompts import Criterion, make_criterion
+from engine.llm.prompts import Criterion
 from engine.rerank import MODES, OnRound, Options, Reranked, rerank
 from engine.search.searcher import Searcher
 from engine.types.callbacks import tell_nobody
-from engine.types.lenses import Aspect
 from engine.types.reranking import ModelReport
-from engine.types.searches import PAGE_SIZE, Query
+from engine.types.searches import PAGE_SIZE
 
 DEFAULT_DEPTH = 100
 TOP = PAGE_SIZE
 """Ranks that matter: effort goes there, confidence is about its cut."""
-PICKED = Aspect(
-    "picked",
-    "Picked sentences",
-    "P",
-    "the sentences of the starting document that the person picked",
-    "documents that say something close to the picked sentences",
-)
-"""Stands for the aspect where a person picked sentences instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +74,6 @@ class Finished:
 
     reranked: Reranked
     judge: JudgeReport | None
-
-
-def criterion_for(searcher: Searcher, query: Query, seed: Seed, focus: Focus | None) -> Criterion:
-    """What documents are judged by: the seed, its sentences in focus first, and the wish."""
-    aspect = find_aspect(searcher.corpus.lens, query.aspect) if query.aspect else None
-    weights = None if focus is None else focus.sentence_weights.tolist()
-    if query.focus:
-        aspect = PICKED
-    return make_criterion(seed.document, aspect, query.instruction or "", weights)
 
 
 def texts_of(searcher: Searcher) -> Callable[[Sequence[str]], dict[str, str]]:

@@ -7,12 +7,13 @@ from functools import partial
 
 from engine.assist.model_systems import MODEL_SYSTEMS, Found, find_model_system
 from engine.assist.ranking_jobs import RankingWork, RerankWork, SearchWork, Task
-from engine.assist.reranking import Assignment, Finished, Plan, criterion_for, rerank_one, texts_of
+from engine.assist.reranking import Assignment, Finished, Plan, rerank_one, texts_of
 from engine.llm.budget import Usage
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.run import Run
+from engine.search.criterion import criterion_for
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Query

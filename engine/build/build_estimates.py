@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.model_prompts import Asked, grading, in_words
+from engine.annotate.model_plan import Asked, grading, in_words
 from engine.build.build_prompts import DOCUMENT_TOKENS, MOST_LABELS, merging, naming, verbalising
 from engine.build.build_records import pooling_basis
 from engine.build.build_store import BuildStore

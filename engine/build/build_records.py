@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.annotate.pool import check_pool
-from engine.annotate.project_settings import check_project, printable
+from engine.annotate.projects import check_project, printable
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.types.annotating import PoolRequest, Project

@@ -137,7 +137,7 @@ def _found(
     if not expanded:
         return {}
     project = annotation.project(lens.corpus, lens.name)
-    grades, lowest = annotation.qrels(project).grades, min(project.scale.values)
+    grades, lowest = annotation.exchange.qrels(project).grades, min(project.scale.values)
     found = {}
     for one in expanded:
         good = {d for d, grade in grades.get(one.query_id, {}).items() if grade > lowest}
@@ -170,7 +170,7 @@ def export(
     lens = found.lens
     project = project_of(annotation, lens, store.expanded(lens))
     asked = {one.query_id for one in read_expanded(store, lens)}
-    decided = annotation.qrels(project)
+    decided = annotation.exchange.qrels(project)
     ours = tuple(d for d in decided.decisions if d.query_id in asked)
     qrels = DecidedQrels(ours, decided.notes)
     if not any(qrels.grades.values()):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from engine.annotate.project_settings import check_annotator
+from engine.annotate.projects import check_annotator
 from engine.build.build_records import (
     LONGEST_LABEL,
     LONGEST_QUERY,

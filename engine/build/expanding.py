@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.judgment_records import check_member, make_judgment, to_row
+from engine.annotate.judgments import check_member, checked
 from engine.annotate.model_plan import BUILT
+from engine.annotate.projects import model_annotator
 from engine.build.build_records import Expanded, expanded_to_json, expanding_basis, pooling_basis
 from engine.build.build_store import BuildStore, Candidates
 from engine.build.labelling import Made, Work
@@ -201,7 +202,7 @@ class Positives:
         gone = [self._taken_back(j) for j in mine if (j.query_id, j.doc_id) not in wanted]
         there = {(j.query_id, j.doc_id, j.annotator) for j in standing}
         new = [j for j in self._judgments(expanded, written) if _place(j) not in there]
-        self.ledger.judging.add(map(to_row, [*gone, *new]))
+        self.ledger.judging.add([*gone, *new])
         now, corpus = datetime.now(UTC), self.project.corpus
         rows = [
             PoolRow(corpus, self.project.name, one.query_id, doc_id, SOURCE, rank, now)
@@ -227,7 +228,7 @@ class Positives:
                     continue
                 label = labels.get(doc_id)
                 by_model = label is not None and label.maker == "model" and label.author
-                model = self.annotation.grading.annotator(by_model or self.work.model)
+                model = model_annotator(by_model or self.work.model)
                 person = "" if cluster is None else cluster.put.get(doc_id, "")
                 name = "" if cluster is None else cluster.name
                 found.append(self._judgment(one.query_id, doc_id, person, model, name))
@@ -238,8 +239,7 @@ class Positives:
     ) -> Judgment:
         if person and not self._is_member(person):
             person = ""
-        return make_judgment(
-            self.project,
+        judgment = Judgment(
             query_id,
             doc_id,
             person or model,
@@ -248,6 +248,7 @@ class Positives:
             origin="person" if person else "model",
             event=BUILT + secrets.token_hex(12),
         )
+        return checked(self.project, judgment)
 
     def _is_member(self, person: str) -> bool:
         try:

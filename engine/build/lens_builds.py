@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.annotate.annotation import Annotation
-from engine.annotate.project_settings import check_annotator
+from engine.annotate.projects import check_annotator
 from engine.build.build_estimates import StepEstimator
 from engine.build.build_records import check_lens
 from engine.build.build_store import BuildStore, step_states

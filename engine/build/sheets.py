@@ -11,10 +11,10 @@ import io
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.annotate.exporting import csv_lines
 from engine.build.build_records import digest
 from engine.build.build_store import BuildStore
 from engine.build.corrections import Corrections, Meant, QueryChange
+from engine.collections.judgment_formats import csv_lines
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.builds import BuildLens, BuildStep, Cluster
 

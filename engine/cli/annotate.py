@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +12,24 @@ from engine.cli.common import json_option, open_explorer, system_names
 from engine.cli.terminal import bar_of, print_json
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.types.annotating import Holes, PoolRequest
+from engine.types.annotating import Judgment, PoolRequest, Unjudged
 from engine.types.searches import Query
 
 if TYPE_CHECKING:
     from engine.annotate.annotation import Annotation
     from engine.explorer import Explorer
-    from engine.types.annotating import Judgment, Project
+    from engine.types.annotating import Project
     from engine.types.searches import Ranking
 
 project_option = click.option(
     "--project", default="", metavar="P", help="Default: the corpus's own, judged while exploring."
 )
 DEFAULTS = PoolRequest()
+REPORTED = (
+    "corpus", "project", "query_id", "doc_id", "annotator", "verdict", "relevance", "time", "note",
+    "marks", "origin", "rank", "system", "instruction", "blind", "seconds", "event",
+)  # fmt: skip
+"""What ``judge --json`` says of a judgment."""
 
 
 # -- judging -------------------------------------------------------------------------------------
@@ -97,7 +101,7 @@ def judge(
     if adjudicate:
         found = annotation.adjudicate(asked, *item, grade, note, who)
     else:
-        found = annotation.judge(asked, *item, who, grade, verdict=verdict, note=note)
+        found = annotation.judge(asked, Judgment(*item, who, grade, verdict, note))
     if as_json:
         print_json(_report(found))
     else:
@@ -126,9 +130,8 @@ def _undo(
 
 
 def _report(judgment: Judgment) -> dict[str, Any]:
-    found = asdict(judgment)
-    found["time"] = judgment.time.isoformat()
-    return found
+    report = {name: getattr(judgment, name) for name in REPORTED}
+    return {**report, "time": judgment.time.isoformat()}
 
 
 def _line(judgment: Judgment) -> str:
@@ -210,8 +213,8 @@ def pool(
         )
     _say_not_held(explorer, asked, request)
     if holes:
-        found = annotation.holes(asked, names, depth) if names else ()
-        _show_holes((*found, *annotation.holes_of(asked, request.runs, depth)), as_json)
+        found = annotation.unjudged(asked, names, depth) if names else ()
+        _show_holes((*found, *annotation.unjudged_in(asked, request.runs, depth)), as_json)
         return
     with bar_of("queries", "pooling", total=len(known)) as bar:
         new = annotation.fill_pool(asked, request, on_query=bar.update)
@@ -257,7 +260,7 @@ def _sets(variants: str) -> tuple[str, ...]:
 
 
 def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
-    from engine.annotate.judgment_files import text_of
+    from engine.collections.judgment_formats import text_of
     from engine.collections.trec import read_run
 
     found: dict[str, Sequence[Ranking]] = {}
@@ -272,8 +275,8 @@ def _add_queries(
     explorer: Explorer, project: Project, file: Path | None, collection: Path | None
 ) -> int:
     """Queries of a file and of a collection; returns how many the project did not have."""
-    from engine.annotate.judgment_files import text_of
-    from engine.annotate.query_ids import read_queries
+    from engine.annotate.projects import read_queries
+    from engine.collections.judgment_formats import text_of
     from engine.collections.readers import read_collection
 
     found: dict[str, Query] = {}
@@ -290,7 +293,7 @@ def _add_queries(
     return len(found.keys() - before)
 
 
-def _show_holes(found: Sequence[Holes], as_json: bool) -> None:
+def _show_holes(found: Sequence[Unjudged], as_json: bool) -> None:
     if as_json:
         print_json(
             [

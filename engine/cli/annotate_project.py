@@ -137,7 +137,7 @@ def show(name: str, project: str, as_json: bool) -> None:
         "items": len(annotation.pool(found)),
         "judgments": len(judgments),
         "by_models": {who: sum(j.annotator == who for j in judgments) for who in models},
-        "progress": {who: asdict(annotation.progress(found, who)) for who in people},
+        "progress": {who: asdict(annotation.queue(found, who).progress()) for who in people},
     }
     if as_json:
         print_json({**asdict(found), **state})
@@ -147,7 +147,7 @@ def show(name: str, project: str, as_json: bool) -> None:
         f"{state['queries']:,} queries, {state['items']:,} items, {state['judgments']:,} judgments"
     )
     for who in people:
-        progress = annotation.progress(found, who)
+        progress = annotation.queue(found, who).progress()
         click.echo(f"  {who:24} {progress.done:,} of {progress.total:,} items")
     for who, number in state["by_models"].items():
         click.echo(f"  {who:24} {number:,} items (a language model)")
@@ -213,6 +213,6 @@ def _grade(value: object, name: object, meaning: object = "") -> GradeMeaning:
 
 
 def _read(path: Path) -> str:
-    from engine.annotate.judgment_files import text_of
+    from engine.collections.judgment_formats import text_of
 
     return text_of(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,14 +73,14 @@ def export(
         raise BadInputError("--json says what was written where.", "Give --out PATH as well.")
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
-    found = annotation.export(
+    found = annotation.exchange.export(
         asked, kind, per_annotator=per_annotator, annotator=annotator, median=median
     )
     if out is None:
         _print(found)
         written: tuple[Path, ...] = ()
     else:
-        written = annotation.write(found, out)
+        written = found.write(out)
     if as_json:
         print_json(
             {
@@ -154,7 +155,7 @@ def import_(
     the adjudicated ones as decisions. Importing twice changes nothing; when any line is
     broken, nothing is imported.
     """
-    found = open_explorer().annotation.import_(
+    found = open_explorer().annotation.exchange.import_(
         name,
         path,
         project,
@@ -165,14 +166,7 @@ def import_(
         overwrite=overwrite,
     )
     if as_json:
-        print_json(
-            {
-                "added": found.added,
-                "known": found.known,
-                "conflicts": list(found.conflicts),
-                "warnings": list(found.warnings),
-            }
-        )
+        print_json(asdict(found))
     else:
         click.echo(f"{found.added:,} judgments added; {found.known:,} were there already.")
     for note in (*found.conflicts, *found.warnings):

@@ -295,7 +295,7 @@ def edit(
     the file was written is refused, by the column 'was'; in a file without that column every
     line is meant as it stands.
     """
-    from engine.annotate.judgment_files import text_of
+    from engine.collections.judgment_formats import text_of
 
     builds = open_explorer().builds
     changed = builds.take_in(corpus, name, step, text_of(file), file.name, _who(author))

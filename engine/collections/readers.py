@@ -11,11 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from engine.collections.judgment_formats import beir_file, beir_grades, text_of
 from engine.collections.trec import (
     MOST_GRADE,
     GradeBook,
     check_grade,
     qrels_in,
+    read_grades,
     unlisted,
     without_seeds,
 )
@@ -23,6 +25,7 @@ from engine.errors import BadInputError
 from engine.ingest import detect_format
 from engine.ingest.rows import text_lines
 from engine.types.collections import Collection, HeldCollection, Topic
+from engine.types.plurals import counted
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
 Signature = tuple[tuple[str, int, int], ...]
@@ -105,7 +108,7 @@ def _with_queries(collection: Collection, path: Path) -> Collection:
     strange = unlisted(collection.qrels, asked)
     warnings = list(collection.warnings)
     if strange:
-        which = f"{len(strange):,} queries have" if len(strange) > 1 else "1 query has"
+        which = counted(len(strange), "query has", "queries have")
         warnings.append(
             f"{which} judgments but is not among those asked (first: '{strange[0]}'); left out."
         )
@@ -121,7 +124,7 @@ def _without_seeds(collection: Collection) -> Collection:
     if not found:
         return collection
     annotators = {name: without_seeds(own, seeds) for name, own in collection.annotators.items()}
-    which = f"{len(found):,} queries grade" if len(found) > 1 else "1 query grades"
+    which = counted(len(found), "query grades", "queries grade")
     warning = f"{which} its own seed (first: '{found[0]}'); left out."
     warnings = (*collection.warnings, warning)
     return replace(collection, qrels=qrels, annotators=annotators, warnings=warnings)
@@ -259,25 +262,18 @@ class _CsfcubePool:
 
 
 def _beir(path: Path) -> Collection:
-    split = next(
-        (f for n in ("test", "dev", "train") if (f := path / "qrels" / f"{n}.tsv").exists()), None
-    )
+    split = beir_file(path)
     if split is None:
         raise NoCollectionError(f"{path} has no qrels/test.tsv.", "Add BEIR judgments.")
-    book = GradeBook(split.name, "row")
-    with split.open(encoding="utf-8", newline="") as lines:
-        for number, row in enumerate(csv.DictReader(lines, delimiter="\t"), start=1):
-            where = f"{split.name}, row {number}"
-            query_id, doc_id, grade = (
-                _field(row, name, where) for name in ("query-id", "corpus-id", "score")
-            )
-            book.add(query_id, doc_id, check_grade(grade, where, None), number)
+    judgments = read_grades(beir_grades(text_of(split), named=True), split.name)
     topics = tuple(
         Topic(query_id, text=_field(q, "text", "queries.jsonl"))
         for q in _json_lines(path / "queries.jsonl")
-        if (query_id := _field(q, "_id", "queries.jsonl")) in book.qrels
+        if (query_id := _field(q, "_id", "queries.jsonl")) in judgments.qrels
     )
-    return Collection(_name(path), topics, book.qrels, path, "beir", warnings=book.warnings)
+    return Collection(
+        _name(path), topics, judgments.qrels, path, "beir", warnings=judgments.warnings
+    )
 
 
 def _impliret(path: Path) -> Collection:

@@ -12,6 +12,7 @@ from pathlib import Path
 import ir_measures
 import numpy as np
 
+from engine.collections.judgment_formats import GradeLine, columns_of, decoded, trec_grades
 from engine.errors import BadInputError
 from engine.types.collections import Qrels
 from engine.types.searches import Ranking
@@ -147,13 +148,24 @@ def read_qrels(text: str, file: str, most: int | None = None) -> JudgmentsFile:
     Raises:
         BadInputError: names file, line and remedy.
     """
-    book = GradeBook(file)
-    for number, fields in _rows(text, file, 4, "query_id 0 doc_id relevance"):
-        query_id, _, doc_id, value = fields
-        grade = check_grade(value, f"{file}, line {number}", most)
-        book.add(query_id, doc_id, grade, number)
-    if not book.qrels:
+    judgments = read_grades(trec_grades(text), file, most)
+    if not judgments.qrels:
         raise BadInputError(f"{file} has no judgments.", "Add lines 'query_id 0 doc_id relevance'.")
+    return judgments
+
+
+def read_grades(lines: Iterable[GradeLine], file: str, most: int | None = None) -> JudgmentsFile:
+    """The judgments of lines of any format, each of which must be sound.
+
+    Raises:
+        BadInputError: names file, line and remedy.
+    """
+    book = GradeBook(file)
+    for line in lines:
+        if line.problem:
+            raise broken_line(file, line.number, line.problem)
+        grade = check_grade(line.grade, f"{file}, line {line.number}", most)
+        book.add(line.query_id, line.doc_id, grade, line.number)
     return JudgmentsFile(book.qrels, book.warnings)
 
 
@@ -200,16 +212,15 @@ def _ranking(query_id: str, found: list[tuple[float, str]]) -> Ranking:
 
 
 def _rows(text: str, file: str, count: int, columns: str) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        fields = line.split()
-        if not fields:
-            continue
-        if len(fields) != count:
-            raise BadInputError(
-                f"{file}, line {number}: {len(fields)} columns, not the {count} of '{columns}'.",
-                "Mend that line.",
-            )
+    for number, fields, problem in columns_of(text, count, columns):
+        if problem:
+            raise broken_line(file, number, problem)
         yield number, fields
+
+
+def broken_line(file: str, number: int, problem: str) -> BadInputError:
+    """The error for a line that cannot be read."""
+    return BadInputError(f"{file}, line {number}: {problem}", "Mend that line.")
 
 
 def _check(value: str, number: Callable[[str], float], message: str) -> None:
@@ -219,16 +230,6 @@ def _check(value: str, number: Callable[[str], float], message: str) -> None:
         fine = False
     if not fine:
         raise BadInputError(message, "Mend that line.")
-
-
-def decoded(content: bytes, file: str) -> str:
-    """The text of a file that came in; BadInputError when it is not UTF-8."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInputError(
-            f"{file} is not a text in UTF-8 (byte {error.start}).", "Save it as UTF-8."
-        ) from error
 
 
 def unlisted(qrels: Mapping[str, object], query_ids: set[str]) -> list[str]:

@@ -19,7 +19,6 @@ from engine.assist.reranking import (
     Assignment,
     Finished,
     Plan,
-    criterion_for,
     model_report,
     rerank_one,
     texts_of,
@@ -33,6 +32,7 @@ from engine.llm.endpoint_errors import EndpointError
 from engine.llm.prompts import Criterion
 from engine.llm.run import Outcome, Run
 from engine.rerank import Progress, Reranked
+from engine.search.criterion import criterion_for
 from engine.types.comparisons import ModelOrders, VariantsJob, VariantsRequest
 from engine.types.reranking import CostEstimate, ModelReport
 

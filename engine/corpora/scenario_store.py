@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,6 +27,7 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
+from storage.files import write_whole
 from storage.home import folder_bytes
 from storage.scenarios import ScenarioTable
 from storage.vectors import PRIMARY_KEY
@@ -79,10 +79,8 @@ def read_settings(path: Path) -> ScenarioSettings:
 
 def write_settings(path: Path, settings: ScenarioSettings) -> None:
     """Replace the settings at once: a reader finds the old ones or the new ones."""
-    beside = path / f"{SETTINGS}.{os.getpid()}.tmp"
     try:
-        beside.write_text(json.dumps(asdict(settings)), encoding="utf-8")
-        beside.replace(path / SETTINGS)
+        write_whole(path / SETTINGS, json.dumps(asdict(settings)))
     except OSError as error:
         raise StorageError(
             f"{path / SETTINGS} cannot be written: {error.strerror or error}.",

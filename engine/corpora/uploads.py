@@ -6,13 +6,13 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
 from engine.errors import StorageError
+from storage.files import write_whole
 from storage.home import Home
 
 NAME_LENGTH = 120
@@ -36,15 +36,13 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
             return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        number, beside = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(number, "wb") as handle:
-            handle.write(content)
-        return Path(beside).replace(path)
+        write_whole(path, content, private=True)
     except OSError as error:
         raise StorageError(
             f"The file {name[:80]!r} could not be stored: {error.strerror or error}.",
             f"Free some space in {home.uploads}, or give the path of the file instead.",
         ) from error
+    return path
 
 
 def sweep_uploads(home: Home, sources: Collection[str]) -> None:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engine.annotate.query_ids import read_query_id
+from engine.annotate.projects import read_query_id
+from engine.collections.judgment_formats import decoded
 from engine.collections.readers import NoCollectionError, cached_collection, held
-from engine.collections.trec import decoded, read_qrels, read_run
+from engine.collections.trec import read_qrels, read_run
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.summary import is_synthetic

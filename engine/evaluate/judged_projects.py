@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from engine.annotate.adjudication import DecidedQrels, decide, own_grades
-from engine.annotate.judgment_records import from_row
-from engine.annotate.project_settings import ProjectShelf
-from engine.annotate.query_ids import read_query_id
+from engine.annotate.projects import ProjectStore, read_query_id
 from engine.collections.readers import held
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
@@ -50,7 +48,7 @@ class JudgedProjects:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._shelf = ProjectShelf(ledger)
+        self._shelf = ProjectStore(ledger)
         self._made = functools.lru_cache(maxsize=16)(self._make)
 
     def keys(self) -> list[ProjectKey]:
@@ -101,7 +99,7 @@ class JudgedProjects:
     ) -> HeldCollection:
         del version  # only there so that a changed corpus is looked at again
         kept = set(events)
-        judgments = [from_row(r) for r in self._ledger.judging.latest(*key) if r.event in kept]
+        judgments = [j for j in self._ledger.judging.latest(*key) if j.event in kept]
         rows = self._ledger.projects.queries(*key, retired=True)
         queries = {r.query_id: query_from_json(r.query) for r in rows if r.query_id in query_ids}
         decided = decide(judgments, model_grades=model_grades, retired=retired, scale=scale)

@@ -13,7 +13,6 @@ from engine.assist.reranking import (
     Assignment,
     Finished,
     Plan,
-    criterion_for,
     model_report,
     rerank_all,
     texts_of,
@@ -27,6 +26,7 @@ from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.prompts import Criterion
 from engine.llm.run import complete
+from engine.search.criterion import criterion_for
 from engine.search.searcher import Searcher
 from engine.search.topics import SystemRun, topic_query
 from engine.types.callbacks import Ask, tell_nobody

@@ -33,6 +33,7 @@ from engine.llm.endpoints import Connection
 from engine.llm.estimates import estimator
 from engine.llm.run import complete
 from engine.types.callbacks import Ask, never, tell_nobody
+from storage.files import write_whole
 
 ABOUT = "about.json"
 COLUMNS = (
@@ -95,9 +96,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
         for name in set(_written_before(folder) or ()) - set(files):
             (folder / name).unlink(missing_ok=True)
         for name, content in files.items():
-            part = folder / f"{name}.part"
-            part.write_bytes(content)
-            part.replace(folder / name)
+            write_whole(folder / name, content)
     except OSError as error:
         raise _unwritable(folder, error) from error
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
 from engine.types.lenses import Lens
+from storage.files import write_whole
 
 _PLAIN = ("id", "state", "error", "remedy", "owner", "started_at", "updated_at", "pid")
 
@@ -28,10 +29,7 @@ def write_job(path: Path, job: ImportJob) -> None:
         "progress": asdict(job.progress),
         "report": None if job.report is None else asdict(job.report),
     }
-    # The process id keeps the app and the job from writing the same temporary file.
-    beside = path.with_suffix(f".{os.getpid()}.tmp")
-    beside.write_text(json.dumps(data, ensure_ascii=False, indent=1), encoding="utf-8")
-    os.replace(beside, path)  # noqa: PTH105 - the point is the system call of that name
+    write_whole(path, json.dumps(data, ensure_ascii=False, indent=1))
 
 
 def read_job(path: Path) -> ImportJob:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal
 
-from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
-from engine.types.searches import Query, Ranking
+from engine.types.jobs import Job
+from engine.types.models import RunProgress
+from engine.types.searches import Ranking
+from storage.records import Judgment as Judgment
+from storage.records import Origin as Origin
+from storage.records import Verdict as Verdict
 
-JudgmentVerdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]
-Origin = Literal["person", "model", "import", "adjudication"]
 JudgingOrder = Literal["shuffled", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
@@ -82,29 +83,6 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgment:
-    """What one annotator said of one (query, document); see storage.judging.JudgmentRow."""
-
-    corpus: str
-    project: str
-    query_id: str
-    doc_id: str
-    annotator: str
-    verdict: JudgmentVerdict
-    relevance: int | None
-    time: datetime
-    note: str = ""
-    marks: tuple[Span, ...] = ()
-    origin: Origin = "person"
-    rank: int | None = None
-    system: str = ""
-    instruction: str = ""
-    blind: bool = False
-    seconds: float | None = None
-    event: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
     """A system, variant or run that brought a document up, and where it stood: 1 is best."""
 
@@ -139,7 +117,7 @@ class PoolRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolProgress:
+class PoolProgress(RunProgress):
     """How far the filling of a pool is: ``done`` of ``total`` queries after ``seconds``."""
 
     done: int
@@ -163,16 +141,7 @@ class PoolFilled:
     stopped: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolJob:
-    """A pool being filled in the background; ``report`` when that has ended."""
-
-    id: str
-    state: Literal["running", "done", "cancelled", "failed"]
-    progress: PoolProgress
-    report: PoolFilled | None = None
-    error: str = ""
-    remedy: str = ""
+PoolJob = Job[PoolProgress, PoolFilled]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,27 +166,7 @@ class QueueProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueItem:
-    """The next item of one annotator.
-
-    Attributes:
-        seed: the document (or pasted text) that the query starts from.
-        said: what the annotator said of it before; None when nothing.
-        sources: () in a blind project.
-        position: in the annotator's order, from 1.
-    """
-
-    query_id: str
-    query: Query
-    seed: Document
-    document: Document
-    position: int
-    said: Judgment | None = None
-    sources: tuple[Source, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Holes:
+class Unjudged:
     """What is unjudged in the top of one system.
 
     Attributes:
@@ -280,7 +229,7 @@ class Disagreement:
     """An item on which annotators differ, for adjudication.
 
     Attributes:
-        said: each annotator's grade, skips and doubts included.
+        said: each annotator's grade, skips and unsure verdicts included.
         spread: highest less lowest grade.
         decided: the adjudicated judgment; None while there is none.
     """

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from engine.types.annotating import AgreementMeasure
+from engine.types.jobs import Job
 from engine.types.models import ModelRunReport, RunProgress
-
-GradingJobState = Literal["running", "done", "cancelled", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,7 @@ class GradingProgress(RunProgress):
     Attributes:
         failed: of those that are done, without a usable answer.
         calls, tokens: of the model so far, read and written.
+        annotator: the name by which the model grades.
     """
 
     done: int
@@ -79,6 +78,7 @@ class GradingProgress(RunProgress):
     seconds: float = 0.0
     calls: int = 0
     tokens: int = 0
+    annotator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,29 +98,7 @@ class GradingReport(ModelRunReport):
     grades: Mapping[int, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class GradingJob:
-    """A model grading in the background; ``report`` when it has ended.
-
-    Attributes:
-        corpus, project: whose candidates they are.
-        annotator: the name by which the model grades.
-        elapsed: seconds since it was asked for.
-        stopping: it was cancelled, and has not ended yet.
-    """
-
-    id: str
-    corpus: str
-    project: str
-    request: GradingRequest
-    annotator: str
-    state: GradingJobState
-    progress: GradingProgress
-    elapsed: float = 0.0
-    stopping: bool = False
-    report: GradingReport | None = None
-    error: str = ""
-    remedy: str = ""
+GradingJob = Job[GradingProgress, GradingReport]
 
 
 @dataclass(frozen=True, slots=True)

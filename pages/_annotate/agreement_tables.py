@@ -85,7 +85,7 @@ def _interval(bounds: Interval, digits: int = 2) -> str:
 def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
     if not found.pairs:
         return
-    st.header("Pair by pair", anchor=False, help=WORDS)
+    st.header("Pairwise agreement", anchor=False, help=WORDS)
     pairs = sorted(found.pairs, key=found.with_model)  # people with people come first
     pair = pairs[0]
 
@@ -110,7 +110,7 @@ def _human(explorer: Explorer, project: Project) -> None:
     rows = _human_rows(explorer, project)
     if not rows:
         return
-    st.header("One against the rest", anchor=False, help=HUMAN)
+    st.header("Leave-one-out", anchor=False, help=HUMAN)
     frame = pd.DataFrame(
         {
             "Annotator": who,

@@ -1,4 +1,4 @@
-"""The Annotate page: which project, who is judging, and which part of it is shown."""
+"""The Annotate page: which project, the annotator, and which part of it is shown."""
 
 from __future__ import annotations
 
@@ -18,22 +18,19 @@ from pages._annotate import (
     pool_form,
     project_form,
 )
-from pages._annotate.annotate_desk import desk
 from pages._annotate.annotate_view import (
     FOR_LEADS,
     NEW,
     PARTS,
     AnnotateView,
     annotator,
-    change_view,
     go,
     is_lead,
     may_lead,
     names_come_from_login,
-    read_view,
     set_annotator,
-    write_view,
 )
+from pages._annotate.judging_view import judging_view
 from pages._annotate.who import name_field
 from pages._common.shared import attempt, note, show_error
 
@@ -46,7 +43,7 @@ FOR_EXPLORING = ("agreement", "disagreements", "files")
 def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
     """The view of the address; one that cannot be opened is explained and replaced."""
     try:
-        view = read_view()
+        view = AnnotateView.read()
         if view.corpus and view.corpus not in names:
             explorer.library.open(view.corpus)  # says why not
         if view.project:
@@ -59,7 +56,7 @@ def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
     projects = [p.name for p in explorer.annotation.projects(view.corpus) if p.name]
     if not view.project and projects and view.part == "judge":
         view = replace(view, project=projects[-1])
-    write_view(view)
+    view.write()
     return view
 
 
@@ -88,7 +85,7 @@ def controls(
         if may_lead():
             st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
         if not names_come_from_login():
-            name_field("Who judges", who, "annotate_name", _change_name)
+            name_field("Annotator", who, "annotate_name", _change_name)
         view, refused = _parts(view, project, who)
     if refused:
         note(*refused)
@@ -120,7 +117,7 @@ def _parts(
 
 
 def _change_corpus() -> None:
-    write_view(AnnotateView(corpus=st.session_state["annotate_corpus"]))
+    AnnotateView(corpus=st.session_state["annotate_corpus"]).write()
 
 
 def _change_project() -> None:
@@ -132,17 +129,17 @@ def _change_project() -> None:
             part = FOR_EXPLORING[0]
         return replace(now, project=name, part=part, query="", doc="", sample="")
 
-    change_view(change)
+    AnnotateView.change(change)
 
 
 def _change_name() -> None:
     set_annotator(st.session_state["annotate_name"])
-    change_view(lambda now: replace(now, query="", doc="", sample=""))
+    AnnotateView.change(lambda now: replace(now, query="", doc="", sample=""))
 
 
 def _change_part() -> None:
     part = st.session_state["annotate_part"]
-    change_view(lambda now: replace(now, part=part or now.part))
+    AnnotateView.change(lambda now: replace(now, part=part or now.part))
 
 
 def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
@@ -181,7 +178,7 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
         )
         return
     start = (view.query, view.doc) if view.doc else None
-    desk(explorer, project, who, start)
+    judging_view(explorer, project, who, start)
 
 
 def _nothing_to_judge(project: Project, who: str) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Self
 from urllib.parse import unquote
 
 import streamlit as st
 
-from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
+from pages._common.url_state import UrlState, one_of, param
 from pages._login import login
 
 PARTS = {
@@ -19,7 +19,7 @@ PARTS = {
     "agreement": "Agreement",
     "disagreements": "Disagreements",
     "model": "Model",
-    "files": "Files",
+    "files": "Export",
     "project": "Project",
 }
 FOR_LEADS = ("pool", "agreement", "disagreements", "model", "files", "project")
@@ -33,76 +33,45 @@ colleague's link judges under a name of their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotateView:
+class AnnotateView(UrlState):
     """A part of a project's page.
 
     Attributes:
-        query, doc: the item on the desk; the desk itself keeps them up to date in the URL.
+        query, doc: the item that is judged; the browser keeps them up to date in the URL.
         sample: ``<items>-<judged before>`` while a sample of a model's grades is checked.
     """
 
-    corpus: str = ""
-    project: str = ""
-    part: str = "judge"
-    query: str = ""
-    doc: str = ""
-    sample: str = ""
+    corpus: str = param("corpus", "")
+    project: str = param("project", "")
+    part: str = param("part", "judge", one_of((*PARTS, NEW)))
+    query: str = param("query", "")
+    doc: str = param("doc", "")
+    sample: str = param("sample", "")
 
     def to_params(self) -> dict[str, str]:
-        """URL parameters, defaults left out."""
-        found = {
-            "corpus": self.corpus,
-            "project": self.project,
-            "part": "" if self.part == "judge" else self.part,
-            "query": self.query if self.part == "judge" else "",
-            "doc": self.doc if self.part == "judge" else "",
-            "sample": self.sample if self.part == "model" else "",
-        }
-        return {k: v for k, v in found.items() if v}
+        """URL parameters, defaults and what belongs to other parts left out."""
+        params = UrlState.to_params(self)
+        others = {"judge": ("sample",), "model": ("query", "doc")}
+        for name in others.get(self.part, ("query", "doc", "sample")):
+            params.pop(name, None)
+        return params
 
+    @classmethod
+    def read(cls) -> Self:
+        """The view of the URL, or the one that this visit left the page with."""
+        params = st.query_params.to_dict()
+        held: Self | None = st.session_state.get(_HELD)
+        return held if held is not None and not params else cls.from_params(params)
 
-def read_view() -> AnnotateView:
-    """The view of the URL, or the one that this visit left the page with.
-
-    Raises:
-        BadInputError: a part that the page does not have.
-    """
-    params = st.query_params.to_dict()
-    held: AnnotateView | None = st.session_state.get(_HELD)
-    if not params and held is not None:
-        return held
-    part = params.get("part", "judge")
-    if part not in (*PARTS, NEW):
-        raise BadInputError(
-            f"This link cannot be read: there is no part '{part}'.",
-            f"Use {', '.join(PARTS)}.",
-        )
-    return AnnotateView(
-        corpus=params.get("corpus", ""),
-        project=params.get("project", ""),
-        part=part,
-        query=params.get("query", ""),
-        doc=params.get("doc", ""),
-        sample=params.get("sample", ""),
-    )
-
-
-def write_view(view: AnnotateView) -> None:
-    """Hold a view for the visit, and put it into the URL."""
-    st.session_state[_HELD] = view
-    params = view.to_params()
-    if st.query_params.to_dict() != params:
-        st.query_params.from_dict(params)
-
-
-def change_view(change: Callable[[AnnotateView], AnnotateView]) -> None:
-    """Change what the page shows now."""
-    write_view(change(st.session_state.get(_HELD) or read_view()))
+    def write(self) -> None:
+        """Hold the view for the visit, and put it into the URL."""
+        st.session_state[_HELD] = self
+        UrlState.write(self)
 
 
 def go(part: str) -> None:
     """Show another part of the page."""
-    change_view(lambda now: replace(now, part=part))
+    AnnotateView.change(lambda now: replace(now, part=part))
 
 
 def annotator(explorer: Explorer) -> str:

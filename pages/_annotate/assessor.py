@@ -11,16 +11,20 @@ from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.grading import GradingEstimate, GradingJob, GradingRequest
 from engine.types.reranking import EndpointInfo
-from pages._annotate.annotate_desk import desk
-from pages._annotate.assessor_check import check, differences, end_sample, sample_of
-from pages._annotate.assessor_lines import (
+from pages._annotate.assessor_check import (
+    check,
+    differences,
+    end_sample,
     estimate_line,
     outcome_line,
     progress_line,
+    sample_of,
     unconnected_line,
 )
-from pages._common.job_card import POLL_SECONDS, LastJobs, outcome, progress
-from pages._common.shared import attempt, engine, error_boundary, note
+from pages._annotate.judging_view import judging_view
+from pages._common.job_card import job_card
+from pages._common.shared import attempt, error_boundary
+from pages._login import login
 from pages._model.model_form import apply_model_style, endpoint, folded_panel
 from pages._model.model_lines import is_finished
 from pages._model.model_settings import chosen
@@ -36,7 +40,7 @@ LIMITS = (10, 100, 1000)
 
 
 def model(explorer: Explorer, project: Project, who: str) -> None:
-    """The part of the page; while somebody checks a sample, the desk with it."""
+    """The part of the page; while somebody checks a sample, the queue of its items with it."""
     items = sample_of(explorer, project, who)
     if items:
         _checking(explorer, project, who, items)
@@ -48,8 +52,7 @@ def model(explorer: Explorer, project: Project, who: str) -> None:
     with left, error_boundary():
         _grading(explorer, project)
     with right, error_boundary():
-        job = find_job(explorer, project)
-        busy = job is not None and job.state == "running"
+        busy = explorer.annotation.grading.running(project) is not None
         found = check(explorer, project, who, busy=busy)
     if found is not None and found.items:
         with error_boundary():
@@ -66,7 +69,7 @@ def _checking(
             "hidden until you are through.</div>"
         )
         st.button("See where you differ", key="annotate_sample_end", on_click=end_sample)
-    desk(explorer, project, who, None, items)
+    judging_view(explorer, project, who, None, items)
 
 
 def _grading(explorer: Explorer, project: Project) -> None:
@@ -77,8 +80,8 @@ def _grading(explorer: Explorer, project: Project) -> None:
         else "Its grades are no qrels. They count only if the project says so (under Project)."
     )
     st.html(f'<div class="md-dim">{html.escape(f"{ABOUT} {counts}")}</div>')
-    job = find_job(explorer, project)
-    busy = job is not None and job.state == "running"
+    job = explorer.annotation.grading.latest(project)
+    busy = job is not None and job.running
     request = _choices(explorer, project, busy=busy)
     info = endpoint(explorer)
     estimate = _estimate(explorer, project, request, info)
@@ -93,8 +96,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
             args=(lambda: _start(explorer, project, request),),
         )
         st.html(f'<div class="md-dim">{html.escape(line)}</div>')
-    if job is not None:
-        _job_card(project, job)
+    _job_card(explorer, project, job)
     folded_panel(explorer, "annotate_model")
 
 
@@ -154,72 +156,32 @@ def _estimate(
     return found
 
 
-# -- a run, kept for all visitors of this server ---------------------------------------------------
-
-
-@st.cache_resource(show_spinner=False)
-def _jobs() -> LastJobs[tuple[str, str]]:
-    """The last run of each project of a corpus; one for all sessions."""
-    return LastJobs()
+# -- the run under way, or the last one until it is dismissed --------------------------------------
 
 
 def _start(explorer: Explorer, project: Project, request: GradingRequest) -> None:
-    job_id = explorer.annotation.grading.start(project, request, endpoint=chosen(explorer))
-    _jobs().remember(_place(project), job_id)
+    explorer.annotation.grading.start(
+        project, request, endpoint=chosen(explorer), owner=login.name() or ""
+    )
 
 
-def find_job(explorer: Explorer, project: Project) -> GradingJob | None:
-    """The run under way in a project, or the last one until it is dismissed."""
+def _job_card(explorer: Explorer, project: Project, job: GradingJob | None) -> None:
     grading = explorer.annotation.grading
-    return _jobs().find(_place(project), grading.job, grading.running(project) or "")
 
+    def go_on() -> None:
+        if job is not None:
+            _start(explorer, project, job.request)
 
-def _place(project: Project) -> tuple[str, str]:
-    return project.corpus, project.name
-
-
-def _job_card(project: Project, job: GradingJob) -> None:
-    with st.container(border=True, key="annotate_model_job"):
-        if job.state == "running":
-            st.fragment(_running, run_every=POLL_SECONDS)(project, job.id)
-        else:
-            _ended(project, job)
-
-
-def _running(project: Project, job_id: str) -> None:
-    """One line that changes in place; the page is renewed when there is more to show."""
-    job = find_job(engine(), project)
-    if job is None or job.id != job_id or job.state != "running":
-        st.rerun()
-    left, right = st.columns([8, 3], vertical_alignment="center")
-    with left:
-        progress(progress_line(job), job.progress.share, "Grading")
-    right.button(
-        "Cancel", key="annotate_model_cancel", disabled=job.stopping, on_click=attempt,
-        args=(lambda: engine().annotation.grading.cancel(job_id),),
-        help="What is graded stays; the next run goes on from there.",
-    )  # fmt: skip
-
-
-def _ended(project: Project, job: GradingJob) -> None:
-    left, right = st.columns([8, 3], vertical_alignment="center")
-    with left:
-        outcome(job, "" if job.report is None else outcome_line(job.report))
-        if job.report is not None:
-            if job.report.problem:
-                note(job.report.problem)
-            if job.report.notes:
-                st.html(f'<div class="md-dim">{html.escape(" ".join(job.report.notes))}</div>')
-    with right, st.container(horizontal=True, gap="small"):
-        if not is_finished(job.report):
-            st.button(
-                "Try again" if job.state == "failed" else "Resume", key="annotate_model_resume",
-                on_click=attempt,
-                args=(lambda: _start(engine(), project, job.request),),
-                disabled=not endpoint(engine()).set_up,
-                help="Goes on with the candidates that it has not graded yet.",
-            )  # fmt: skip
-        st.button(
-            "Dismiss", key="annotate_model_dismiss", help="Takes this line away.",
-            on_click=_jobs().dismiss, args=(_place(project), job.id),
-        )  # fmt: skip
+    job_card(
+        job,
+        lambda: grading.latest(project),
+        key="annotate_model",
+        label="Grading",
+        line=progress_line,
+        cancel=grading.cancel,
+        ended=lambda job: "" if job.report is None else outcome_line(job.report),
+        remarks=lambda job: () if job.report is None else (job.report.problem, *job.report.notes),
+        resume=None if job is None or is_finished(job.report) else go_on,
+        dismiss=grading.dismiss,
+        what_stays="What is graded stays; the next run goes on from there.",
+    )

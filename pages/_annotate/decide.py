@@ -14,7 +14,7 @@ from engine.types.annotating import Disagreement, Judgment, Project, Scale
 from engine.types.documents import Document
 from engine.types.lenses import Lens
 from pages._annotate.annotate_view import is_lead
-from pages._annotate.items import Papers, is_plain, seed_data, seeds_of
+from pages._annotate.judging_view import DocumentCache, is_plain, seed_data, seeds_of
 from pages._common.components import dark
 from pages._common.document_view import letter, meta, shortened
 from pages._common.shared import attempt
@@ -52,11 +52,11 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
     annotation = explorer.annotation
     lens = explorer.library.lens(project.corpus)
     query = annotation.queries(project).get(item.query_id)
-    papers = Papers(project.corpus)
-    document = annotation.document(project, item.doc_id)
+    cache = DocumentCache(project.corpus)
+    document = explorer.library.open(project.corpus).document(item.doc_id)
     left, right = st.columns(2, gap="medium")
     if query is not None:
-        seed = seeds_of(explorer, papers, {item.query_id: query})[item.query_id]
+        seed = seeds_of(explorer, cache, {item.query_id: query})[item.query_id]
         asked = seed_data(item.query_id, query, seed, lens)
         on = {number for number, row in enumerate(asked["sentences"]) if row["on"]}
         words = f"{asked['kicker']} · {asked['aspect'] or 'as a whole'}"

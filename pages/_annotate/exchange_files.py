@@ -52,7 +52,7 @@ def _export(explorer: Explorer, project: Project) -> None:
             help="Items on which people differ are left out until somebody decides; this takes "
             "the median of their grades, the lower one of the middle two.",
         )  # fmt: skip
-    found = explorer.annotation.export(
+    found = explorer.annotation.exchange.export(
         project,
         kind,
         per_annotator=chosen == EACH,
@@ -104,7 +104,7 @@ def _import(explorer: Explorer, project: Project, who: str) -> None:
 
     def take(file: str, content: bytes) -> None:
         path = explorer.library.save_upload(file, content)
-        st.session_state[_SAID] = explorer.annotation.import_(
+        st.session_state[_SAID] = explorer.annotation.exchange.import_(
             project.corpus, path, project.name, annotator=name, adjudicated=adjudicated,
             by_model=by_model, overwrite=overwrite,
         )  # fmt: skip

@@ -9,14 +9,16 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import PoolRequest, Project
+from engine.types.annotating import PoolJob, PoolRequest, Project
 from engine.types.plurals import counted
 from engine.types.searches import Query
-from pages._annotate.items import is_plain
+from pages._annotate.judging_view import is_plain
 from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
-from pages._common.shared import error_boundary, note
+from pages._common.job_card import job_card
+from pages._common.shared import error_boundary
 from pages._library.library_page import time_left
+from pages._login import login
 
 WORDINGS = {
     "generic": "a wording that names no aspect",
@@ -27,13 +29,20 @@ WORDINGS = {
 SYSTEMS = PoolRequest().systems
 MOST_ROWS = 10
 """Rows of a table that is shown whole."""
-HOLES, SEEN = "annotate_holes", "annotate_fill_seen"
+UNJUDGED = "annotate_unjudged"
 
 
 def pool(explorer: Explorer, project: Project) -> None:
     """Queries on the left, the pool on the right, and what is in it below."""
     said = st.session_state.pop(SAID, "")
-    busy = _under_way(explorer, project)
+    filling = explorer.annotation.filling
+    job = filling.latest(project)
+    job_card(
+        job, lambda: filling.latest(project), key="annotate_fill", label="Filling the pool",
+        line=_progress_line, cancel=filling.cancel, ended=_outcome_line, dismiss=filling.dismiss,
+        what_stays="What is in the pool, and what was judged, stays.", poll=0.5,
+    )  # fmt: skip
+    busy = job is not None and job.running
     queries = explorer.annotation.queries(project)
     if said:
         st.html(f'<div class="sl-note" role="status">{html.escape(said)}</div>')
@@ -46,7 +55,7 @@ def pool(explorer: Explorer, project: Project) -> None:
         _table(explorer, project, queries)
     if queries:
         with error_boundary():
-            _holes(explorer, project, list(queries))
+            _unjudged(explorer, project, list(queries))
 
 
 def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, busy: bool) -> None:
@@ -59,8 +68,8 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
         depth, wordings = st.columns([1, 2])
         depth.number_input("Depth", 1, 1000, PoolRequest().depth, key="annotate_depth")
         wordings.multiselect(
-            "Asked for in other words, too", list(WORDINGS), key="annotate_variants",
-            format_func=WORDINGS.__getitem__, placeholder="No other words",
+            "Also pool paraphrases", list(WORDINGS), key="annotate_variants",
+            format_func=WORDINGS.__getitem__, placeholder="None",
         )  # fmt: skip
         asked = st.form_submit_button(
             "Fill the pool", type="primary", key="annotate_fill", disabled=busy or not query_ids,
@@ -79,45 +88,24 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
 def _start(
     explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
 ) -> None:
-    explorer.annotation.filling.start(project, request, query_ids)
-    st.session_state.pop(HOLES, None)
+    explorer.annotation.filling.start(project, request, query_ids, owner=login.name() or "")
+    st.session_state.pop(UNJUDGED, None)
     st.rerun()
 
 
-def _under_way(explorer: Explorer, project: Project) -> bool:
-    """How far the filling is, or what it came to; True while it goes on."""
-    job = explorer.annotation.filling.latest(project)
-    if job is None or st.session_state.get(SEEN) == job.id:
-        return False
-    if job.state == "running":
-        st.fragment(_progress, run_every=0.5)(explorer, project)
-        return True
-    st.session_state[SEEN] = job.id
+def _progress_line(job: PoolJob) -> str:
+    progress = job.progress
+    words = f"{progress.done:,} of {counted(progress.total, 'query', 'queries')}"
+    left = progress.seconds_left
+    return words if left is None else f"{words}, {time_left(left)}"
+
+
+def _outcome_line(job: PoolJob) -> str:
     if job.report is None:
-        note(job.error, job.remedy, kind="error")
-        return False
+        return ""
     left, added = job.report.left, job.report.added
     unreached = f" {counted(left, 'query was', 'queries were')} not reached." if left else ""
-    note(
-        f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}",
-        "What was in it, and what was judged, stays.",
-    )
-    return False
-
-
-def _progress(explorer: Explorer, project: Project) -> None:
-    job = explorer.annotation.filling.latest(project)
-    if job is None or job.state != "running":
-        st.rerun()
-    done, total = job.progress.done, max(1, job.progress.total)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        left = time_left(job.progress.seconds * (total / done - 1)) if done else ""
-        words = f"{done:,} of {counted(total, 'query', 'queries')}" + (f", {left}" if left else "")
-        st.progress(done / total, words)
-        st.button(
-            "Cancel", key="annotate_fill_cancel", on_click=explorer.annotation.filling.cancel,
-            args=(job.id,), help="What is in the pool stays. It goes on when you leave the page.",
-        )  # fmt: skip
+    return f"{counted(added, 'document is', 'documents are')} new in the pool.{unreached}"
 
 
 def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> None:
@@ -162,23 +150,23 @@ def _titles(explorer: Explorer, project: Project, queries: dict[str, Query]) -> 
     return {seed: opened.titles[row] for seed, row in held.items() if opened.titles[row]}
 
 
-def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
+def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> None:
     """What a system ranks high that nobody judged: evaluating it now would be unfair to it."""
-    st.header("Holes", anchor=False)
+    st.header("Unjudged documents", anchor=False)
     st.caption("What is unjudged in the top of each system would count as not relevant.")
     depth = st.session_state.get("annotate_depth") or PoolRequest().depth
     systems = tuple(st.session_state.get("annotate_systems") or SYSTEMS)
-    if st.button(f"Look for holes in the top {depth}", key="annotate_find_holes"):
+    if st.button(f"Count unjudged documents in the top {depth}", key="annotate_find_unjudged"):
         with st.spinner("Ranking", show_time=True):
-            st.session_state[HOLES] = (
-                project.corpus, project.name, explorer.annotation.holes(project, systems, depth),
+            st.session_state[UNJUDGED] = (
+                project.corpus, project.name, explorer.annotation.unjudged(project, systems, depth),
             )  # fmt: skip
-    corpus, name, holes = st.session_state.get(HOLES, ("", "", ()))
-    if (corpus, name) != (project.corpus, project.name) or not holes:
+    corpus, name, unjudged = st.session_state.get(UNJUDGED, ("", "", ()))
+    if (corpus, name) != (project.corpus, project.name) or not unjudged:
         return
     pooled = {(i.query_id, i.doc_id) for i in explorer.annotation.pool(project)}
     rows = []
-    for found in holes:
+    for found in unjudged:
         missing = {(q, d) for q, ids in found.missing.items() for d in ids}
         rows.append(
             {
@@ -189,11 +177,11 @@ def _holes(explorer: Explorer, project: Project, query_ids: Sequence[str]) -> No
             }
         )
     st.dataframe(
-        pd.DataFrame(rows), key="annotate_holes_table", hide_index=True,
-        column_config={f"Judged@{holes[0].k}": st.column_config.NumberColumn(format="%.2f")},
-        alt="Holes by system",
+        pd.DataFrame(rows), key="annotate_unjudged_table", hide_index=True,
+        column_config={f"Judged@{unjudged[0].k}": st.column_config.NumberColumn(format="%.2f")},
+        alt="Unjudged documents by system",
     )  # fmt: skip
     lacking = any(row["Not even in the pool"] for row in rows)
-    if lacking and st.button("Add what is missing to the pool", key="annotate_fill_holes"):
-        request = PoolRequest(tuple(h.system for h in holes), holes[0].k)
+    if lacking and st.button("Add what is missing to the pool", key="annotate_fill_unjudged"):
+        request = PoolRequest(tuple(h.system for h in unjudged), unjudged[0].k)
         _start(explorer, project, request, query_ids)

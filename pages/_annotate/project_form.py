@@ -12,7 +12,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, GradeMeaning, Project, Scale
 from engine.types.lenses import Lens
-from pages._annotate.annotate_view import change_view
+from pages._annotate.annotate_view import AnnotateView
 from pages._common.shared import attempt
 
 ORDERS = {
@@ -81,7 +81,9 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
             before = None if is_new else project
             saved = explorer.annotation.save(_read(project, given, lens), who, before)
             done = "pool" if is_new else "project"
-            change_view(lambda now: replace(now, project=saved.name, part=done, query="", doc=""))
+            AnnotateView.change(
+                lambda now: replace(now, project=saved.name, part=done, query="", doc="")
+            )
             state["annotate_saved"] = saved.name
 
         st.form_submit_button(
@@ -120,7 +122,7 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
     )  # fmt: skip
     number, order = st.columns([1, 2])
     number.number_input(
-        "People per item", 1, 20, project.per_item, key=key("per_item"),
+        "Annotations per item", 1, 20, project.per_item, key=key("per_item"),
         help="An item is asked of as many people; agreement needs at least 2.",
     )  # fmt: skip
     order.selectbox(

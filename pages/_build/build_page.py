@@ -85,7 +85,7 @@ def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
         )  # fmt: skip
         if names_come_from_login():
             return
-        name_field("Who works on it", annotator(explorer), "build_who", _change_who)
+        name_field("Annotator", annotator(explorer), "build_who", _change_who)
 
 
 def _change_corpus() -> None:

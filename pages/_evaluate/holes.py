@@ -31,7 +31,7 @@ def holes(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
     if project is None:
         return
     runs = explorer.laboratory.rankings(request_of(explorer, view, info))
-    found = explorer.annotation.holes_of(project, runs, TOP)
+    found = explorer.annotation.unjudged_in(project, runs, TOP)
     unjudged = {(q, d) for holes in found for q, ids in holes.missing.items() for d in ids}
     added = st.session_state.pop(_ADDED, 0)
     if not unjudged and not added:

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from engine.types.annotating import Scale
 from engine.types.documents import Document
 from engine.types.lenses import Lens
 from engine.types.reranking import Move, Reranking
@@ -15,10 +16,6 @@ from engine.types.searches import Result, SearchResults
 from pages._common import document_view
 from pages._common.components import Event, component, dark, listen, listeners
 from pages._model.model_lines import change, change_sentence
-
-GRADES = ("not alike", "related", "alike", "just what I seek")
-"""What the grades 0 to 3 mean when nobody defined them otherwise."""
-
 
 _SEED = component("seed")
 _RESULTS = component("results")
@@ -74,6 +71,7 @@ def result_list(
     found: SearchResults,
     lens: Lens,
     *,
+    scale: Scale,
     grades: Mapping[str, int],
     kept: set[str],
     search: str,
@@ -86,6 +84,7 @@ def result_list(
     """Ranked documents with evidence.
 
     Args:
+        scale: by which documents are graded; ``grades`` are those of who is here.
         search: names the search; what is unfolded stays so while it is the same.
         reranking: where the order is a model's: the moves are its own then.
         generated: doc_id -> what ``explore_explain.shown`` says of its explanation.
@@ -97,7 +96,7 @@ def result_list(
         data={
             "search": search,
             "reads_aspect": reads_aspect and found.obedience is not None,
-            "grades": list(GRADES),
+            "grades": [[grade.value, grade.name] for grade in scale.grades],
             "graded": {r.doc_id: grades[r.doc_id] for r in found.results if r.doc_id in grades},
             "kept": [r.doc_id for r in found.results if r.doc_id in kept],
             "results": [_result(r, lens, moves) for r in found.results],

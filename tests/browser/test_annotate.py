@@ -40,7 +40,7 @@ def sit_down(visit: Visit, project: Project, who: str) -> Page:
     """Open a project and give one's name."""
     page = visit.open(f"/annotate?corpus=demo&project={project.name}")
     expect(candidate(page)).to_be_visible(timeout=180_000)
-    name = page.get_by_role("textbox", name="Who judges")
+    name = page.get_by_role("textbox", name="Annotator")
     name.fill(who)
     name.press("Enter")
     expect(page.locator(".st-key-annotate_desk .words")).to_contain_text(f"{who}: 0 of")
@@ -188,7 +188,7 @@ def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
     ada.get_by_role("button", name="Decide").click()
     expect(ada.get_by_text("5 to decide, 1 decided")).to_be_visible()
     visit.shoot("annotate-disagreements")
-    decided = explorer.annotation.qrels(project)
+    decided = explorer.annotation.exchange.qrels(project)
     assert decided.undecided == 5
     assert len(said(explorer, project, "Grace")) == 6
 
@@ -206,7 +206,7 @@ def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: E
 
     page.reload()
     expect(candidate(page)).to_have_text(here)
-    expect(page.get_by_role("textbox", name="Who judges")).to_have_value("Ada")
+    expect(page.get_by_role("textbox", name="Annotator")).to_have_value("Ada")
     expect(page.get_by_text("You said 2 · Similar")).to_be_visible()
 
     second = page.context.new_page()
@@ -231,7 +231,7 @@ def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
     [query_id] = explorer.annotation.queries(project)
     pooled = explorer.annotation.pool(project)
     for item in pooled:
-        explorer.annotation.judge(project, query_id, item.doc_id, "ada", 2)
+        explorer.annotation.judge(project, Judgment(query_id, item.doc_id, "ada", 2))
     page = visit.open("/evaluate?collection=demo:holes&systems=bm25,dense")
     page.get_by_role("button", name="Run", exact=True).click(timeout=180_000)
     add = page.get_by_role("button", name=re.compile(r"Add \d+ to the pool"))
@@ -243,8 +243,8 @@ def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
     assert len(explorer.annotation.pool(project)) == len(pooled) + lacking
 
     page.get_by_role("button", name="Judge what waits").click()
-    expect(page.get_by_role("textbox", name="Who judges")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Annotator")).to_be_visible()
     assert "project=holes" in page.url
-    page.get_by_role("textbox", name="Who judges").fill("grace")
-    page.get_by_role("textbox", name="Who judges").press("Enter")
+    page.get_by_role("textbox", name="Annotator").fill("grace")
+    page.get_by_role("textbox", name="Annotator").press("Enter")
     expect(page.locator(".st-key-annotate_desk .words")).to_contain_text("grace: 0 of")

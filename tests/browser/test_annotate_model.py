@@ -71,7 +71,7 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     mine = [j for j in annotation.judgments(project) if j.origin == "person"]
     assert [j.relevance for j in mine] == [1, 1, 1]
     assert annotation.grading.check(project).items == 3
-    assert annotation.qrels(project).count("model") == 0
+    assert annotation.exchange.qrels(project).count("model") == 0
 
 
 def check_a_sample_of_three(page: Page) -> None:

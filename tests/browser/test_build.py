@@ -85,8 +85,8 @@ def test_a_collection_is_built_from_a_lens_and_mended_between_the_steps(
     visit: Visit, model: ModelServer, explorer: Explorer
 ) -> None:
     page = visit.open("/build?corpus=demo")
-    box(page, "Who works on it").fill("ada")
-    box(page, "Who works on it").press("Enter")
+    box(page, "Annotator").fill("ada")
+    box(page, "Annotator").press("Enter")
     describe(page, "methods")
     expect(page.get_by_role("button", name="Label the documents")).to_be_disabled()
     connect(page, model.url)
@@ -204,7 +204,7 @@ def result(visit: Visit, explorer: Explorer) -> None:
     assert project.model_grades
     page.get_by_role("button", name="Open in Annotate").click()
     expect(page).to_have_url(re.compile("annotate.*project=methods"))
-    expect(page.get_by_role("textbox", name="Who judges")).to_have_value("ada")
+    expect(page.get_by_role("textbox", name="Annotator")).to_have_value("ada")
     page.go_back()
     expect(step(page, "Result")).to_have_attribute("aria-current", "step")
 

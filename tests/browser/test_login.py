@@ -171,7 +171,7 @@ def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(
     log_in(page, "ada")
     expect(candidate(page)).to_be_visible(timeout=120_000)
     assert page.url.startswith(f"{served.server.url}/annotate?corpus=demo&project=deep")
-    assert page.get_by_role("textbox", name="Who judges").count() == 0
+    assert page.get_by_role("textbox", name="Annotator").count() == 0
     visit.shoot("login-annotate")
     page.keyboard.press("2")
     expect(page.locator(".progress .words")).to_contain_text("Ada: 1 of 6")
@@ -221,7 +221,7 @@ def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themsel
 
     search = f"/?corpus=demo&seed={SEED}&aspect=method"
     visit.open(search)
-    grade = page.locator("article").first.get_by_role("button", name="3: just what I seek")
+    grade = page.locator("article").first.get_by_role("button", name="3: Nearly the same")
     grade.click(timeout=120_000)
     expect(grade).to_have_attribute("aria-pressed", "true")
     query = Query("demo", seed=SEED, aspect="method")
@@ -232,7 +232,7 @@ def test_an_annotator_reaches_no_page_for_leads_and_grades_on_explore_as_themsel
     other = visit_with(browser, served.server)
     other.open(search)
     log_in(other.page, "eve")
-    grade = other.page.locator("article").first.get_by_role("button", name="3: just what I seek")
+    grade = other.page.locator("article").first.get_by_role("button", name="3: Nearly the same")
     expect(grade).to_have_attribute("aria-pressed", "false", timeout=60_000)
     other.page.context.close()
 

@@ -36,8 +36,8 @@ def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(
     page = visit_with(browser, Server(f"http://127.0.0.1:{port}", home, log)).open(
         "/annotate?corpus=demo&project=killed"
     )
-    page.get_by_role("textbox", name="Who judges").fill("Ada")
-    page.get_by_role("textbox", name="Who judges").press("Enter")
+    page.get_by_role("textbox", name="Annotator").fill("Ada")
+    page.get_by_role("textbox", name="Annotator").press("Enter")
     expect(words(page)).to_contain_text("Ada: 0 of", timeout=120_000)
     page.locator(".kicker", has_text="Candidate").click()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from engine.types.annotating import Judgment
 from tests.cli.command_line import Outcome, run_inside, run_process
 from tests.support import make_explorer, write_jsonl
 
@@ -317,7 +318,7 @@ def test_a_project_s_people_are_cleared_and_a_scale_is_what_was_written(
 def test_the_command_judges_beside_an_open_app_and_each_sees_the_other(judging: Path) -> None:
     annotation = make_explorer(judging).annotation
     project = annotation.project("small")
-    annotation.judge(project, QUERY, "bread-network", "ann", 1)
+    annotation.judge(project, Judgment(QUERY, "bread-network", "ann", 1))
     there = run_process(judging, "judge", "small", *ITEM, "--grade", 3, "--annotator", "bob")
     assert there.code == 0, there.stderr
     assert {j.annotator: j.relevance for j in annotation.judgments(project)} == {"ann": 1, "bob": 3}

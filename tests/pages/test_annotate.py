@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, PoolRequest, Project
+from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import confusion_html
@@ -65,10 +65,13 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     page.number_input(key="annotate_depth").set_value(4)
     click(page, "annotate_fill")
     filling = home_page.annotation.filling
-    wait_until(lambda: not filling.running(project), what="a filled pool")
+    wait_until(
+        lambda: (job := filling.latest(project)) is not None and not job.running,
+        what="a filled pool",
+    )
     run(page)
     assert "documents are new in the pool" in shown(page)
-    run(page)
+    click(page, "annotate_fill_dismiss")
     assert "documents are new in the pool" not in shown(page)
     page.text_input(key="annotate_name").set_value("Ada")
     page.segmented_control(key="annotate_part").set_value("judge")
@@ -82,7 +85,7 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: E
     assert "has no project" in shown(page)
     assert "It has p." in shown(page)
     page = visit("annotate", corpus="small", part="elsewhere")
-    assert "there is no part" in shown(page)
+    assert "is none of judge" in shown(page)
 
 
 def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
@@ -118,7 +121,7 @@ def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:
 def test_the_queries_of_another_project_are_added_under_their_names(home_page: Explorer) -> None:
     first = make_project(home_page)
     (item, *_) = home_page.annotation.pool(first)
-    home_page.annotation.judge(first, item.query_id, item.doc_id, "Ada", 1)
+    home_page.annotation.judge(first, Judgment(item.query_id, item.doc_id, "Ada", 1))
     second = home_page.annotation.save(Project("small", "second"), "lead")
     page = visit("annotate", corpus="small", project="second", part="pool")
     click(page, "annotate_take_small:p")
@@ -141,8 +144,10 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     annotation = home_page.annotation
     project = make_project(home_page, per_item=2)
     for number, item in enumerate(annotation.pool(project)):
-        annotation.judge(project, item.query_id, item.doc_id, "Ada", 1, note="<b>bold</b>")
-        annotation.judge(project, item.query_id, item.doc_id, "Grace", 1 + (number == 0))
+        annotation.judge(
+            project, Judgment(item.query_id, item.doc_id, "Ada", 1, note="<b>bold</b>")
+        )
+        annotation.judge(project, Judgment(item.query_id, item.doc_id, "Grace", 1 + (number == 0)))
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "Rows: what Ada said" in shown(page)
     own = page.dataframe[-1].value
@@ -194,7 +199,7 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
     (query_id,) = home_page.annotation.queries(project)
     (first, *_) = home_page.annotation.pool(project)
     for who, relevance in (("Ada", 0), ("Grace", 3)):
-        home_page.annotation.judge(project, query_id, first.doc_id, who, relevance)
+        home_page.annotation.judge(project, Judgment(query_id, first.doc_id, who, relevance))
     page = run(AppTest.from_function(decide_page, args=(home_page, project)))
     assert bool(page.button) == (role == "lead")
     assert ("Leads decide." in shown(page)) == (role != "lead")

@@ -12,8 +12,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate import assessor_check
-from pages._annotate.annotate_desk import Sitting, desk_data, take_in
-from pages._annotate.items import Papers, from_key
+from pages._annotate.judging_view import DocumentCache, JudgingSession, from_key, receive, view_data
 from tests.grading_answers import grades_by
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
@@ -77,8 +76,8 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     assert page.get("bidi_component")
     assert "hidden until you are through" in shown(page)
     _, items = page.session_state[assessor_check._SAMPLE]
-    place = Sitting(project, "Ada", Papers("small"), only=items)
-    data = desk_data(graded, place)
+    place = JudgingSession(project, "Ada", DocumentCache("small"), only=items)
+    data = view_data(graded, place)
     assert data["progress"]["total"] == 4
     assert {from_key(key) for key in data["next"]} == set(items)
     assert all(item["said"] is None for item in data["items"])
@@ -89,8 +88,8 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
          from_key(key) or (), strict=False)), **said}
         for n, key in enumerate(data["next"])
     ]  # fmt: skip
-    assert not take_in(graded, place, {"turn": 1, "events": events}).refused
-    assert desk_data(graded, place)["next"] == []
+    assert not receive(graded, place, {"turn": 1, "events": events}).refused
+    assert view_data(graded, place)["next"] == []
 
     click(page, "annotate_sample_end")
     assert "people graded 4 of them." in shown(page)

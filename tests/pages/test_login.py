@@ -279,7 +279,7 @@ def test_leads_have_all_parts_but_of_projects_that_name_other_leads(
     app: AppTest, small_copy: Explorer
 ) -> None:
     make_project(small_copy)
-    assert "Files" in parts_of(annotate(app, "grace", part="files"))
+    assert "Export" in parts_of(annotate(app, "grace", part="files"))
     make_project(small_copy, leads=("Ruth",))
     assert "They are Ruth." in shown(run(app))
     assert parts_of(app) == []
@@ -297,8 +297,8 @@ def test_the_name_comes_from_the_list_and_from_nowhere_else(
     app.session_state["annotate_who"] = "Eve"
     annotate(app, "ada", annotator="Eve", annotate_who="Eve")
     assert not app.text_input
-    sittings = app.session_state["annotate_sittings"].values()
-    assert [sitting.who for sitting in sittings] == ["Ada"]
+    sessions = app.session_state["annotate_sessions"].values()
+    assert [session.who for session in sessions] == ["Ada"]
 
 
 def test_without_auth_everything_is_open_and_names_are_given(app: AppTest, secrets: Path) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from storage.judging import JudgmentRow
-from storage.records import CorpusRow
+from storage.records import CorpusRow, Judgment, Verdict
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 
 
-def judgment(doc_id: str = "d1", relevance: int | None = 2, **fields: object) -> JudgmentRow:
-    verdict = "withdrawn" if relevance is None else "grade"
-    row = JudgmentRow(
-        "demo", "s1_method", doc_id, relevance, "ann", "", "", 3, "aspect", NOW, verdict
-    )
+def judgment(doc_id: str = "d1", relevance: int | None = 2, **fields: object) -> Judgment:
+    verdict: Verdict = "withdrawn" if relevance is None else "grade"
+    row = Judgment(
+        "s1_method", doc_id, "ann", relevance, verdict, rank=3, system="aspect", corpus="demo",
+        time=NOW,
+    )  # fmt: skip
     return replace(row, **fields)  # type: ignore[arg-type]
 
 

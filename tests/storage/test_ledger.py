@@ -10,9 +10,9 @@ import pytest
 
 from storage.errors import StorageError
 from storage.home import CorpusNameError, Home, check_corpus_name
-from storage.judging import JudgmentRow
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
+from storage.records import Judgment
 from tests.storage.rows import NOW, corpus, judgment
 
 NASTY = "O'Brien\"; DROP TABLE judgments; -- 🌱 naïve 漢字\n\t\\ %s $corpus ?"
@@ -140,7 +140,18 @@ def test_a_project_keeps_its_versions_queries_and_pools(ledger: Ledger) -> None:
 
 
 def test_any_words_come_back_as_they_went_in(ledger: Ledger) -> None:
-    row = JudgmentRow(NASTY, NASTY, NASTY, 3, NASTY, NASTY, NASTY, 1, NASTY, NOW)
+    row = Judgment(
+        NASTY,
+        NASTY,
+        NASTY,
+        3,
+        note=NASTY,
+        rank=1,
+        system=NASTY,
+        instruction=NASTY,
+        corpus=NASTY,
+        time=NOW,
+    )
     ledger.judging.add([row])
     assert (
         ledger.judging.history(NASTY, query_id=NASTY)

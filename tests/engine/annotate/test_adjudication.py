@@ -22,7 +22,7 @@ QUERY = "bees-network_method"
 
 def said(who: str, grade: int | None, doc_id: str = "d", **more: object) -> Judgment:
     verdict = "grade" if grade is not None else "unsure"
-    judgment = Judgment("c", "p", "q", doc_id, who, verdict, grade, NOW)  # type: ignore[arg-type]
+    judgment = Judgment("q", doc_id, who, grade, verdict, corpus="c", project="p", time=NOW)  # type: ignore[arg-type]
     return replace(judgment, **more)  # type: ignore[arg-type]
 
 
@@ -87,7 +87,7 @@ def project_of_three(explorer: Explorer) -> Project:
     annotation = explorer.annotation
     project = annotation.project("small")
     for who, grade in (("ann", 0), ("bob", 3), ("lead", 2)):
-        annotation.judge(project, QUERY, "bread-network", who, grade)
+        annotation.judge(project, Judgment(QUERY, "bread-network", who, grade))
     return project
 
 
@@ -95,24 +95,24 @@ def test_a_decision_changes_nobody_s_grade_and_can_be_taken_back(small_copy: Exp
     annotation = small_copy.annotation
     project = project_of_three(small_copy)
     before = annotation.judgments(project)
-    assert annotation.qrels(project).undecided == 1
+    assert annotation.exchange.qrels(project).undecided == 1
     decided = annotation.adjudicate(project, QUERY, "bread-network", 1, "as the guide says", "lead")
     assert (decided.origin, decided.annotator, decided.note) == (
         "adjudication",
         "lead",
         "as the guide says",
     )
-    assert annotation.qrels(project).grades == {QUERY: {"bread-network": 1}}
+    assert annotation.exchange.qrels(project).grades == {QUERY: {"bread-network": 1}}
     assert annotation.judgments(project) == [*before, decided]
     annotation.adjudicate(project, QUERY, "bread-network", None, "", "lead")
-    assert annotation.qrels(project).undecided == 1
+    assert annotation.exchange.qrels(project).undecided == 1
     assert annotation.judgments(project) == before
 
 
 def test_only_a_decision_of_one_s_own_that_stands_is_taken_back(small_copy: Explorer) -> None:
     annotation = small_copy.annotation
     project = annotation.project("small")
-    annotation.judge(project, QUERY, "bread-network", "ann", 0)
+    annotation.judge(project, Judgment(QUERY, "bread-network", "ann", 0))
     back = (project, QUERY, "bread-network", None, "")
     with pytest.raises(BadInputError, match=r"'ann' decided nothing.*nothing to take back"):
         annotation.adjudicate(*back, "ann")
@@ -125,7 +125,7 @@ def test_only_a_decision_of_one_s_own_that_stands_is_taken_back(small_copy: Expl
     assert len(annotation.history(project)) == 3
     with pytest.raises(BadInputError, match="nothing to take back"):
         annotation.adjudicate(*back, "lead")
-    assert annotation.qrels(project).grades == {QUERY: {"bread-network": 0}}
+    assert annotation.exchange.qrels(project).grades == {QUERY: {"bread-network": 0}}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_decision_that_cannot_be_is_refused(
     annotation = small_copy.annotation
     annotation.save(Project("small", leads=("lead",)), "lead")
     project = annotation.project("small")
-    annotation.judge(project, QUERY, "bread-network", "ann", 0)
+    annotation.judge(project, Judgment(QUERY, "bread-network", "ann", 0))
     asked = {
         "query_id": QUERY,
         "doc_id": "bread-network",
@@ -175,10 +175,10 @@ def test_one_annotator_is_held_against_what_the_others_decided(small_copy: Explo
     right = {"bread-network": 3, "tides-network": 3, "maps-survey": 0, "bread-sensor": 0}
     for who, flip in (("ann", False), ("bob", False), ("eve", True)):
         for doc_id, grade in right.items():
-            annotation.judge(project, QUERY, doc_id, who, 3 - grade if flip else grade)
+            annotation.judge(project, Judgment(QUERY, doc_id, who, 3 - grade if flip else grade))
     for doc_id, grade in right.items():
         annotation.adjudicate(project, QUERY, doc_id, grade, "known", "lead")
-    annotation.judge(project, "bread-survey_method", "maps-survey", "solo", 3)
+    annotation.judge(project, Judgment("bread-survey_method", "maps-survey", "solo", 3))
     rows = small_copy.human_rows(project)
     assert set(rows) == {"ann", "bob", "eve"}
     assert rows["ann"].metrics["nDCG@10"] == pytest.approx(1.0)
@@ -189,8 +189,8 @@ def test_nobody_s_grades_are_held_against_their_own_decisions(small_copy: Explor
     annotation = small_copy.annotation
     project = annotation.project("small")
     for doc_id, lead, ann in (("bread-network", 3, 0), ("maps-survey", 0, 3)):
-        annotation.judge(project, QUERY, doc_id, "lead", lead)
-        annotation.judge(project, QUERY, doc_id, "ann", ann)
+        annotation.judge(project, Judgment(QUERY, doc_id, "lead", lead))
+        annotation.judge(project, Judgment(QUERY, doc_id, "ann", ann))
         annotation.adjudicate(project, QUERY, doc_id, lead, "I said so", "lead")
     rows = small_copy.human_rows(project)
     assert rows["lead"].metrics["nDCG@10"] < 0.8, "not 1.0 by their own word"  # type: ignore[operator]
@@ -205,7 +205,7 @@ def test_what_a_corpus_made_anew_lacks_is_left_out_of_the_human_rows(
     for query_id in (QUERY, "tides-network_method"):
         for doc_id, grade in (("bread-network", 3), ("maps-survey", 0), ("bread-sensor", 1)):
             for who in ("ann", "bob"):
-                annotation.judge(project, query_id, doc_id, who, grade)
+                annotation.judge(project, Judgment(query_id, doc_id, who, grade))
     assert len(small_copy.human_rows(project)["ann"].per_query) == 2
     gone = ("tides-network", "maps-survey")
     source = write_jsonl(tmp_path / "s.jsonl", (d for d in DOCUMENTS if d["doc_id"] not in gone))
@@ -221,10 +221,10 @@ def test_a_corpus_s_own_project_takes_every_seed_and_aspect_and_nothing_else(
     annotation = small_copy.annotation
     project = annotation.project("small")
     for query_id, aspect in (("bees-network_method", "method"), ("bees-network_any", None)):
-        annotation.judge(project, query_id, "bread-network", "ann", 2)
+        annotation.judge(project, Judgment(query_id, "bread-network", "ann", 2))
         query = annotation.queries(project)[query_id]
         assert (query.seed, query.aspect) == ("bees-network", aspect)
     for strange in ("bees-network", "bees-network_colour", "nobody_method", "_method", ""):
         with pytest.raises(UnknownNameError, match="names seed and aspect"):
-            annotation.judge(project, strange, "bread-network", "ann", 2)
+            annotation.judge(project, Judgment(strange, "bread-network", "ann", 2))
     assert len(annotation.queries(project)) == 2

@@ -27,7 +27,7 @@ from engine.annotate.agreement import (
 )
 from engine.collections.readers import read_collection
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, AgreementMeasure, Judgment, JudgmentVerdict, Origin
+from engine.types.annotating import GRADED, AgreementMeasure, Judgment, Origin, Verdict
 from engine.types.corpora import ImportRequest
 from tests.support import make_explorer
 
@@ -51,10 +51,10 @@ def said(
     grade: int | None,
     doc_id: str = "d",
     query_id: str = "q",
-    verdict: JudgmentVerdict = "grade",
+    verdict: Verdict = "grade",
     origin: Origin = "person",
 ) -> Judgment:
-    return Judgment("c", "p", query_id, doc_id, who, verdict, grade, NOW, origin=origin)
+    return Judgment(query_id, doc_id, who, grade, verdict, origin=origin, time=NOW)
 
 
 def of(grades: Iterable[tuple[str, Sequence[int | None]]]) -> list[Judgment]:
@@ -138,7 +138,7 @@ def test_partial_overlap_counts_with_alpha_and_is_named_where_fleiss_cannot_take
     assert len(found.pairs) == 6
 
 
-def test_skips_doubts_and_decisions_are_no_grades_and_are_counted() -> None:
+def test_skips_unsure_verdicts_and_decisions_are_no_grades_and_are_counted() -> None:
     judgments = [
         *of([("ann", [0, 1, 2]), ("bob", [0, 1, 3])]),
         said("ann", None, "d9", verdict="skip"),
@@ -151,7 +151,7 @@ def test_skips_doubts_and_decisions_are_no_grades_and_are_counted() -> None:
     assert measure_of(found.measures, RAW).value == pytest.approx(2 / 3)
     assert found.confusion["ann", "bob"] == ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1), (0,) * 4)
     assert found.by_aspect["method"] == found.measures
-    assert any("1 skip and 1 doubt" in note for note in found.notes)
+    assert any("1 skip and 1 unsure" in note for note in found.notes)
     assert any("1 item has one grade only" in note for note in found.notes)
 
 
@@ -176,7 +176,7 @@ def graded(
     explorer.library.import_documents(
         ImportRequest(csfcube_judged, "csfcube", encoder=str(tiny_model))
     )
-    explorer.annotation.import_("csfcube", None)
+    explorer.annotation.exchange.import_("csfcube", None)
     return explorer
 
 
@@ -256,13 +256,13 @@ def test_adjudicated_grades_of_csfcube_go_out_as_they_came_in(
 ) -> None:
     annotation = graded.annotation
     project = annotation.project("csfcube")
-    (pieces,) = annotation.export(project, "trec").files.values()
+    (pieces,) = annotation.exchange.export(project, "trec").files.values()
     exported: dict[str, dict[str, int]] = {}
     for line in "".join(pieces).splitlines():
         query_id, _, doc_id, grade = line.split()
         exported.setdefault(query_id, {})[doc_id] = int(grade)
     assert exported == read_collection(csfcube).qrels
-    again = annotation.import_("csfcube", None)
+    again = annotation.exchange.import_("csfcube", None)
     assert (again.added, again.conflicts) == (0, ())
 
 

@@ -30,7 +30,7 @@ ITEMS = [PoolItem("q1", f"d{n}", (Source("dense", n + 1),)) for n in range(6)]
 
 def said(doc_id: str, annotator: str = "ann", seconds: float = 0, **more: object) -> Judgment:
     time = NOW + timedelta(seconds=seconds)
-    judgment = Judgment("c", "p", "q1", doc_id, annotator, "grade", 2, time)
+    judgment = Judgment("q1", doc_id, annotator, 2, time=time, corpus="c", project="p")
     return replace(judgment, **more)  # type: ignore[arg-type]
 
 
@@ -47,10 +47,10 @@ def test_an_event_that_says_two_things_is_refused_and_never_acknowledged_unstore
     annotation = small_copy.annotation
     project, query_id = annotation.project("small"), "bees-network_method"
     for _ in range(2):  # an answer that got lost: the same is sent again
-        annotation.judge(project, query_id, "bread-network", "ann", 1, event="e")
+        annotation.judge(project, Judgment(query_id, "bread-network", "ann", 1, event="e"))
     for who, grade in (("ann", 2), ("bob", 1)):
         with pytest.raises(BadInputError, match="'e' is stored already, and says something else"):
-            annotation.judge(project, query_id, "bread-network", who, grade, event="e")
+            annotation.judge(project, Judgment(query_id, "bread-network", who, grade, event="e"))
     with pytest.raises(BadInputError, match="something else"):
         annotation.adjudicate(project, query_id, "bread-network", 1, "so", "ann", event="e")
     assert [(j.annotator, j.relevance) for j in annotation.history(project)] == [("ann", 1)]
@@ -61,7 +61,8 @@ def test_a_time_that_no_clock_measures_is_unknown(small_copy: Explorer, seconds:
     annotation = small_copy.annotation
     project = annotation.project("small")
     annotation.judge(
-        project, "bees-network_method", "bread-network", "ann", 1, seconds=seconds, event="e"
+        project,
+        Judgment("bees-network_method", "bread-network", "ann", 1, seconds=seconds, event="e"),
     )
     assert [j.seconds for j in annotation.history(project)] == [None]
 
@@ -203,7 +204,7 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
     assert query.seed not in items
     assert Source("dense", 1) in items[tops["dense"][0]]
 
-    annotation.judge(project, query_id, tops["dense"][0], "ann", 3)
+    annotation.judge(project, Judgment(query_id, tops["dense"][0], "ann", 3))
     assert annotation.fill_pool(project, PoolRequest(("bm25", "dense"), depth=5)) == 0
     assert annotation.fill_pool(project, PoolRequest(("aspect",), variants=("generic",))) > 0
     assert set(items) < {item.doc_id for item in annotation.pool(project)}
@@ -213,27 +214,22 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
 def test_holes_are_what_is_unjudged_in_the_top_of_a_system(small_copy: Explorer) -> None:
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy)
-    top = annotation.holes(project, ["dense"], 4)[0].missing[query_id]
-    annotation.judge(project, query_id, top[1], "ann", 0)
-    hole = annotation.holes(project, ["dense"], 4)[0]
+    top = annotation.unjudged(project, ["dense"], 4)[0].missing[query_id]
+    annotation.judge(project, Judgment(query_id, top[1], "ann", 0))
+    hole = annotation.unjudged(project, ["dense"], 4)[0]
     assert hole.missing == {query_id: (top[0], *top[2:])}
     assert hole.judged == pytest.approx(0.25)
 
 
 def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer) -> None:
     annotation = small_copy.annotation
-    project, query_id = project_with_pool(small_copy)
+    project, _ = project_with_pool(small_copy)
     seen = []
     while (due := annotation.queue(project, "ann").next()) is not None:
-        item = annotation.item(
-            project, annotation.queue(project, "ann"), (due.query_id, due.doc_id)
-        )
-        assert item.sources == ()
-        assert item.seed.doc_id == annotation.queries(project)[query_id].seed
-        seen.append(item.document.doc_id)
-        annotation.judge(project, item.query_id, item.document.doc_id, "ann", 1)
+        seen.append(due.doc_id)
+        annotation.judge(project, Judgment(due.query_id, due.doc_id, "ann", 1))
     assert sorted(seen) == sorted(i.doc_id for i in annotation.pool(project))
-    assert annotation.progress(project, "ann").left == 0
+    assert annotation.queue(project, "ann").progress().left == 0
     undone = annotation.undo(project, "ann")
     assert undone is not None
     assert undone.doc_id == seen[-1]
@@ -247,7 +243,7 @@ def test_what_is_said_twice_with_one_event_is_stored_once(small_copy: Explorer) 
     project, query_id = project_with_pool(small_copy)
     doc_id = annotation.pool(project)[0].doc_id
     for _ in range(2):
-        annotation.judge(project, query_id, doc_id, "ann", 2, event="one-key-press")
+        annotation.judge(project, Judgment(query_id, doc_id, "ann", 2, event="one-key-press"))
     assert len(annotation.history(project)) == 1
 
 
@@ -278,7 +274,7 @@ def test_a_judgment_that_cannot_be_is_refused_and_nothing_is_stored(
         **changes,
     }
     with pytest.raises(error, match=words):
-        annotation.judge(project, **asked)  # type: ignore[arg-type]
+        annotation.judge(project, Judgment(**asked))  # type: ignore[arg-type]
     assert annotation.history(project) == []
 
 
@@ -287,7 +283,8 @@ def test_notes_lose_control_characters_and_keep_markup_as_text(small_copy: Explo
     project, query_id = project_with_pool(small_copy)
     doc_id = annotation.pool(project)[0].doc_id
     annotation.judge(
-        project, query_id, doc_id, "ann", 2, note="<b>why</b>\x1b[31m\x00", marks=[(0, 9)]
+        project,
+        Judgment(query_id, doc_id, "ann", 2, note="<b>why</b>\x1b[31m\x00", marks=((0, 9),)),
     )
     (judgment,) = annotation.judgments(project)
     assert (judgment.note, judgment.marks) == ("<b>why</b>[31m", ((0, 9),))

@@ -23,6 +23,7 @@ from filelock import FileLock
 from engine.config import ROOT
 from engine.errors import LedgerBusyError
 from engine.explorer import Explorer
+from engine.types.annotating import Judgment
 from engine.types.searches import Query
 from tests.small_corpus import METHODS, PROBLEMS
 from tests.support import make_explorer, wait_until
@@ -40,6 +41,7 @@ LAUNCHER = """
 import json, os, sys
 from engine.config import Settings
 from engine.explorer import Explorer
+from engine.types.annotating import Judgment
 for line in sys.stdin:
     home, who, queries, documents, times = json.loads(line)
     pid = os.fork()
@@ -50,7 +52,7 @@ for line in sys.stdin:
         for number in range(times):
             query, document = queries[number // len(documents)], documents[number % len(documents)]
             event = f"{who}-{number}"
-            annotation.judge(project, query, document, who, number % 4, event=event)
+            annotation.judge(project, Judgment(query, document, who, number % 4, event=event))
             print(event, file=acknowledged)
         os._exit(0)
     print(pid, flush=True)
@@ -157,7 +159,7 @@ def test_twenty_writers_killed_in_the_middle_lose_no_acknowledged_judgment(
         time.sleep(chance.uniform(0, 0.03))
         os.kill(pid, signal.SIGKILL)
         # The app goes on judging between the kills.
-        annotation.judge(project, QUERIES[0], DOCUMENTS[0], "app", 1, event=f"app-{who}")
+        annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "app", 1, event=f"app-{who}"))
 
     history = annotation.history(project)
     assert len({j.event for j in history}) == len(history)
@@ -180,6 +182,6 @@ def test_a_locked_ledger_is_named_and_judging_goes_on_when_it_is_free(
         FileLock(f"{home / 'ledger.duckdb'}.lock"),
         pytest.raises(LedgerBusyError, match=r"stayed locked.*nothing was changed.*Try again"),
     ):
-        annotation.judge(project, QUERIES[0], DOCUMENTS[0], "ann", 1, event="once")
-    annotation.judge(project, QUERIES[0], DOCUMENTS[0], "ann", 1, event="once")
+        annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "ann", 1, event="once"))
+    annotation.judge(project, Judgment(QUERIES[0], DOCUMENTS[0], "ann", 1, event="once"))
     assert [j.event for j in annotation.history(project)] == ["once"]

@@ -84,7 +84,7 @@ def test_a_file_with_a_broken_line_imports_nothing_and_lists_the_lines(
     annotation = small.annotation
     annotator = "x" if name.endswith(("qrels", "tsv")) else ""
     with pytest.raises(BadInputError) as caught:
-        annotation.import_("small", qrels(tmp_path, text, name), annotator=annotator)
+        annotation.exchange.import_("small", qrels(tmp_path, text, name), annotator=annotator)
     for words in (name, *says):
         assert words in str(caught.value)
     project = annotation.project("small")
@@ -102,12 +102,12 @@ def test_markup_and_control_characters_in_a_file_are_kept_as_text_or_left_out(
         "note": "<script>alert(1)</script>\u0000\u001b[31m",
     }
     annotation = small_copy.annotation
-    annotation.import_("small", qrels(tmp_path, json.dumps(row), "a.jsonl"))
+    annotation.exchange.import_("small", qrels(tmp_path, json.dumps(row), "a.jsonl"))
     (judgment,) = annotation.judgments(annotation.project("small"))
     assert judgment.note == "<script>alert(1)</script>[31m"
     row["annotator"] = "a\u001bnn"
     with pytest.raises(BadInputError, match="control characters"):
-        annotation.import_("small", qrels(tmp_path, json.dumps(row), "a.jsonl"))
+        annotation.exchange.import_("small", qrels(tmp_path, json.dumps(row), "a.jsonl"))
 
 
 def test_queries_of_a_folder_that_are_none_do_not_stand_in_the_way(
@@ -117,7 +117,7 @@ def test_queries_of_a_folder_that_are_none_do_not_stand_in_the_way(
     qrels(tmp_path, "\n".join(strange), "queries.jsonl")
     (tmp_path / "qrels").mkdir()
     qrels(tmp_path / "qrels", f"{METHOD}\tbread-network\t3\n", "test.tsv")
-    assert small_copy.annotation.import_("small", tmp_path, annotator="x").added == 1
+    assert small_copy.annotation.exchange.import_("small", tmp_path, annotator="x").added == 1
     qrels(tmp_path / "qrels", "x\tbread-network\t3\n", "test.tsv")
     with pytest.raises(BadInputError, match="'x' names no seed"):
-        small_copy.annotation.import_("small", tmp_path, annotator="x")
+        small_copy.annotation.exchange.import_("small", tmp_path, annotator="x")

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.annotate.projects import model_annotator
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from engine.types.annotating import Judgment
 from engine.types.searches import Query
 from storage.projects import ProjectRow
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
@@ -21,28 +23,28 @@ def test_its_grades_count_only_where_the_project_says_so_and_no_person_graded(
 ) -> None:
     project = make_project(graded)
     annotation = graded.annotation
-    annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     grade(graded, project, judged=True)
-    found = annotation.qrels(project)
+    found = annotation.exchange.qrels(project)
     assert found.grades == {QUERY: {ALIKE[0]: 1}}
     assert any("38 items were graded by a model only, and left out" in n for n in found.notes)
-    assert annotation.holes(project, ["dense"], 10)[0].judged == pytest.approx(0.1)
-    assert "".join(annotation.export(project).files["p.qrels"]).count("\n") == 1
+    assert annotation.unjudged(project, ["dense"], 10)[0].judged == pytest.approx(0.1)
+    assert "".join(annotation.exchange.export(project).files["p.qrels"]).count("\n") == 1
     (info,) = [c for c in graded.laboratory.collections() if c.key == "small:p"]
     assert info.judgments == 1
     assert any("left out" in warning for warning in info.warnings)
 
     project = annotation.save(replace(project, model_grades=True), "lead")
-    found = annotation.qrels(project)
+    found = annotation.exchange.qrels(project)
     assert len(found.grades[QUERY]) == DEPTH
     assert found.grades[QUERY][ALIKE[0]] == 1, "a person's grade stands"
     assert found.count("model") == 38
     assert any("38 grades rest on a model alone" in note for note in found.notes)
-    assert annotation.holes(project, ["dense"], 10)[0].judged == 1.0
+    assert annotation.unjudged(project, ["dense"], 10)[0].judged == 1.0
     (info,) = [c for c in graded.laboratory.collections() if c.key == "small:p"]
     assert info.judgments == DEPTH
     assert any("38 grades rest on a model alone" in warning for warning in info.warnings)
-    exported = annotation.export(project, "jsonl")
+    exported = annotation.exchange.export(project, "jsonl")
     assert any("rest on a model alone" in note for note in exported.notes)
     rows = [json.loads(line) for line in "".join(exported.files["p.jsonl"]).splitlines()]
     assert {row["basis"] for row in rows} == {"single", "model"}
@@ -54,10 +56,12 @@ def test_an_item_needs_as_many_people_as_before_and_agreement_keeps_the_model_ap
     project = make_project(graded, depth=12, per_item=2)
     grade(graded, project)
     annotation = graded.annotation
-    assert annotation.progress(project, "Ada").left == 12
+    assert annotation.queue(project, "Ada").progress().left == 12
     for item in annotation.pool(project):
-        annotation.judge(project, QUERY, item.doc_id, "Ada", 0)
-        annotation.judge(project, QUERY, item.doc_id, "Grace", 0 if "network" in item.doc_id else 1)
+        annotation.judge(project, Judgment(QUERY, item.doc_id, "Ada", 0))
+        annotation.judge(
+            project, Judgment(QUERY, item.doc_id, "Grace", 0 if "network" in item.doc_id else 1)
+        )
     found = annotation.agreement(project)
     assert found.models == (JUDGE,)
     assert found.measures[0].items == 12
@@ -75,7 +79,7 @@ def test_nobody_judges_or_takes_back_by_a_models_name(graded: Explorer) -> None:
     doc_id = annotation.pool(project)[0].doc_id
     for name in (JUDGE, " Model:other"):
         with pytest.raises(BadInputError, match="language model"):
-            annotation.judge(project, QUERY, doc_id, name, 1)
+            annotation.judge(project, Judgment(QUERY, doc_id, name, 1))
         with pytest.raises(BadInputError, match="language model"):
             annotation.adjudicate(project, QUERY, doc_id, 1, "so", name)
         with pytest.raises(BadInputError, match="language model"):
@@ -83,9 +87,9 @@ def test_nobody_judges_or_takes_back_by_a_models_name(graded: Explorer) -> None:
         with pytest.raises(BadInputError, match="language model"):
             annotation.save(replace(project, annotators=(name,)), "lead")
     assert len(by_model(graded, project)) == 2
-    long = annotation.grading.annotator("a/" * 60 + "one")
+    long = model_annotator("a/" * 60 + "one")
     assert len(long) <= 64
-    assert long != annotation.grading.annotator("a/" * 60 + "two")
+    assert long != model_annotator("a/" * 60 + "two")
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "hand-over"])
@@ -93,33 +97,33 @@ def test_files_with_a_models_grades_round_trip_exactly(
     graded: Explorer, tmp_path: Path, small_home: Path, kind: str
 ) -> None:
     project = make_project(graded, depth=8)
-    graded.annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    graded.annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     grade(graded, project)
-    found = graded.annotation.export(project, kind, annotator=JUDGE)
-    (file,) = graded.annotation.write(
-        found, tmp_path / f"grades.{kind.replace('hand-over', 'jsonl')}"
-    )
+    found = graded.annotation.exchange.export(project, kind, annotator=JUDGE)
+    (file,) = found.write(tmp_path / f"grades.{kind.replace('hand-over', 'jsonl')}")
     other = graded.annotation.save(replace(project, name="q"), "lead")
     graded.annotation.add_queries(other, [Query("small", seed=SEED, aspect="method")])
-    taken = graded.annotation.import_("small", file, "q")
+    taken = graded.annotation.exchange.import_("small", file, "q")
     assert taken.added == len(by_model(graded, project))
     assert by_model(graded, other) == by_model(graded, project)
-    assert graded.annotation.qrels(other).grades == {}, "still no qrels"
-    assert graded.annotation.import_("small", file, "q").added == 0
+    assert graded.annotation.exchange.qrels(other).grades == {}, "still no qrels"
+    assert graded.annotation.exchange.import_("small", file, "q").added == 0
 
 
 def test_trec_files_of_each_annotator_have_the_model_apart_and_come_back_as_a_models(
     graded: Explorer, tmp_path: Path
 ) -> None:
     project = make_project(graded, depth=8)
-    graded.annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    graded.annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     grade(graded, project)
-    found = graded.annotation.export(project, "trec", per_annotator=True)
+    found = graded.annotation.exchange.export(project, "trec", per_annotator=True)
     assert set(found.files) == {"p.Ada.qrels", "p.model-judge.qrels"}
     assert any(f"a model's ({JUDGE})" in note for note in found.notes)
-    graded.annotation.write(found, tmp_path)
+    found.write(tmp_path)
     other = graded.annotation.save(replace(project, name="q"), "lead")
-    graded.annotation.import_("small", tmp_path / "p.model-judge.qrels", "q", annotator=JUDGE)
+    graded.annotation.exchange.import_(
+        "small", tmp_path / "p.model-judge.qrels", "q", annotator=JUDGE
+    )
     assert by_model(graded, other) == by_model(graded, project)
 
 

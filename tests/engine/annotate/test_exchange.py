@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.judgment_records import to_row
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.types.annotating import BINARY, Project
+from engine.types.annotating import BINARY, Judgment, Project
 from engine.types.searches import Query
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
@@ -40,14 +39,27 @@ def judged(small_copy: Explorer) -> Explorer:
     annotation.add_queries(project, {**seeds, "own": own})
     judge = annotation.judge
     note = 'He said "no",\nthen =1+1; <b>éß🐝</b>'
-    judge(project, METHOD, "bread-network", "ann", 3, note=note, marks=[(0, 5), (7, 9)])
-    judge(project, METHOD, "bread-network", "bob B.", 1, seconds=1.25)
-    judge(project, METHOD, "maps-survey", "bob B.", verdict="skip")
-    judge(project, ANY, "maps-survey", "ann", verdict="unsure", note="?")
-    judge(project, "own", "bread-network", "ann", 2)
-    judge(project, "own", "tides-network", "ann", 0)
+    judge(
+        project,
+        Judgment(
+            METHOD,
+            "bread-network",
+            "ann",
+            3,
+            note=note,
+            marks=(
+                (0, 5),
+                (7, 9),
+            ),
+        ),
+    )
+    judge(project, Judgment(METHOD, "bread-network", "bob B.", 1, seconds=1.25))
+    judge(project, Judgment(METHOD, "maps-survey", "bob B.", verdict="skip"))
+    judge(project, Judgment(ANY, "maps-survey", "ann", verdict="unsure", note="?"))
+    judge(project, Judgment("own", "bread-network", "ann", 2))
+    judge(project, Judgment("own", "tides-network", "ann", 0))
     annotation.undo(project, "ann")
-    judge(project, "own", "tides-network", "ann", 2)
+    judge(project, Judgment("own", "tides-network", "ann", 2))
     annotation.adjudicate(project, METHOD, "bread-network", 2, "between them", "lead")
     return small_copy
 
@@ -69,7 +81,7 @@ def empty_project(explorer: Explorer, like: Explorer) -> Project:
 
 def write(explorer: Explorer, project: Project, out: Path, kind: str, **options: object) -> Path:
     annotation = explorer.annotation
-    annotation.write(annotation.export(project, kind, **options), out)
+    annotation.exchange.export(project, kind, **options).write(out)
     return out
 
 
@@ -93,10 +105,10 @@ def test_all_annotators_in_one_file_come_back_exactly_and_once(
     project = judged.annotation.project("small", "p")
     file = write(judged, project, tmp_path / f"a.{kind}", kind, per_annotator=True)
     empty_project(other, judged)
-    first = other.annotation.import_("small", file, "p")
+    first = other.annotation.exchange.import_("small", file, "p")
     assert (first.added, first.known, first.conflicts) == (7, 0, ())
     assert other.annotation.judgments(project) == judged.annotation.judgments(project)
-    again = other.annotation.import_("small", file, "p")
+    again = other.annotation.exchange.import_("small", file, "p")
     assert (again.added, again.known) == (0, 7)
     back = write(other, project, tmp_path / f"b.{kind}", kind, per_annotator=True)
     assert back.read_text("utf-8") == file.read_text("utf-8")
@@ -107,7 +119,7 @@ def test_a_hand_over_makes_the_project_elsewhere_with_every_event_of_one_annotat
 ) -> None:
     project = judged.annotation.project("small", "p")
     file = handed_over(judged, tmp_path)
-    found = other.annotation.import_("small", file)
+    found = other.annotation.exchange.import_("small", file)
     assert (found.added, found.warnings) == (6, ())
     assert other.annotation.project("small", "p") == project
     assert other.annotation.queries(project) == judged.annotation.queries(project)
@@ -117,7 +129,7 @@ def test_a_hand_over_makes_the_project_elsewhere_with_every_event_of_one_annotat
     assert other.annotation.judgments(project) == judged.annotation.judgments(
         project, annotator="ann"
     )
-    assert other.annotation.import_("small", file).added == 0
+    assert other.annotation.exchange.import_("small", file).added == 0
     back = write(other, project, tmp_path / "again.jsonl", "hand-over", annotator="ann")
     assert back.read_text("utf-8") == file.read_text("utf-8")
 
@@ -131,9 +143,12 @@ def test_adjudicated_grades_come_back_as_the_same_file(
     out = write(judged, project, tmp_path / "out", kind)
     file = out / "p.qrels" if kind == "trec" else out
     empty_project(other, judged)
-    found = other.annotation.import_("small", file, "p", annotator="them")
+    found = other.annotation.exchange.import_("small", file, "p", annotator="them")
     assert found.added == 3
-    assert other.annotation.qrels(project).grades == judged.annotation.qrels(project).grades
+    assert (
+        other.annotation.exchange.qrels(project).grades
+        == judged.annotation.exchange.qrels(project).grades
+    )
     (tmp_path / "back").mkdir()
     assert contents(write(other, project, tmp_path / "back", kind)) == contents(out)
 
@@ -151,14 +166,14 @@ def test_a_file_per_annotator_says_what_it_has_no_place_for(
     judged: Explorer, tmp_path: Path
 ) -> None:
     annotation = judged.annotation
-    found = annotation.export(annotation.project("small", "p"), "trec", per_annotator=True)
+    found = annotation.exchange.export(annotation.project("small", "p"), "trec", per_annotator=True)
     (tmp_path / "out").mkdir()
-    assert [p.name for p in annotation.write(found, tmp_path / "out")] == [
+    assert [p.name for p in found.write(tmp_path / "out")] == [
         "p.ann.qrels",
         "p.bob-B.qrels",
     ]
     assert contents(tmp_path / "out")["p.bob-B.qrels"] == f"{METHOD} 0 bread-network 1\n"
-    assert any("2 skips and doubts" in note for note in found.notes)
+    assert any("2 skips and unsure verdicts" in note for note in found.notes)
 
 
 def test_the_same_hand_over_in_a_second_project_is_there_in_full(
@@ -167,8 +182,8 @@ def test_the_same_hand_over_in_a_second_project_is_there_in_full(
     annotation = judged.annotation
     project = annotation.project("small", "p")
     file = handed_over(judged, tmp_path)
-    assert annotation.import_("small", file, "copy").added == 6
-    assert annotation.import_("small", file, "copy").added == 0
+    assert annotation.exchange.import_("small", file, "copy").added == 6
+    assert annotation.exchange.import_("small", file, "copy").added == 0
     copy = annotation.judgments(annotation.project("small", "copy"))
     assert [(j.doc_id, j.relevance, j.note) for j in copy] == [
         (j.doc_id, j.relevance, j.note) for j in annotation.judgments(project, annotator="ann")
@@ -186,7 +201,7 @@ def test_a_grade_that_was_edited_in_an_export_is_reported_not_dropped_in_silence
     file = write(judged, project, tmp_path / "a.csv", "csv", annotator="bob B.")
     text = file.read_text("utf-8")
     file.write_text(text.replace("bread-network,1,", "bread-network,0,"), "utf-8")
-    found = annotation.import_("small", file, "p")
+    found = annotation.exchange.import_("small", file, "p")
     assert found.added == 0
     assert any("Line 2: this event is stored as 1" in c for c in found.conflicts)
 
@@ -194,11 +209,11 @@ def test_a_grade_that_was_edited_in_an_export_is_reported_not_dropped_in_silence
 def test_a_correction_after_a_hand_over_arrives_with_the_next_one(
     judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
-    other.annotation.import_("small", handed_over(judged, tmp_path))
+    other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
     annotation = judged.annotation
     project = annotation.project("small", "p")
-    annotation.judge(project, METHOD, "bread-network", "ann", 0)
-    found = other.annotation.import_("small", handed_over(judged, tmp_path))
+    annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 0))
+    found = other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
     assert (found.added, found.known, found.conflicts) == (1, 6, ())
     assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
 
@@ -206,15 +221,15 @@ def test_a_correction_after_a_hand_over_arrives_with_the_next_one(
 def test_what_was_taken_back_there_stays_so_when_a_later_hand_over_says_something_new(
     judged: Explorer, other: Explorer, tmp_path: Path
 ) -> None:
-    other.annotation.import_("small", handed_over(judged, tmp_path))
+    other.annotation.exchange.import_("small", handed_over(judged, tmp_path))
     project = judged.annotation.project("small", "p")
-    other.annotation.judge(project, METHOD, "bread-network", "ann")  # taken back
-    judged.annotation.judge(project, METHOD, "bread-network", "ann", 0)
+    other.annotation.judge(project, Judgment(METHOD, "bread-network", "ann", verdict="withdrawn"))
+    judged.annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 0))
     file = handed_over(judged, tmp_path)
-    found = other.annotation.import_("small", file)
+    found = other.annotation.exchange.import_("small", file)
     assert (found.added, other.annotation.judgments(project, METHOD)) == (0, [])
     assert "ann took back what was said of 'bread-network'" in found.conflicts[0]
-    assert other.annotation.import_("small", file, overwrite=True).added == 1
+    assert other.annotation.exchange.import_("small", file, overwrite=True).added == 1
     assert [j.relevance for j in other.annotation.judgments(project, METHOD)] == [0]
 
 
@@ -225,10 +240,12 @@ def test_a_file_that_names_its_annotators_is_nobody_else_s(
     project = judged.annotation.project("small", "p")
     file = write(judged, project, tmp_path / f"a.{kind}", kind, per_annotator=True)
     empty_project(other, judged)
-    assert other.annotation.import_("small", file, "p", annotator="eve").added == 7
+    assert other.annotation.exchange.import_("small", file, "p", annotator="eve").added == 7
     assert other.annotation.judgments(project) == judged.annotation.judgments(project)
     decided = write(judged, project, tmp_path / f"d.{kind}", kind)
-    found = other.annotation.import_("small", decided, "p", annotator="lead", adjudicated=True)
+    found = other.annotation.exchange.import_(
+        "small", decided, "p", annotator="lead", adjudicated=True
+    )
     assert {c.partition(" said")[0].partition(": ")[2] for c in found.conflicts} <= {"lead"}
     assert {j.annotator for j in other.annotation.judgments(project)} == {"ann", "bob B.", "lead"}
 
@@ -238,7 +255,7 @@ def test_arrival_decides_even_when_the_clock_ran_backwards(judged: Explorer) -> 
     project = annotation.project("small", "p")
     (before,) = annotation.judgments(project, METHOD, "bob B.")[:1]
     earlier = replace(before, relevance=2, event="later", time=before.time - timedelta(days=400))
-    judged.ledger.judging.add([to_row(earlier)])
+    judged.ledger.judging.add([earlier])
     assert annotation.judgments(project, METHOD, "bob B.")[-1].relevance == 2
     assert annotation.undo(project, "bob B.") == earlier
     assert annotation.judgments(project, METHOD, "bob B.")[0] == before
@@ -257,9 +274,9 @@ def test_two_lines_by_one_event_that_differ_are_broken_and_not_dropped(
     copied = json.dumps({**json.loads(lines[0]), "relevance": 3})
     file.write_text("\n".join([*lines, copied]), "utf-8")
     with pytest.raises(BadInputError, match="line 3: Line 1 says something else by the same event"):
-        other.annotation.import_("small", file, "p")
+        other.annotation.exchange.import_("small", file, "p")
     file.write_text("\n".join([*lines, lines[0]]), "utf-8")
-    found = other.annotation.import_("small", file, "p")
+    found = other.annotation.exchange.import_("small", file, "p")
     assert found.added == 2
     assert found.warnings == ("1 line repeats a judgment (first: line 3).",)
 
@@ -269,7 +286,7 @@ def test_nobody_s_hand_over_takes_back_or_says_what_another_did(
 ) -> None:
     project = judged.annotation.project("small", "p")
     whole = write(judged, project, tmp_path / "bob.jsonl", "hand-over", annotator="bob B.")
-    other.annotation.import_("small", whole)
+    other.annotation.exchange.import_("small", whole)
     lines = whole.read_text("utf-8").splitlines()
     (target,) = [e for e in map(json.loads, lines[2:]) if e["verdict"] == "grade"]
     file = handed_over(judged, tmp_path)
@@ -277,15 +294,15 @@ def test_nobody_s_hand_over_takes_back_or_says_what_another_did(
     (undo,) = [e for e in map(json.loads, text.splitlines()[1:]) if e.get("undoes")]
     file.write_text(text.replace(undo["undoes"], target["event"]), "utf-8")
     with pytest.raises(BadInputError, match="not this annotator's own"):
-        other.annotation.import_("small", file)
+        other.annotation.exchange.import_("small", file)
     file.write_text(
         text.replace('"annotator": "ann", "verdict"', '"annotator": "bob B.", "verdict"')
     )
     with pytest.raises(BadInputError, match="not by ann"):
-        other.annotation.import_("small", file)
+        other.annotation.exchange.import_("small", file)
     file.write_text("\n".join(text.splitlines()[:-1]), "utf-8")
     with pytest.raises(BadInputError, match="a part is missing"):
-        other.annotation.import_("small", file)
+        other.annotation.exchange.import_("small", file)
     assert other.annotation.judgments(project, annotator="ann") == []
 
 
@@ -299,7 +316,7 @@ def test_a_hand_over_of_a_project_that_cannot_be_is_refused(
         about["project"][name] = value
         file.write_text(f"{json.dumps(about)}\n{rest}", "utf-8")
         with pytest.raises(BadInputError, match=r"project"):
-            other.annotation.import_("small", file)
+            other.annotation.exchange.import_("small", file)
     assert other.annotation.projects() == []
 
 
@@ -309,26 +326,26 @@ def test_a_file_must_fit_the_project_it_goes_into(judged: Explorer, tmp_path: Pa
     file = write(judged, project, tmp_path / "a.jsonl", "jsonl", per_annotator=True)
     annotation.save(Project("small", "two", scale=BINARY, annotators=("ann",)), "ann")
     with pytest.raises(BadInputError) as caught:
-        annotation.import_("small", file, "two")
+        annotation.exchange.import_("small", file, "two")
     for words in ("Grades are 0, 1", "'bob B.' is not among", "'own' names no seed"):
         assert words in str(caught.value)
     with pytest.raises(UnknownNameError, match="no project 'three'"):
-        annotation.import_("small", qrels(tmp_path, GOOD), "three", annotator="x")
+        annotation.exchange.import_("small", qrels(tmp_path, GOOD), "three", annotator="x")
 
 
 def test_what_cannot_be_exported_says_why(judged: Explorer, tmp_path: Path) -> None:
     annotation = judged.annotation
     with pytest.raises(BadInputError, match="no grades to export"):
-        annotation.export(annotation.project("small"))
+        annotation.exchange.export(annotation.project("small"))
     project = annotation.project("small", "p")
     with pytest.raises(UnknownNameError, match=r"'eve' has judged nothing.*ann, bob B."):
-        annotation.export(project, "hand-over", annotator="eve")
+        annotation.exchange.export(project, "hand-over", annotator="eve")
     with pytest.raises(UnknownNameError, match="no format 'xml'"):
-        annotation.export(project, "xml")
-    found = annotation.export(project)
+        annotation.exchange.export(project, "xml")
+    found = annotation.exchange.export(project)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(BadInputError, match=r"cannot be written.*--out"):
-        annotation.write(found, tmp_path / "file" / "q.qrels")
+        found.write(tmp_path / "file" / "q.qrels")
     assert (tmp_path / "file").read_text() == "in the way"
 
 
@@ -339,9 +356,9 @@ def test_a_folder_that_may_not_be_written_is_named(judged: Explorer, tmp_path: P
     annotation = judged.annotation
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    found = annotation.export(annotation.project("small", "p"))
+    found = annotation.exchange.export(annotation.project("small", "p"))
     with pytest.raises(BadInputError, match=r"closed.*Permission denied"):
-        annotation.write(found, closed)
+        found.write(closed)
     assert list(closed.iterdir()) == []
 
 
@@ -350,7 +367,7 @@ def test_white_space_in_an_id_needs_another_format(small_copy: Explorer) -> None
     project = annotation.save(Project("small", "p"), "ann")
     query = Query("small", seed="bees-network")
     annotation.add_queries(project, {"my query": query})
-    annotation.judge(project, "my query", "bread-network", "ann", 1)
-    found = annotation.export(project, "trec")
+    annotation.judge(project, Judgment("my query", "bread-network", "ann", 1))
+    found = annotation.exchange.export(project, "trec")
     with pytest.raises(BadInputError, match=r"'my query' holds white space.*csv or jsonl"):
         "".join(next(iter(found.files.values())))

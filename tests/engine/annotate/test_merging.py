@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.judgment_records import to_row
 from engine.annotate.model_plan import known_positives
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, Project, Scale
 from engine.types.searches import Query
-from storage.judging import Held, JudgmentRow
+from storage.judging import Held
+from storage.records import Judgment
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
 
@@ -28,7 +28,8 @@ def project(small_copy: Explorer) -> Project:
     project = annotation.save(Project("small", "p"), "lead")
     annotation.add_queries(project, [Query("small", seed="bees-network", aspect="method")])
     annotation.judge(
-        project, METHOD, "bread-network", "ann", 3, note="why", marks=[(0, 9)], seconds=4.5
+        project,
+        Judgment(METHOD, "bread-network", "ann", 3, note="why", marks=((0, 9),), seconds=4.5),
     )
     return project
 
@@ -36,7 +37,7 @@ def project(small_copy: Explorer) -> Project:
 def written(explorer: Explorer, project: Project, out: Path, kind: str = "hand-over") -> Path:
     """Everything by ann as a file, or as the one that ann's grades are in."""
     annotation = explorer.annotation
-    (path, *_) = annotation.write(annotation.export(project, kind, annotator="ann"), out)
+    (path, *_) = annotation.exchange.export(project, kind, annotator="ann").write(out)
     return path
 
 
@@ -51,7 +52,7 @@ def test_importing_qrels_twice_changes_nothing_and_registers_their_queries(
 ) -> None:
     annotation = small_copy.annotation
     file = qrels(tmp_path, GOOD)
-    first, second = (annotation.import_("small", file, annotator="x") for _ in range(2))
+    first, second = (annotation.exchange.import_("small", file, annotator="x") for _ in range(2))
     assert (first.added, second.added, second.known) == (2, 0, 2)
     project = annotation.project("small")
     assert list(annotation.queries(project)) == [METHOD]
@@ -64,18 +65,21 @@ def test_what_somebody_said_here_stays_unless_the_file_is_to_win(
 ) -> None:
     annotation = small_copy.annotation
     project = annotation.project("small")
-    annotation.judge(project, METHOD, "bread-network", "ann", 1)
+    annotation.judge(project, Judgment(METHOD, "bread-network", "ann", 1))
     file = qrels(tmp_path, GOOD)
-    found = annotation.import_("small", file, annotator="ann")
+    found = annotation.exchange.import_("small", file, annotator="ann")
     assert found.added == 1
     assert len(found.conflicts) == 1
     assert "ann said 1 of 'bread-network'" in found.conflicts[0]
     assert "3 in the file; what is here stays" in found.conflicts[0]
-    assert annotation.qrels(project).grades[METHOD] == {"bread-network": 1, "maps-survey": 0}
-    forced = annotation.import_("small", file, annotator="ann", overwrite=True)
+    assert annotation.exchange.qrels(project).grades[METHOD] == {
+        "bread-network": 1,
+        "maps-survey": 0,
+    }
+    forced = annotation.exchange.import_("small", file, annotator="ann", overwrite=True)
     assert forced.added == 1
     assert "the file's counts now" in forced.conflicts[0]
-    assert annotation.qrels(project).grades[METHOD]["bread-network"] == 3
+    assert annotation.exchange.qrels(project).grades[METHOD]["bread-network"] == 3
     assert len(annotation.history(project)) == 3
 
 
@@ -90,7 +94,7 @@ def test_one_s_own_grades_come_back_without_a_change_to_notes_and_marks(
     before = annotation.judgments(project)
     (tmp_path / "out").mkdir()
     file = written(small_copy, project, tmp_path / "out", kind)
-    found = annotation.import_("small", file, "p", annotator="ann")
+    found = annotation.exchange.import_("small", file, "p", annotator="ann")
     assert (found.added, found.known, found.conflicts) == (0, 1, ())
     assert annotation.judgments(project) == before
 
@@ -101,10 +105,10 @@ def test_a_note_in_a_file_replaces_one_that_stands_only_where_the_file_is_to_win
     annotation = small_copy.annotation
     line = {"query_id": METHOD, "doc_id": "bread-network", "relevance": 3, "annotator": "ann"}
     file = qrels(tmp_path, json.dumps({**line, "note": "because"}), "a.jsonl")
-    found = annotation.import_("small", file, "p")
+    found = annotation.exchange.import_("small", file, "p")
     assert (found.added, annotation.judgments(project)[0].note) == (0, "why")
     assert "the same with another note" in found.conflicts[0]
-    assert annotation.import_("small", file, "p", overwrite=True).added == 1
+    assert annotation.exchange.import_("small", file, "p", overwrite=True).added == 1
     assert annotation.judgments(project)[0].note == "because"
 
 
@@ -114,13 +118,13 @@ def test_a_file_wins_as_often_as_it_is_told_to(
     annotation = small_copy.annotation
     files = [qrels(tmp_path, f"{METHOD} 0 bread-network {g}\n", f"{g}.qrels") for g in (1, 2)]
     for file, said in ((files[0], 1), (files[1], 2), (files[0], 1), (files[1], 2)):
-        kept = annotation.import_("small", file, "p", annotator="ann")
+        kept = annotation.exchange.import_("small", file, "p", annotator="ann")
         assert kept.added == 0
         assert "what is here stays" in kept.conflicts[0]
-        forced = annotation.import_("small", file, "p", annotator="ann", overwrite=True)
+        forced = annotation.exchange.import_("small", file, "p", annotator="ann", overwrite=True)
         assert forced.added == 1
         assert grade(small_copy, project) == said
-        again = annotation.import_("small", file, "p", annotator="ann", overwrite=True)
+        again = annotation.exchange.import_("small", file, "p", annotator="ann", overwrite=True)
         assert (again.added, again.known, again.conflicts) == (0, 1, ())
 
 
@@ -130,10 +134,12 @@ def test_what_was_taken_back_here_comes_again_only_where_the_file_is_to_win(
     annotation = small_copy.annotation
     file = written(small_copy, project, tmp_path / "q.qrels", "trec")
     annotation.undo(project, "ann")
-    found = annotation.import_("small", file, "p", annotator="ann")
+    found = annotation.exchange.import_("small", file, "p", annotator="ann")
     assert (found.added, grade(small_copy, project)) == (0, None)
     assert "ann took back what was said of 'bread-network'" in found.conflicts[0]
-    assert annotation.import_("small", file, "p", annotator="ann", overwrite=True).added == 1
+    assert (
+        annotation.exchange.import_("small", file, "p", annotator="ann", overwrite=True).added == 1
+    )
     assert grade(small_copy, project) == 3
 
 
@@ -142,10 +148,12 @@ def test_a_seed_that_a_file_grades_for_its_own_query_is_left_out(
 ) -> None:
     annotation = small_copy.annotation
     file = qrels(tmp_path, f"{METHOD} 0 bees-network 3\n{GOOD}")
-    found = annotation.import_("small", file, annotator="x")
+    found = annotation.exchange.import_("small", file, annotator="x")
     assert found.added == 2
     assert "1 judgment is of the query's own seed" in found.warnings[0]
-    assert "bees-network" not in annotation.qrels(annotation.project("small")).grades[METHOD]
+    assert (
+        "bees-network" not in annotation.exchange.qrels(annotation.project("small")).grades[METHOD]
+    )
 
 
 # -- hand-overs ------------------------------------------------------------------------------------
@@ -155,7 +163,7 @@ def test_a_hand_over_comes_in_after_scale_and_people_of_its_project_changed(
     small_copy: Explorer, project: Project, small_home: Path, tmp_path: Path
 ) -> None:
     annotation = small_copy.annotation
-    annotation.judge(project, METHOD, "maps-survey", "ann", 1)
+    annotation.judge(project, Judgment(METHOD, "maps-survey", "ann", 1))
     annotation.adjudicate(project, METHOD, "tides-network", 0, "no", "ann")
     file = written(small_copy, project, tmp_path / "ann.jsonl")
     there = make_explorer(tmp_path / "there")
@@ -163,16 +171,16 @@ def test_a_hand_over_comes_in_after_scale_and_people_of_its_project_changed(
     now = there.annotation.save(
         Project("small", "p", scale=BINARY, annotators=("bob",), leads=("lead",)), "lead"
     )
-    found = there.annotation.import_("small", file)
+    found = there.annotation.exchange.import_("small", file)
     assert found.added == 3
     assert found.warnings == (
         "1 grade is not in the project's scale (0, 1): kept as they were, and in no qrels.",
     )
     assert there.annotation.judgments(now) == annotation.judgments(project)
-    decided = there.annotation.qrels(now)
+    decided = there.annotation.exchange.qrels(now)
     assert decided.grades == {METHOD: {"maps-survey": 1, "tides-network": 0}}
     assert any("not in the project's scale" in note for note in decided.notes)
-    exported = there.annotation.export(now).files["p.qrels"]
+    exported = there.annotation.exchange.export(now).files["p.qrels"]
     assert "bread-network" not in "".join(exported)
 
 
@@ -183,10 +191,10 @@ def test_what_a_model_graded_shows_no_model_what_to_think_in_a_copy_either(
     for made, doc_id in (("grading-1", "maps-survey"), ("build-1", "tides-network")):
         (said,) = annotation.judgments(project, annotator="ann")
         by_model = replace(said, annotator="model:m", doc_id=doc_id, origin="model", event=made)
-        small_copy.ledger.judging.add([to_row(by_model)])
-    exported = annotation.export(project, "hand-over", annotator="model:m")
-    (file,) = annotation.write(exported, tmp_path / "model.jsonl")
-    assert annotation.import_("small", file, "copy").added == 2
+        small_copy.ledger.judging.add([by_model])
+    exported = annotation.exchange.export(project, "hand-over", annotator="model:m")
+    (file,) = exported.write(tmp_path / "model.jsonl")
+    assert annotation.exchange.import_("small", file, "copy").added == 2
     copy = annotation.project("small", "copy")
     judgments, queries = annotation.judgments(copy), annotation.queries(copy)
     known = small_copy.library.open("small").row_of
@@ -212,7 +220,7 @@ def test_nobody_writes_between_what_a_change_reads_and_what_it_adds(
     writer = threading.Thread(target=another)
     writer.start()
 
-    def change(held: Held) -> list[JudgmentRow]:
+    def change(held: Held) -> list[Judgment]:
         begun.set()
         writer.join(timeout=0.3)
         assert writer.is_alive()
@@ -229,8 +237,8 @@ def test_nobody_writes_between_what_a_change_reads_and_what_it_adds(
 
 def test_a_scale_must_have_the_grades_that_stand(small_copy: Explorer, project: Project) -> None:
     annotation = small_copy.annotation
-    annotation.judge(project, METHOD, "maps-survey", "ann", 2)
-    annotation.judge(project, METHOD, "tides-network", "ann", 1)
+    annotation.judge(project, Judgment(METHOD, "maps-survey", "ann", 2))
+    annotation.judge(project, Judgment(METHOD, "tides-network", "ann", 1))
     lacking = r"2 grades stand that the scale 'binary' does not have: 2 \(1\), 3 \(1\)"
     with pytest.raises(BadInputError, match=lacking):
         annotation.save(replace(project, scale=BINARY), "lead")

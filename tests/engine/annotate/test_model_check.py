@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, GradeMeaning, Scale
+from engine.types.annotating import GRADED, GradeMeaning, Judgment, Scale
 from tests.engine.annotate.grading_steps import DEPTH, JUDGE, QUERY, by_model, grade, make_project
 from tests.model_sessions import ALIKE
 
@@ -19,7 +19,7 @@ def test_a_sample_is_drawn_from_what_no_person_graded_and_goes_on_where_it_was_l
     project = make_project(graded)
     annotation = graded.annotation
     assert annotation.grading.sample(project, 10) == []
-    annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     grade(graded, project)
     first = annotation.grading.sample(project, 10)
     assert len(set(first)) == 10
@@ -30,8 +30,8 @@ def test_a_sample_is_drawn_from_what_no_person_graded_and_goes_on_where_it_was_l
     queue = annotation.queue(project, "Ada", frozenset(first))
     assert queue.progress().total == 10
 
-    annotation.judge(project, *first[0], "Ada", 2)
-    annotation.judge(project, *first[1], "Ada", verdict="skip")
+    annotation.judge(project, Judgment(*first[0], "Ada", 2, verdict="withdrawn"))
+    annotation.judge(project, Judgment(*first[1], "Ada", verdict="skip"))
     assert annotation.grading.sample(project, 9)[:2] == first[1:3]
     assert annotation.grading.sample(project, 8, annotator="Ada") == first[2:]
     undone = annotation.undo(project, "Ada", frozenset(first))
@@ -50,7 +50,7 @@ def test_the_check_says_what_an_independent_computation_says(graded: Explorer) -
     for number, (query_id, doc_id) in enumerate(annotation.grading.sample(project, 24)):
         theirs = found[doc_id] or 0
         mine = theirs if number % 3 else (theirs + 1) % 4
-        annotation.judge(project, query_id, doc_id, "Ada", mine, note="seen")
+        annotation.judge(project, Judgment(query_id, doc_id, "Ada", mine, note="seen"))
         people.append(mine)
         model.append(theirs)
     check = annotation.grading.check(project)
@@ -76,8 +76,8 @@ def test_where_people_differ_the_decision_is_held_against_the_model(graded: Expl
     grade(graded, project)
     first, second, *_ = annotation.pool(project)
     for item in (first, second):
-        annotation.judge(project, QUERY, item.doc_id, "Ada", 0)
-        annotation.judge(project, QUERY, item.doc_id, "Grace", 2)
+        annotation.judge(project, Judgment(QUERY, item.doc_id, "Ada", 0))
+        annotation.judge(project, Judgment(QUERY, item.doc_id, "Grace", 2))
     check = annotation.grading.check(project)
     assert (check.items, check.undecided) == (0, 2)
     assert any("people differ" in note for note in check.notes)
@@ -95,9 +95,9 @@ def test_a_person_s_grade_of_another_scale_leaves_the_rest_of_the_people_in_the_
     annotation = graded.annotation
     grade(graded, project)
     doc_id = annotation.pool(project)[0].doc_id
-    annotation.judge(project, QUERY, doc_id, "Ada", 1)
+    annotation.judge(project, Judgment(QUERY, doc_id, "Ada", 1))
     strange = replace(project, scale=Scale("ten", (*GRADED.grades, GradeMeaning(9, "nine"))))
-    annotation.judge(strange, QUERY, doc_id, "Grace", 9)
+    annotation.judge(strange, Judgment(QUERY, doc_id, "Grace", 9))
     check = annotation.grading.check(project)
     assert (check.items, check.undecided) == (1, 0), "as in the project's grades"
-    assert annotation.qrels(project).grades == {QUERY: {doc_id: 1}}
+    assert annotation.exchange.qrels(project).grades == {QUERY: {doc_id: 1}}

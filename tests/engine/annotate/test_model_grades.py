@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.annotate.model_prompts import Asked, grading, guidelines_for, in_words
+from engine.annotate.model_plan import Asked, grading, guidelines_for, in_words
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import BINARY, GRADED, PoolRequest, Project
+from engine.types.annotating import BINARY, GRADED, Judgment, PoolRequest, Project
 from engine.types.documents import Document
 from engine.types.grading import GradingRequest
 from engine.types.searches import Query
@@ -24,7 +24,7 @@ from tests.model_sessions import ALIKE
 
 def test_candidates_are_graded_by_the_models_name_with_its_reasons(graded: Explorer) -> None:
     project = make_project(graded)
-    graded.annotation.judge(project, QUERY, ALIKE[0], "Ada", 1)
+    graded.annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 1))
     ahead = graded.annotation.grading.estimate(project, GradingRequest())
     assert (ahead.candidates, ahead.judged, ahead.calls, ahead.annotator) == (38, 1, 38, JUDGE)
     assert ahead.input_tokens is not None
@@ -48,13 +48,13 @@ def test_the_question_shows_query_guidelines_scale_and_the_surest_positives(
 ) -> None:
     project = make_project(graded)
     annotation = graded.annotation
-    annotation.judge(project, QUERY, ALIKE[0], "Ada", 3)
-    annotation.judge(project, QUERY, ALIKE[1], "Ada", 1)
+    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ada", 3))
+    annotation.judge(project, Judgment(QUERY, ALIKE[1], "Ada", 1))
     annotation.adjudicate(project, QUERY, ALIKE[1], 2, "half of it", "lead")
-    annotation.judge(project, QUERY, "bees-survey", "Ada", 0)
+    annotation.judge(project, Judgment(QUERY, "bees-survey", "Ada", 0))
     for number, doc_id in enumerate(ALIKE[2:4]):
         made = {"origin": "model", "event": f"build-{number}"}
-        annotation.judge(project, QUERY, doc_id, "model:labels", 3, **made)  # type: ignore[arg-type]
+        annotation.judge(project, Judgment(QUERY, doc_id, "model:labels", 3, **made))  # type: ignore[arg-type]
     grade(graded, project, anchors=3)
 
     prompts = [p for p in grader.seen.prompts if candidate_of(p)]
@@ -92,10 +92,12 @@ def test_no_model_s_grades_are_examples_however_they_came_in(
     files = [tmp_path / f"{name}.qrels" for name in ("prefixed", "said", "bare", "person")]
     for file, doc_id in zip(files, ALIKE, strict=True):
         file.write_text(f"{QUERY} 0 {doc_id} 3\n")
-    annotation.import_("small", files[0], "p", annotator="Model:other")
-    annotation.import_("small", files[1], "p", annotator="another", by_model=True)
-    annotation.import_("small", files[2], "p", annotator=MODEL)  # before anybody knew that model
-    annotation.import_("small", files[3], "p", annotator="Ada")
+    annotation.exchange.import_("small", files[0], "p", annotator="Model:other")
+    annotation.exchange.import_("small", files[1], "p", annotator="another", by_model=True)
+    annotation.exchange.import_(
+        "small", files[2], "p", annotator=MODEL
+    )  # before anybody knew that model
+    annotation.exchange.import_("small", files[3], "p", annotator="Ada")
     found = {j.annotator: j.origin for j in annotation.judgments(project)}
     assert found == {
         "model:other": "model",
@@ -103,7 +105,9 @@ def test_no_model_s_grades_are_examples_however_they_came_in(
         MODEL: "import",
         "Ada": "import",
     }
-    assert set(annotation.qrels(project).grades[QUERY]) == {*ALIKE[2:4]}, "models are no qrels"
+    assert set(annotation.exchange.qrels(project).grades[QUERY]) == {*ALIKE[2:4]}, (
+        "models are no qrels"
+    )
     grade(graded, project)
     shown = {t.partition("\n")[0] for p in grader.seen.prompts for t in fenced_texts(p, "example")}
     assert shown == {graded.document("small", ALIKE[3]).title}
@@ -123,15 +127,17 @@ def test_a_model_that_graded_here_is_nobody_whose_grades_a_file_brings(
     for file, named in ((own, {}), (qrels, {"annotator": MODEL})):
         for adjudicated in (False, True):
             with pytest.raises(BadInputError, match=r"(?i)by the name 'judge' a model graded"):
-                annotation.import_("small", file, "p", adjudicated=adjudicated, **named)
+                annotation.exchange.import_("small", file, "p", adjudicated=adjudicated, **named)
     with pytest.raises(BadInputError, match="decides nothing"):
-        annotation.import_("small", qrels, "p", annotator="m", by_model=True, adjudicated=True)
+        annotation.exchange.import_(
+            "small", qrels, "p", annotator="m", by_model=True, adjudicated=True
+        )
     own.write_text(json.dumps({**line, "annotator": "Ada", "event": "e1", "origin": "model"}))
     with pytest.raises(BadInputError, match="a model's, by 'Ada'"):
-        annotation.import_("small", own, "p")
+        annotation.exchange.import_("small", own, "p")
     own.write_text(json.dumps({**line, "annotator": "Ada", "event": "e1", "origin": "person"}))
     with pytest.raises(BadInputError, match="says that it is by 'Ada'"):
-        annotation.import_("small", own, "p", annotator="other", by_model=True)
+        annotation.exchange.import_("small", own, "p", annotator="other", by_model=True)
     assert annotation.history(project) == before
 
 
@@ -142,7 +148,7 @@ def test_a_file_of_a_model_s_grades_makes_no_person_a_model(
         graded.annotation,
         make_project(graded, depth=3, annotators=("Ada", "Ben")),
     )
-    annotation.judge(project, QUERY, ALIKE[0], "Ben", 3)
+    annotation.judge(project, Judgment(QUERY, ALIKE[0], "Ben", 3))
     before = annotation.history(project)
     qrels, lines = tmp_path / "a.qrels", tmp_path / "two.jsonl"
     qrels.write_text(f"{QUERY} 0 {ALIKE[1]} 3\n")
@@ -150,12 +156,12 @@ def test_a_file_of_a_model_s_grades_makes_no_person_a_model(
     lines.write_text("\n".join(json.dumps({**said, "annotator": who}) for who in ("gpt", "Ben")))
     for name, why in ((" ", "which model"), ("ada", "is a person"), ("model:BEN", "is a person")):
         with pytest.raises(BadInputError, match=why):
-            annotation.import_("small", qrels, "p", annotator=name, by_model=True)
+            annotation.exchange.import_("small", qrels, "p", annotator=name, by_model=True)
     with pytest.raises(BadInputError, match="line 2: The file says that it is by 'model:Ben'"):
-        annotation.import_("small", lines, "p", annotator="gpt", by_model=True)
+        annotation.exchange.import_("small", lines, "p", annotator="gpt", by_model=True)
     assert annotation.history(project) == before
     lines.write_text(json.dumps(said))
-    annotation.import_("small", lines, "p", annotator="gpt", by_model=True)
+    annotation.exchange.import_("small", lines, "p", annotator="gpt", by_model=True)
     assert {j.annotator: j.origin for j in annotation.judgments(project)}["model:gpt"] == "model"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.annotating import Project
+from engine.types.annotating import Judgment, Project
 from engine.types.searches import Query
 from storage.builds import Builds, StepRow
 from tests.lens_builds import AUTHOR, GRADING, LABELLING, LENS, NAME, WORDING, questions, run_step
@@ -68,7 +68,7 @@ def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelSe
     project = builds.project("small", NAME)
     before = {c.name: c for c in builds.clusters("small", NAME)}
     judged = built.annotation.judgments(project)
-    built.annotation.judge(project, "wireless-sensors", "bees-sensor", "Bo", 1)
+    built.annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
     survey, interviews = before["Mailed questionnaire"], before["Interviews with practitioners"]
     assert builds.state("small", NAME).next is None
 
@@ -107,7 +107,7 @@ def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_ga
     run_step(builds, server, "verbalise")
     report = run_step(builds, server, "expand")
     assert any(note.startswith("1 document is in no cluster") for note in report.notes)
-    grades = built.annotation.qrels(project).grades
+    grades = built.annotation.exchange.qrels(project).grades
     judgments = built.annotation.judgments(project, "wireless-sensors-2")
     assert len(grades["wireless-sensors-2"]) == len({j.doc_id for j in judgments})
     taken = next(j for j in judgments if j.doc_id == out)
@@ -122,8 +122,8 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
     clusters = {c.name: c.key for c in builds.clusters("small", NAME)}
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
     first = next(q for q in builds.queries("small", NAME) if q.key == sensors)
-    annotation.judge(project, "wireless-sensors", "bees-sensor", "Bo", 1)
-    annotation.judge(project, "wireless-sensors", "bees-sensor", "Cy", 2)
+    annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
+    annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Cy", 2))
 
     builds.set_query("small", NAME, sensors, "Bo", text="Little watchers left alone")
     builds.set_query("small", NAME, survey, "Bo", dropped=True)
@@ -134,13 +134,13 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
     assert (len(asked), asked & gone) == (5, set())
     assert {item.query_id for item in annotation.pool(project)} == asked
     assert {item.query_id for item in annotation.queue(project, "Bo").items} == asked
-    assert set(annotation.qrels(project).grades) == asked
+    assert set(annotation.exchange.qrels(project).grades) == asked
     assert annotation.disagreements(project) == []
     measured = next(c for c in built.laboratory.collections() if c.key == f"small:{NAME}")
     assert measured.queries == 5
-    [trec] = annotation.export(project, "trec").files.values()
+    [trec] = annotation.exchange.export(project, "trec").files.values()
     assert {line.split()[0] for line in trec} == asked
-    [own] = annotation.export(project, "jsonl", annotator="Bo").files.values()
+    [own] = annotation.exchange.export(project, "jsonl", annotator="Bo").files.values()
     assert "wireless-sensors" in "".join(own), "what was judged is kept"
 
     builds.set_query("small", NAME, sensors, "Bo", text=first.text)

@@ -10,6 +10,7 @@ import pytest
 from engine.errors import BadInputError
 from engine.llm.endpoint_errors import NoEndpointError
 from engine.llm.texts import find_quote
+from engine.types.annotating import Judgment
 from engine.types.builds import StepProgress
 from tests.lens_builds import AUTHOR, LABELLING, LENS, NAME, SMALL, questions, run_all, run_step
 from tests.model_sessions import session
@@ -68,11 +69,11 @@ def test_the_collection_is_a_project_that_says_whose_grades_it_has(built: Explor
     assert sum(provenance.found.values()) == 1
     assert provenance.models == dict.fromkeys(built.builds.steps, "judge")
     assert (provenance.checked, sum(provenance.edits.values())) == (0, 0)
-    grades = built.annotation.qrels(project).grades
+    grades = built.annotation.exchange.qrels(project).grades
     assert grades["wireless-sensors"][OVERLOOKED] == 2
     assert {j.annotator for j in built.annotation.judgments(project)} == {"model:judge"}
     item = (OVERLOOKED, "wireless-sensors")
-    built.annotation.judge(project, item[1], item[0], "Bo", 0)
+    built.annotation.judge(project, Judgment(item[1], item[0], "Bo", 0))
     again = built.builds.provenance("small", NAME)
     assert (again.checked, again.found["wireless-sensors"]) == (1, 0), "a person's grade counts"
 

@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
-from engine.types.annotating import Project
+from engine.types.annotating import Judgment, Project
 from engine.types.evaluations import CollectionInfo, EvaluationRequest
 from engine.types.searches import Query
 
@@ -18,7 +18,7 @@ GRADES = {"bread-network": 3, "tides-network": 3, "maps-survey": 0, "bread-senso
 
 def judged(explorer: Explorer, who: str, project: Project, **changes: int) -> None:
     for doc_id, grade in {**GRADES, **changes}.items():
-        explorer.annotation.judge(project, METHOD, doc_id, who, grade)
+        explorer.annotation.judge(project, Judgment(METHOD, doc_id, who, grade))
 
 
 def of(explorer: Explorer, key: str) -> CollectionInfo:
@@ -33,7 +33,7 @@ def project_of_two(explorer: Explorer) -> Project:
     judged(explorer, "ann", project)
     judged(explorer, "bob", project, **{"maps-survey": 1})
     own_id = next(i for i, q in annotation.queries(project).items() if q.focus)
-    annotation.judge(project, own_id, "emoji", "ann", 1)
+    annotation.judge(project, Judgment(own_id, "emoji", "ann", 1))
     return project
 
 
@@ -74,7 +74,7 @@ def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy: Explorer) -
     plain = Query("small", seed="bees-network", aspect="method")
     worded = replace(plain, aspect=None, instruction="Find papers whose findings are alike.")
     for query_id in annotation.add_queries(project, [plain, worded]):
-        annotation.judge(project, query_id, "bread-network", "ann", 2)
+        annotation.judge(project, Judgment(query_id, "bread-network", "ann", 2))
     laboratory, request = small_copy.laboratory, EvaluationRequest("small:worded", ("aspect",))
     found = laboratory.evaluate(request)
     ranked = {r.query_id: r.doc_ids for r in laboratory.rankings(request)["aspect"]}

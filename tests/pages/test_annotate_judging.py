@@ -11,8 +11,14 @@ from filelock import FileLock
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
-from pages._annotate.annotate_desk import Sitting, desk_data, take_in
-from pages._annotate.items import Papers, from_key, to_key
+from pages._annotate.judging_view import (
+    DocumentCache,
+    JudgingSession,
+    from_key,
+    receive,
+    to_key,
+    view_data,
+)
 from tests.support import make_explorer
 
 
@@ -26,8 +32,8 @@ def project(small_copy: Explorer) -> Project:
     return project
 
 
-def sit_down(project: Project, who: str = "Ada") -> Sitting:
-    return Sitting(project, who, Papers(project.corpus))
+def sit_down(project: Project, who: str = "Ada") -> JudgingSession:
+    return JudgingSession(project, who, DocumentCache(project.corpus))
 
 
 def message(turn: int, *events: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -43,13 +49,13 @@ def grade(name: str, key: str, relevance: int, **more: Any) -> dict[str, Any]:
 
 def test_an_event_that_comes_twice_is_stored_once(small_copy: Explorer, project: Project) -> None:
     place = sit_down(project)
-    first, second = desk_data(small_copy, place)["next"][:2]
+    first, second = view_data(small_copy, place)["next"][:2]
     said = grade("e1", first, 2, note="why", marks=[1, 0])
-    assert take_in(small_copy, place, message(1, said)).settled == ("e1",)
-    again = take_in(small_copy, place, message(2, said, grade("e2", second, 0)))
+    assert receive(small_copy, place, message(1, said)).settled == ("e1",)
+    again = receive(small_copy, place, message(2, said, grade("e2", second, 0)))
     assert again.settled == ("e1", "e2")
     # Another visit (a reload before the answer came) does not know it, the ledger does.
-    assert take_in(small_copy, sit_down(project), message(3, said)).settled == ("e1",)
+    assert receive(small_copy, sit_down(project), message(3, said)).settled == ("e1",)
     history = small_copy.annotation.history(project)
     assert [(j.relevance, j.note) for j in history] == [(2, "why"), (0, "")]
     document = small_copy.document("small", history[0].doc_id)
@@ -60,13 +66,13 @@ def test_an_undo_that_comes_twice_takes_back_one_judgment(
     small_copy: Explorer, project: Project
 ) -> None:
     place = sit_down(project)
-    first, second = desk_data(small_copy, place)["next"][:2]
-    take_in(small_copy, place, message(1, grade("e1", first, 2), grade("e2", second, 1)))
+    first, second = view_data(small_copy, place)["next"][:2]
+    receive(small_copy, place, message(1, grade("e1", first, 2), grade("e2", second, 1)))
     undo = {"event": "u1", "kind": "undo"}
-    assert take_in(small_copy, place, message(2, undo)).undone == (("u1", second),)
-    assert take_in(small_copy, place, message(3, undo)).undone == ()
+    assert receive(small_copy, place, message(2, undo)).undone == (("u1", second),)
+    assert receive(small_copy, place, message(3, undo)).undone == ()
     assert [j.relevance for j in small_copy.annotation.judgments(project)] == [2]
-    data = desk_data(small_copy, place)
+    data = view_data(small_copy, place)
     assert (data["next"][0], data["past"]) == (second, [first])
 
 
@@ -74,18 +80,18 @@ def test_an_undo_is_answered_alike_after_the_app_was_started_anew(
     small_copy: Explorer, project: Project
 ) -> None:
     place = sit_down(project)
-    first, second = desk_data(small_copy, place)["next"][:2]
+    first, second = view_data(small_copy, place)["next"][:2]
     nothing, undo = {"event": "u0", "kind": "undo"}, {"event": "u1", "kind": "undo"}
     sent = message(1, nothing, grade("e1", first, 2), grade("e2", second, 1), undo)
     for sitting in (place, sit_down(project), sit_down(project)):
-        answer = take_in(small_copy, sitting, sent)
+        answer = receive(small_copy, sitting, sent)
         assert answer.settled == ("u0", "e1", "e2", "u1")
         assert answer.undone == (("u0", ""), ("u1", second))
         assert [j.event for j in small_copy.annotation.judgments(project)] == ["e1"]
     some = replace(sit_down(project), only=frozenset({from_key(first) or ("", "")}))
     for undone in (first, first):
         again = {"event": "u2", "kind": "undo"}
-        assert take_in(small_copy, some, message(2, again)).undone == (("u2", undone),)
+        assert receive(small_copy, some, message(2, again)).undone == (("u2", undone),)
         some.done.clear()
 
 
@@ -93,9 +99,9 @@ def test_what_cannot_be_stored_is_refused_with_the_reason_and_the_rest_is_stored
     small_copy: Explorer, project: Project
 ) -> None:
     place = sit_down(project)
-    first, second = desk_data(small_copy, place)["next"][:2]
+    first, second = view_data(small_copy, place)["next"][:2]
     gone = to_key((from_key(first)[0], "gone"))  # type: ignore[index]
-    answer = take_in(
+    answer = receive(
         small_copy,
         place,
         message(
@@ -116,22 +122,22 @@ def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(
     small_copy: Explorer, project: Project
 ) -> None:
     place = sit_down(project)
-    first, second = desk_data(small_copy, place)["next"][:2]
+    first, second = view_data(small_copy, place)["next"][:2]
     events = grade("e1", first, 2), grade("e2", second, 1)
     ledger = small_copy.home.ledger
     quick = make_explorer(ledger.parent, ledger_wait_seconds=0.1)
     with FileLock(f"{ledger}.lock"):
-        answer = take_in(quick, place, message(1, *events))
+        answer = receive(quick, place, message(1, *events))
     assert answer.retry
     assert answer.settled == ()
     assert "Not stored yet" in answer.message
-    assert take_in(small_copy, place, message(2, *events)).settled == ("e1", "e2")
+    assert receive(small_copy, place, message(2, *events)).settled == ("e1", "e2")
     assert len(small_copy.annotation.history(project)) == 2
 
 
 def test_the_desk_sees_no_sources_unless_the_project_says_so(
     small_copy: Explorer, project: Project
 ) -> None:
-    assert all(i["sources"] == [] for i in desk_data(small_copy, sit_down(project))["items"])
+    assert all(i["sources"] == [] for i in view_data(small_copy, sit_down(project))["items"])
     project = small_copy.annotation.save(replace(project, blind=False), "lead")
-    assert any(i["sources"] for i in desk_data(small_copy, sit_down(project))["items"])
+    assert any(i["sources"] for i in view_data(small_copy, sit_down(project))["items"])

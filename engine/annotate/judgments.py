@@ -1,0 +1,155 @@
+"""One judgment: checked against its project, and stored as an event."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.annotate.projects import check_annotator, printable
+from engine.errors import BadInputError
+from engine.types.annotating import Judgment, Origin, Project, Verdict
+from engine.types.searches import Query
+from storage.judging import Judging
+from storage.records import new_event
+
+LONGEST_NOTE = 10_000
+LONGEST_SECONDS = 1e9
+"""What somebody can have taken for one item; far beyond any."""
+GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
+"""What a person can say of an item; an undo is asked for separately."""
+
+
+def checked(project: Project, judgment: Judgment) -> Judgment:
+    """The judgment as one of its project, with names and note cleaned up.
+
+    What was shown (``rank``, ``system``) is left out in a blind project, and so are ``seconds``
+    that cannot be measured (below 0, or no number).
+
+    Raises:
+        BadInputError: a grade outside the scale, no annotator or one that the project does not
+            have, a note that is too long.
+    """
+    annotator = check_annotator(judgment.annotator, judgment.origin)
+    _check_verdict(project, judgment)
+    check_member(project, annotator, judgment.origin)
+    blind = project.blind and bool(project.name)
+    return replace(
+        judgment,
+        corpus=project.corpus,
+        project=project.name,
+        annotator=annotator,
+        note=checked_note(judgment.note),
+        marks=tuple(judgment.marks),
+        rank=None if blind else judgment.rank,
+        system="" if blind else judgment.system,
+        blind=blind,
+        seconds=_measured(judgment.seconds),
+        event=judgment.event or new_event(),
+    )
+
+
+def _measured(seconds: float | None) -> float | None:
+    # A browser's clock may be set back between two keys; NaN is not within, either.
+    return seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else None
+
+
+def checked_note(note: str) -> str:
+    """The note without control characters; BadInputError when it is too long."""
+    if len(note) > LONGEST_NOTE:
+        raise BadInputError(
+            f"The note has {len(note):,} characters.", f"Use at most {LONGEST_NOTE:,}."
+        )
+    return printable(note)
+
+
+def _check_verdict(project: Project, judgment: Judgment) -> None:
+    verdict, relevance, values = judgment.verdict, judgment.relevance, project.scale.values
+    if verdict not in GIVEN:
+        raise BadInputError(f"'{verdict}' is no verdict.", f"Use {', '.join(GIVEN)}.")
+    if verdict != "grade":
+        if relevance is not None:
+            raise BadInputError(f"A '{verdict}' has the grade {relevance}.", "Leave the grade out.")
+    elif relevance not in values or isinstance(relevance, bool):
+        raise BadInputError(
+            f"The grade is {relevance}.", f"Grades are {', '.join(map(str, values))}."
+        )
+
+
+def check_not_seed(judgment: Judgment, query: Query) -> None:
+    """Raise BadInputError when the seed of a query is judged for it: no ranking holds it.
+
+    What was said of one before can be withdrawn.
+    """
+    if judgment.doc_id == query.seed and judgment.verdict != "withdrawn":
+        raise BadInputError(
+            f"Document '{judgment.doc_id}' is the seed of '{judgment.query_id}'.",
+            "Judge what is to be like it.",
+        )
+
+
+def check_member(project: Project, annotator: str, origin: Origin = "person") -> None:
+    """Raise BadInputError when a project with a list of people does not have this one."""
+    people = {*project.annotators, *project.leads}
+    if origin == "person" and project.annotators and annotator not in people:
+        raise BadInputError(
+            f"'{annotator}' is not among the annotators of project '{project.name}'.",
+            f"They are {', '.join(sorted(people))}; a lead can add others.",
+        )
+
+
+def check_decision(project: Project, judgment: Judgment) -> None:
+    """Raise BadInputError for an adjudication by nobody who may, or a grade without a reason."""
+    by = judgment.annotator
+    if project.leads and by.strip() not in project.leads:
+        raise BadInputError(
+            f"'{by}' cannot adjudicate in project '{project.name}'.",
+            f"Its leads are {', '.join(sorted(project.leads))}.",
+        )
+    if judgment.relevance is not None and not judgment.note.strip():
+        raise BadInputError("The decision has no reason.", "Say in a few words why.")
+
+
+def check_decided(judging: Judging, judgment: Judgment) -> None:
+    """Raise BadInputError when a decision is taken back, and there is none by its annotator."""
+    if judgment.verdict != "withdrawn" or judging.find(judgment.event) is not None:
+        return
+    standing = judging.latest(judgment.corpus, judgment.project, judgment.query_id)
+    deciding = {
+        j.annotator for j in standing if j.doc_id == judgment.doc_id and j.origin == "adjudication"
+    }
+    if judgment.annotator not in deciding:
+        raise BadInputError(
+            f"'{judgment.annotator}' decided nothing about document '{judgment.doc_id}' for "
+            f"'{judgment.query_id}'.",
+            f"It was decided by {', '.join(sorted(deciding))}."
+            if deciding
+            else "There is nothing to take back.",
+        )
+
+
+def store(judging: Judging, judgment: Judgment) -> None:
+    """Keep a judgment; one that was sent before is there already.
+
+    Raises:
+        BadInputError: its event is stored as something else, and it is not.
+    """
+    if judging.add([judgment]):
+        return
+    stored = judging.find(judgment.event)
+    if stored is None or _content(stored) != _content(judgment):
+        raise BadInputError(
+            f"The event '{judgment.event}' is stored already, and says something else.",
+            "Say it again: what is new has another event. Nothing was changed.",
+        )
+
+
+def _content(judgment: Judgment) -> tuple[object, ...]:
+    item = (judgment.corpus, judgment.project, judgment.query_id, judgment.doc_id)
+    said = (judgment.verdict, judgment.relevance, judgment.note, judgment.marks)
+    return (*item, judgment.annotator, judgment.origin, *said)
+
+
+def standing(
+    judging: Judging, project: Project, query_id: str | None = None, annotator: str | None = None
+) -> list[Judgment]:
+    """What stands in a project, adjudications included, in order of arrival."""
+    return judging.latest(project.corpus, project.name, query_id, annotator)

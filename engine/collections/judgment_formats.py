@@ -1,0 +1,176 @@
+"""Formats of judgments that people exchange (TREC, BEIR, CSV, JSON lines): read, and written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from engine.errors import BadInputError
+from engine.types.collections import Qrels
+
+BEIR_COLUMNS = ("query-id", "corpus-id", "score")
+_NAMED = f"'{' '.join(BEIR_COLUMNS)}'"
+BEIR_SPLITS = ("test", "dev", "train")
+"""What a BEIR folder may call its judgments; the first that is there is read."""
+
+
+class GradeLine(NamedTuple):
+    """One line of a file of grades, or in plain words why it is none.
+
+    Attributes:
+        number: of the line, from 1.
+        grade: as the file has it.
+    """
+
+    number: int
+    query_id: str = ""
+    doc_id: str = ""
+    grade: str = ""
+    problem: str = ""
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; BadInputError when there is none, or not in UTF-8."""
+    try:
+        return decoded(path.read_bytes(), path.name)
+    except OSError as error:
+        raise BadInputError(
+            f"{path} cannot be read: {error.strerror or error}.", "Give the path of a file."
+        ) from error
+
+
+def decoded(content: bytes, file: str) -> str:
+    """The text of a file that came in; BadInputError when it is not UTF-8."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInputError(
+            f"{file} is not a text in UTF-8 (byte {error.start}).", "Save it as UTF-8."
+        ) from error
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not empty, with their numbers."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: it is none, or nested deeper than anything that we write.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+
+
+def trec_grades(text: str) -> Iterator[GradeLine]:
+    """``query_id 0 doc_id relevance`` lines; empty ones are skipped."""
+    for number, fields, problem in columns_of(text, 4, "query_id 0 doc_id relevance"):
+        if problem:
+            yield GradeLine(number, problem=problem)
+        else:
+            yield GradeLine(number, fields[0], fields[2], fields[3])
+
+
+def columns_of(text: str, count: int, names: str) -> Iterator[tuple[int, list[str], str]]:
+    """(number, fields, "" or what is wrong) of lines with columns set apart by white space."""
+    for number, line in numbered_lines(text):
+        fields = line.split()
+        problem = f"{len(fields)} columns, not the {count} of '{names}'."
+        yield number, fields, "" if len(fields) == count else problem
+
+
+def beir_file(path: Path) -> Path | None:
+    """The judgments of a BEIR folder; None where it has none."""
+    files = (path / "qrels" / f"{name}.tsv" for name in BEIR_SPLITS)
+    return next((file for file in files if file.is_file()), None)
+
+
+def beir_grades(text: str, *, named: bool = False) -> Iterator[GradeLine]:
+    """A table with tabs: :data:`BEIR_COLUMNS` in this order, or as its first line names them.
+
+    Args:
+        named: the first line must do so.
+    """
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
+    places, is_first = [0, 1, 2], True
+    try:
+        for fields in rows:
+            if is_first and BEIR_COLUMNS[0] in fields:
+                places = [fields.index(n) if n in fields else 99 for n in BEIR_COLUMNS]
+            elif is_first and named:
+                yield GradeLine(1, problem=f"It does not name the columns {_NAMED}.")
+            elif fields:
+                yield _beir_line(rows.line_num, fields, places)
+            is_first = False
+    except csv.Error as error:
+        yield GradeLine(rows.line_num, problem=f"{error}.")
+
+
+def _beir_line(number: int, fields: Sequence[str], places: Sequence[int]) -> GradeLine:
+    values = [fields[place] if place < len(fields) else "" for place in places]
+    if all(values):
+        return GradeLine(number, *values)
+    missing = BEIR_COLUMNS[values.index("")]
+    return GradeLine(number, problem=f"No '{missing}'; the columns are {_NAMED}.")
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def trec_lines(qrels: Qrels) -> Iterator[str]:
+    """``query_id 0 doc_id relevance``; BadInputError for an id with white space in it."""
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            for name in (query_id, doc_id):
+                if len(name.split()) != 1:
+                    raise BadInputError(
+                        f"The id '{name}' holds white space, which TREC files cannot.",
+                        "Use --format csv or jsonl.",
+                    )
+            yield f"{query_id} 0 {doc_id} {grade}\n"
+
+
+def beir_lines(qrels: Qrels) -> Iterator[str]:
+    """:data:`BEIR_COLUMNS` with tabs between them, and a line of names first."""
+    yield _csv_line(BEIR_COLUMNS, "\t")
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            yield _csv_line((query_id, doc_id, str(grade)), "\t")
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """One JSON object per line."""
+    for row in rows:
+        yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    """CSV with a line of names first; nothing stands for None, lists are JSON."""
+    yield _csv_line(columns)
+    for row in rows:
+        yield _csv_line([_cell(row.get(name)) for name in columns])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _csv_line(cells: Sequence[str], delimiter: str = ",") -> str:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerow(cells)
+    return out.getvalue()

@@ -1,0 +1,45 @@
+"""Files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write_whole(
+    path: Path,
+    content: bytes | str | Iterable[str],
+    *,
+    private: bool = False,
+    synced: bool = False,
+) -> None:
+    """Write a file beside its place and move it there: whoever reads finds the old one or the
+    new one, never a part, also after a crash.
+
+    Args:
+        content: text (written in UTF-8 with its line ends as they are), in pieces or whole.
+        private: nobody but the owner may read it.
+        synced: it is on the disk when this returns.
+
+    Raises:
+        OSError: it cannot be written; what was there stays.
+    """
+    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    pieces = [content] if isinstance(content, (bytes, str)) else content
+
+    def opened(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o600 if private else 0o666)
+
+    try:
+        with open(beside, "xb", opener=opened) as handle:
+            for piece in pieces:
+                handle.write(piece if isinstance(piece, bytes) else piece.encode())
+            if synced:
+                handle.flush()
+                os.fsync(handle.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
