@@ -12,11 +12,10 @@ from engine.annotate.intake import digest
 from engine.annotate.judgment_records import make_judgment, to_row
 from engine.annotate.model_plan import EVENT, GradingPlan, Item
 from engine.annotate.model_prompts import Asked, Graded, grading, guidelines_for, in_words
-from engine.assist.ranking_jobs import ending
 from engine.assist.reranking import criterion_for
 from engine.llm.client import Client
 from engine.llm.messages import Prompt
-from engine.llm.run import Run
+from engine.llm.run import Run, ending
 from engine.search.searcher import Searcher
 from engine.types.annotating import Judgment
 from engine.types.callbacks import Ask
