@@ -92,7 +92,7 @@ class Comparisons:
         self, corpus: str, seed: str | None, text: str | None, aspect: str, variant: Variant,
         annotator: str | None = None,
     ) -> Frontier:  # fmt: skip
-        """Relevance and obedience of one wording from steer 0 to 1."""
+        """Relevance and instruction following of one wording from steer 0 to 1."""
         return find_frontier(self._comparer(corpus, seed, text, aspect, annotator), variant)
 
     def runs(self, comparison: Comparison) -> str:

@@ -174,18 +174,18 @@ class MoverEvidence:
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """Relevance and obedience at one steer.
+    """Relevance and instruction following at one steer.
 
     Attributes:
         relevance: nDCG@20 where judged, else the mean standardised likeness of the top 20
             to the whole seed.
-        obedience: p-MRR where judged (None when no judged document tells), else the share of
-            the top 20 that steer 0 has not.
+        instruction_following: p-MRR where judged (None when no judged document tells), else the
+            share of the top 20 that steer 0 has not.
     """
 
     steer: float
     relevance: float
-    obedience: float | None
+    instruction_following: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def shown(explorer: Explorer, view: View, query: Query, run: ModelRun) -> Shown:
         return Shown(reranking.results, reranking, True)
     if query.system in explorer.verifier.systems:
         found = explorer.search(replace(query, system="dense"))
-        return Shown(replace(found, obedience=None), None, False)
+        return Shown(replace(found, instruction_following=None), None, False)
     return Shown(explorer.search(query), None, explorer.reads_aspect(view.system))
 
 

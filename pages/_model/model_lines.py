@@ -175,13 +175,13 @@ def report_line(report: ModelReport) -> str:
     if report.position_bias is not None:
         parts.append(
             (
-                f"first preferred {report.position_bias:.0%}",
-                "Position bias: how often the first of two equally good documents is preferred. "
+                f"position bias {report.position_bias:.0%}",
+                "How often the first of two equally good documents is preferred. "
                 "50 % is none; it is taken out of the order.",
             )
         )
     if report.cut:
-        cut = counted(report.cut, "document cut", "documents cut")
+        cut = counted(report.cut, "document truncated", "documents truncated")
         parts.append((cut, "Too long: the model saw the beginning only"))
     if report.shortened:
         shortened = counted(report.shortened, "question shortened", "questions shortened")

@@ -55,7 +55,7 @@ def test_a_report_says_what_was_used_and_what_went_wrong() -> None:
     line = report_line(REPORT)
     for words in (
         *("288 calls in 6 rounds", "0.28 M tokens", "cost 0.120", "20 answers from the ledger"),
-        *("7.4 s", "4 unanswered (3 failed, 1 unreadable)", "first preferred 58%"),
+        *("7.4 s", "4 unanswered (3 failed, 1 unreadable)", "position bias 58%"),
     ):
         assert words in line
     assert "cancelled" in report_line(replace(REPORT, stopped="cancelled"))
