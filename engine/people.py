@@ -16,12 +16,14 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from engine.config import ROOT, Settings
-from engine.errors import BadInputError, LoginSetupError
+from engine.errors import BadInputError, LoginSetupError, NotLoggedInError, RefusedError
 from engine.types.annotating import Role
 from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
 from storage.ended_logins import EndedLogins
 
-__all__ = ["EndedLogins", "ended_logins", "is_login_installed", "read_login", "secrets_files"]
+__all__ = [
+    "EndedLogins", "admit", "ended_logins", "is_login_installed", "read_login", "secrets_files",
+]  # fmt: skip
 
 SHORTEST_COOKIE_SECRET = 32
 _ROLES: tuple[str, ...] = get_args(Role)
@@ -201,3 +203,44 @@ def _person(address: str, entry: object) -> Person:
             f"Use {' or '.join(_ROLES)}.",
         )
     return Person(plain_address(address), name, role)
+
+
+def admit(login: Login, claims: Mapping[str, Any]) -> Person:
+    """The person of a provider's claims, as Streamlit hands them on.
+
+    An address counts only if the provider says that it was verified. ``email_verified`` is
+    optional, and some leave it out: theirs count where ``trust_emails`` says so.
+
+    Raises:
+        NotLoggedInError: nobody is logged in, or by a provider that is not there any more.
+        RefusedError: without an address, with one that is not verified, or not on the list.
+    """
+    known = {provider.name: provider for provider in login.providers}
+    provider = known.get(str(claims.get("provider")))
+    if claims.get("is_logged_in") is not True or provider is None:
+        raise NotLoggedInError("Nobody is logged in.", "Log in first.")
+    address, verified = claims.get("email"), claims.get("email_verified")
+    if not isinstance(address, str) or not address.strip():
+        raise RefusedError(
+            "", "Your provider did not say your e-mail address.", "Use another account."
+        )
+    if verified is None and not provider.trusts_emails:
+        raise RefusedError(
+            address,
+            "Your provider does not say whether this address was verified.",
+            "Whoever runs SeedLens can decide to trust its addresses.",
+        )
+    if verified not in (None, True, "true"):
+        raise RefusedError(
+            address,
+            "Your provider says that this address was never verified.",
+            "Verify it there, then log in again.",
+        )
+    person = login.find(address)
+    if person is None:
+        raise RefusedError(
+            address,
+            "This address is not on the list of people who may enter.",
+            "Ask whoever runs SeedLens, or use another account.",
+        )
+    return person

@@ -9,9 +9,7 @@ from pages._common.shared import ASSETS, engine, error_boundary, show_error, sho
 from pages._compare import (
     compare_model,
     compare_page,
-    compare_run,
     compare_session,
-    progress,
     sections,
 )
 from pages._compare.collection import whole_collection
@@ -29,12 +27,12 @@ with error_boundary():
     view = compare_page.open_view(explorer, names)
     lens = explorer.library.lens(view.corpus)
     comparison = problem = None
-    run = compare_run.no_run(explorer)
+    run = compare_model.no_run(explorer)
     try:
         asked = compare_session.asked(explorer, view)
         stamp = compare_session.stamp(explorer, view, lens)
         comparison = compare_session.compared(explorer, asked, view.variants, stamp)
-        run = compare_run.open_run(explorer, view, asked, stamp)
+        run = compare_model.open_run(explorer, view, asked, stamp)
     except SeedLensError as error:
         problem = error
     left, right = st.columns([4, 8], gap="medium")
@@ -42,7 +40,7 @@ with error_boundary():
         compare_page.left_column(explorer, view, names, lens, comparison)
         compare_model.model_controls(explorer, view, run)
     with right, error_boundary():
-        shown = compare_run.shown(explorer, view, run, comparison)
+        shown = compare_model.shown(explorer, view, run, comparison)
         show = sections.heading(explorer, view, shown)
         if show == "collection":
             whole_collection(explorer, view)
@@ -50,6 +48,6 @@ with error_boundary():
             show_error(problem)
         elif comparison is not None:
             with st.container(key="compare_run", gap="small"), error_boundary():
-                progress.run_area(explorer, run)
-            changes = compare_run.changes(comparison, shown, run)
+                compare_model.run_area(explorer, run)
+            changes = compare_model.changes(comparison, shown, run)
             sections.all_sections(explorer, view, shown, lens, asked, stamp, changes)

@@ -50,7 +50,7 @@ def knowledge() -> Knowledge:
 
 def reranked(explorer: Explorer, job_id: str, seconds: float = 180.0) -> RerankJob:
     """A reranking in the background, once it has ended."""
-    return ended(lambda: explorer.verifier.state(job_id), seconds=seconds)
+    return ended(lambda: explorer.verifier.job(job_id), seconds=seconds)
 
 
 def session(server: ModelServer, **changes: str) -> Endpoint:

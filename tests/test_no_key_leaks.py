@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from engine.config import Settings
 from engine.llm.budget import Budget
 from engine.llm.endpoints import Endpoint
-from engine.llm.run import Run
+from engine.llm.run import complete
 from tests.model_server import serving
 from tests.model_sessions import (
     ALIKE,
@@ -90,11 +90,10 @@ def test_nothing_that_can_be_printed_or_exported_shows_the_key(
         async def work(client):  # type: ignore[no-untyped-def]
             return repr(client) + repr(client._transport) + repr(client._transport._client)
 
-        run = Run(conn, answers(home), work)
-        outcome = run.result(10)
+        outcome = complete(conn, answers(home), work)
         shown = [
             *(repr(settings), settings.model_dump_json(), str(settings.model_dump())),
-            *(repr(conn), repr(run), repr(outcome), outcome.value, str(conn.endpoint)),
+            *(repr(conn), repr(outcome), outcome.value, str(conn.endpoint)),
             json.dumps(asdict(conn), default=str),
         ]
     assert not [text for text in shown if KEY in text]

@@ -107,7 +107,7 @@ export default function (component) {
       row.steer = Number(steer.value) / 100
       changed()
     }
-    const steering = field("steer", steer)
+    const steering = field("aspect weight", steer)
     steering.title = "How far the aspect outweighs the whole document: 0 % the whole document, 100 % the aspect only."
     steering.append(value)
     const showSteer = () => (steering.hidden = !data.steered.includes(row.system))

@@ -165,7 +165,7 @@ const actions = (result, data, state, redraw, send) => {
     grades.append(node)
   })
   const open = state.open.has(result.doc_id)
-  const why = button("plain", open ? "less" : "why, and the whole text", null, () => {
+  const why = button("plain", open ? "less" : "Details", null, () => {
     open ? state.open.delete(result.doc_id) : state.open.add(result.doc_id)
     redraw()
   })

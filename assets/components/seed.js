@@ -1,5 +1,5 @@
 // The seed card: the document with its sentences by role. A click on a role makes it the
-// aspect; a click on a sentence asks for more like exactly this.
+// aspect; a click on a sentence matches only the selected sentences.
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
@@ -15,7 +15,7 @@ export default function (component) {
   const aspects = make("div", "aspects")
   aspects.setAttribute("role", "group")
   aspects.setAttribute("aria-label", "Aspect")
-  aspects.append(make("span", "label", "Alike in"))
+  aspects.append(make("span", "label", "Similar in"))
   data.aspects.forEach((aspect, index) => {
     const on = data.aspect === aspect.key
     const name = `${aspect.letter} · ${aspect.name}`
@@ -36,7 +36,7 @@ export default function (component) {
     const row = button(cls, undefined, null, () => setTriggerValue("focus", { index, at: Date.now() }))
     row.dataset.key = `sentence-${index}`
     row.setAttribute("aria-pressed", String(picked))
-    row.title = weight > 0 ? `Weighs ${Math.round(weight * 100)} % of the aspect` : "Click: more like exactly this sentence"
+    row.title = weight > 0 ? `Weighs ${Math.round(weight * 100)} % of the aspect` : "Click: match only selected sentences"
     row.append(make("span", "letter", sentence.letter))
     row.append(make("span", "text", sentence.text))
     list.append(row)
@@ -44,7 +44,7 @@ export default function (component) {
   card.append(list)
   card.append(make("div", "hint", data.focus.length
     ? "Ranking by the sentences you picked. Click them again to let go."
-    : "Click a sentence for more like exactly this."))
+    : "Match only selected sentences: click them."))
 
   redrawn(root, focusKey(root), [card])
   list.scrollTop = scrolled

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 
 from engine.ask.citations import read_citations
 from engine.ask.context import fitting
 from engine.ask.passages import PASSAGE_TOKENS, passages_of
-from engine.assist.ranking_jobs import ending
 from engine.assist.reranking import usage_report
 from engine.llm.budget import Usage
+from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import TooLongError
+from engine.llm.endpoints import Connection
 from engine.llm.messages import QUOTED_RULE, Message
-from engine.llm.run import Run
+from engine.llm.run import ask_model
 from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless
-from engine.types.reading import AskJob, AskRequest, GivenPassage
+from engine.types.callbacks import Ask
+from engine.types.models import ModelReport
+from engine.types.reading import Answer, AskRequest, GivenPassage
 from engine.types.searches import Result
 
 ASK = "ask"
@@ -25,6 +27,8 @@ ANSWER_TOKENS = 900
 FEWEST_TOKENS = 50
 """A passage is never cut below this; a model that cannot take it cannot answer from it."""
 TITLE_TOKENS = 60
+TELL_SECONDS = 0.2
+"""Between two looks at what is written: citations are read anew each time."""
 
 RULES = f"""\
 You answer a person's question from passages of a collection of documents, and from nothing else.
@@ -75,82 +79,84 @@ def _shown(passage: GivenPassage, tokens: int) -> str:
     return "\n".join(part for part in (title, f"{before}{body}{after}") if part)
 
 
-@dataclass(slots=True)
-class AskWork:
-    """An answer under way in a thread.
+class AnswerWork:
+    """Has one question answered; all in the thread of the job.
 
-    Attributes:
+    Args:
         results: what was found for the question, best first.
         scenarios: by doc_id, what goes along.
-        usage: of the run; when nothing was asked yet, its endpoint and model alone.
-        said: the answer so far, as the model writes it.
     """
 
-    request: AskRequest
-    results: Sequence[Result]
-    scenarios: Mapping[str, Sequence[str]]
-    usage: Usage
-    said: str = ""
-    passages: tuple[GivenPassage, ...] = ()
-    started: float = field(default_factory=time.monotonic)
-    ended: float | None = None
-    run: Run[None] = field(init=False)
+    def __init__(
+        self,
+        request: AskRequest,
+        results: Sequence[Result],
+        scenarios: Mapping[str, Sequence[str]],
+        connection: Connection,
+        store: AnswerStore,
+    ) -> None:
+        self._request, self._results, self._scenarios = request, results, scenarios
+        self._connection, self._store = connection, store
+        place = connection.endpoint
+        self._usage = Usage(place.address, place.model)
+        self._passages = passages_of(results, scenarios, PASSAGE_TOKENS)
+        self._said = ""
 
-    def __post_init__(self) -> None:
-        self._give(PASSAGE_TOKENS)
+    def write(self, tell: Callable[[Answer], None], cancelled: Ask) -> ModelReport:
+        """Ask the model; what it writes is told while it does."""
+        failed = True
+        try:
+            ask_model(
+                self._connection,
+                self._store,
+                lambda client: self._work(client, tell),
+                cancelled=cancelled,
+            )
+            failed = False
+        finally:
+            answer = self.answer(complete=True, failed=failed)
+            tell(answer)
+        return answer.report
 
-    async def work(self, client: Client) -> None:
+    def answer(self, *, complete: bool = False, failed: bool = False) -> Answer:
+        """The answer as far as it is written."""
+        cited = read_citations(self._said, self._passages, complete=complete)
+        unanswered = int(failed and not self._said)
+        report = usage_report(ASK, self._request.k, 1, unanswered, self._usage)
+        return Answer(self._passages, cited.parts, cited.unknown, report)
+
+    async def _work(self, client: Client, tell: Callable[[Answer], None]) -> None:
         """Ask, with shorter passages where the model cannot take them all."""
         try:
             tokens = self._room(await client.context())
             while True:
                 if tokens < PASSAGE_TOKENS:
-                    self._give(tokens)
+                    self._passages = passages_of(self._results, self._scenarios, tokens)
                 try:
-                    await self._listen(client, tokens)
+                    await self._listen(client, tokens, tell)
                     return
                 except TooLongError:
                     tokens //= 2
-                    if self.said or tokens < FEWEST_TOKENS:
+                    if self._said or tokens < FEWEST_TOKENS:
                         raise
         finally:
-            self.usage = client.usage
-            self.ended = time.monotonic()
+            self._usage = client.usage
 
-    async def _listen(self, client: Client, tokens: int) -> None:
-        asked = messages(self.request.question, self.passages, tokens)
+    async def _listen(self, client: Client, tokens: int, tell: Callable[[Answer], None]) -> None:
+        asked, told = messages(self._request.question, self._passages, tokens), 0.0
         async for piece in client.stream(asked, ANSWER_TOKENS):
-            self.said += piece
-            self.usage = client.usage
-
-    def _give(self, tokens: int) -> None:
-        self.passages = passages_of(self.results, self.scenarios, tokens)
+            self._said += piece
+            self._usage = client.usage
+            if time.monotonic() - told >= TELL_SECONDS:
+                told = time.monotonic()
+                tell(self.answer())
 
     def _room(self, context: int | None) -> int:
         """Tokens that a passage may take in a model's context."""
-        if context is None or not self.passages:
+        if context is None or not self._passages:
             return PASSAGE_TOKENS
-        bare = messages(self.request.question, ())
+        bare = messages(self._request.question, ())
         left = context - ANSWER_TOKENS - sum(estimate_tokens(m.content) for m in bare)
-        each = left // len(self.passages) - TITLE_TOKENS
-        each = each * 2 // 3 if any(self.scenarios.values()) else each
+        each = left // len(self._passages) - TITLE_TOKENS
+        each = each * 2 // 3 if any(self._scenarios.values()) else each
         return max(FEWEST_TOKENS, min(PASSAGE_TOKENS, each))
-
-    def job(self, job_id: str) -> AskJob:
-        """What a page shows of it."""
-        end = ending(self.run)
-        said, passages = self.said, self.passages
-        cited = read_citations(said, passages, complete=end.state != "running")
-        unanswered = int(end.state == "failed" and not said)
-        return AskJob(
-            id=job_id,
-            request=self.request,
-            state=end.state,
-            passages=passages,
-            parts=cited.parts,
-            unknown=cited.unknown,
-            report=usage_report(ASK, self.request.k, 1, unanswered, self.usage),
-            error=end.error,
-            remedy=end.remedy,
-            seconds=(self.ended or time.monotonic()) - self.started,
-        )

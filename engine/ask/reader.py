@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.ask.answering import ANSWER_TOKENS, ASK, AskWork, messages
+from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
 from engine.ask.context import ScenarioTexts, StoredScenarios, any_scenarios
 from engine.ask.passages import passages_of
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.jobs.threads import Jobs
-from engine.llm.budget import Usage
+from engine.jobs.runner import JobRunner
 from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
-from engine.llm.run import Run
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
 from engine.types.reading import AskJob, AskRequest
@@ -34,8 +32,7 @@ Found = tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]
 class Reader:
     """Answers to questions from the documents of a corpus. Safe to share between threads.
 
-    ``session`` and ``secrets`` are settings of the endpoint as :class:`engine.assist.verifier`
-    takes them.
+    Where an ``endpoint`` is taken, None is the one of the environment.
 
     Attributes:
         systems: that find passages for a question.
@@ -59,7 +56,7 @@ class Reader:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher, self._scenarios = searcher, scenarios
-        self._jobs = Jobs()
+        self._jobs = JobRunner()
         self._found: dict[tuple[Query, str], tuple[Result, ...]] = {}
 
     def has_scenarios(self, corpus: str) -> bool:
@@ -102,15 +99,12 @@ class Reader:
         """
         _check(request)
         connection = connect(self._settings, endpoint, most_calls)
-        place = connection.endpoint
-        results, scenarios = self._find(request)
-        job = AskWork(request, results, scenarios, Usage(place.address, place.model))
-        job.run = Run(connection, self._answers, job.work)
-        return self._jobs.add(job)
+        work = AnswerWork(request, *self._find(request), connection, self._answers)
+        return self._jobs.start(object(), work.write, work.answer(), request=request)[0]
 
-    def state(self, job_id: str) -> AskJob:
+    def job(self, job_id: str) -> AskJob:
         """How far an answer is, and its words so far; UnknownNameError."""
-        return self._jobs.get(job_id, AskWork).job(job_id)
+        return self._jobs.job(job_id)
 
     def cancel(self, job_id: str) -> None:
         """End an answer soon; what was written stays."""

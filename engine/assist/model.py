@@ -1,12 +1,15 @@
-"""engine.assist.model."""
+"""A model with what was answered before, and what runs with it have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from engine.jobs.runner import JobRunner
 from engine.llm.budget import Budget, RoundProgress, Usage
 from engine.llm.cache import AnswerStore
+from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.reranking import ModelReport
@@ -59,3 +62,12 @@ def with_usage(report: ModelReport, usage: Usage) -> ModelReport:
         seconds=usage.seconds,
         **{name: getattr(usage, name) for name in names},
     )
+
+
+def recalled(jobs: JobRunner, job_id: str) -> str | None:
+    """Wait for a job that may send nothing; its id where the ledger had all answers, else None."""
+    with suppress(EndpointError):
+        if not jobs.result(job_id).stopped:
+            return job_id
+    jobs.dismiss(job_id)
+    return None

@@ -26,10 +26,11 @@ _FENCE_TOKENS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A ranking, and how many of the questions on the way to it led nowhere.
+class SystemRanking:
+    """A ranking by a system that asks a model.
 
     Attributes:
+        unanswered: questions on the way to it that led nowhere.
         queries: what was searched for instead of the seed, in order.
         notes: what the model noted, in order.
     """
@@ -40,23 +41,23 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-ModelSystem = Callable[[Client, Searcher, Request, Criterion], Awaitable[Found]]
+ModelSystem = Callable[[Client, Searcher, Request, Criterion], Awaitable[SystemRanking]]
 
 
 async def rewrite(
     client: Client, searcher: Searcher, request: Request, criterion: Criterion
-) -> Found:
+) -> SystemRanking:
     """One rewording of the query, then dense retrieval with it."""
     [wordings] = await client.ask([rewording(question(criterion), 1)])
     if not wordings:
-        return Found(_dense(searcher, request, request.seed.vector), unanswered=1)
+        return SystemRanking(_dense(searcher, request, request.seed.vector), unanswered=1)
     vector = searcher.encode_text(wordings[0]).vector
-    return Found(_dense(searcher, request, vector), queries=(wordings[0],))
+    return SystemRanking(_dense(searcher, request, vector), queries=(wordings[0],))
 
 
 async def multi_hop(
     client: Client, searcher: Searcher, request: Request, criterion: Criterion
-) -> Found:
+) -> SystemRanking:
     """Four hops of 25 documents, each searched for with what the notes of the last one ask.
 
     What the model noted something about comes first, in the order of the hops; then what it
@@ -80,7 +81,9 @@ async def multi_hop(
             ranking = _dense(searcher, request, searcher.encode_text(wanted).vector)
     order = dict.fromkeys([*hops.selected, *hops.read, *(s.doc_id for s in own)])
     scores = map(float, range(len(order), 0, -1))
-    return Found(scored_documents(order, scores), hops.unanswered, tuple(asked), tuple(hops.notes))
+    return SystemRanking(
+        scored_documents(order, scores), hops.unanswered, tuple(asked), tuple(hops.notes)
+    )
 
 
 def room(wish: str, context: int | None) -> tuple[int, int]:

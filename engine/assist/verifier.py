@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from engine.assist.explaining import explanation
-from engine.assist.model import Model
-from engine.assist.model_results import helped, reranking
-from engine.assist.model_systems import MODEL_SYSTEMS, find_model_system
-from engine.assist.ranking_jobs import RankingWork, Task
-from engine.assist.rerank_estimates import Estimates, priced, priced_search
-from engine.assist.reranking import (
-    DEFAULT_DEPTH,
-    Finished,
-    Plan,
-    model_report,
-    rerank_one,
-    usage_report,
-)
-from engine.assist.starting import assignment_of, plan_for, prepared, searching
+from engine.assist.model import Model, recalled
+from engine.assist.model_rankings import ModelRanking, assignment_of, plan_for
+from engine.assist.model_systems import MODEL_SYSTEMS
+from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
+from engine.assist.reranking import DEFAULT_DEPTH, Plan
 from engine.config import Settings
-from engine.errors import BadInputError, UnknownNameError
-from engine.jobs.threads import Jobs
+from engine.errors import UnknownNameError
+from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import RoundProgress
-from engine.llm.client import Client
 from engine.llm.connecting import HOW, connect, describe, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
-from engine.llm.run import Outcome, complete
 from engine.rerank import DEFAULT_MODE, MODES
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
@@ -37,6 +25,8 @@ from engine.types.reranking import (
     CostEstimate,
     EndpointInfo,
     GeneratedExplanation,
+    ModelReport,
+    RankingProgress,
     Reranking,
     RerankJob,
 )
@@ -70,8 +60,8 @@ class Verifier:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
-        self._jobs = Jobs()
-        self._estimates = Estimates()
+        self._jobs = JobRunner()
+        self._estimates = EstimateCache()
 
     # -- the endpoint --------------------------------------------------------------------
 
@@ -136,7 +126,7 @@ class Verifier:
         """A connection with this home's answers, for :mod:`engine.evaluate.model_evaluation`."""
         return Model(connection, self._answers, tell, cancelled)
 
-    # -- reranking -----------------------------------------------------------------------
+    # -- rankings --------------------------------------------------------------------------
 
     def estimate(
         self,
@@ -152,17 +142,8 @@ class Verifier:
         Raises:
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
-        plan, info = plan_for(query, mode, depth), self.endpoint(endpoint)
-        corpus = self._searcher(query.corpus).corpus.identity
-
-        def make() -> CostEstimate:
-            connection = self.connection(endpoint) if info.set_up else None
-            given = assignment_of(*self._staged(query))
-            if plan is None:
-                return priced_search(query.system, given, connection, self._answers)
-            return priced(plan, given, connection, self._answers)
-
-        return self._estimates.get((replace(query, k=1, offset=0), plan, info, corpus), make)
+        plan = plan_for(query, mode, depth)
+        return self._estimated(query, plan, endpoint, lambda: self._staged(query))
 
     def start(
         self,
@@ -180,12 +161,9 @@ class Verifier:
             NoEndpointError: none is set up; says how to.
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
-        task, begin = self._prepared(query, mode, depth, endpoint, most_calls)
-        return self._jobs.start_unless_running(
-            RankingWork,  # type: ignore[type-abstract]
-            lambda work: work.task == task,
-            begin,
-        )[0]
+        connection = self.connection(endpoint, most_calls)
+        key = self._key(query, mode, depth, connection)
+        return self._start(key, self._ranking(query, mode, depth, endpoint), connection)
 
     def running(
         self,
@@ -198,9 +176,7 @@ class Verifier:
 
         Whoever began it: a page that is opened anew goes on with it. Raises as :meth:`start`.
         """
-        place = self.connection(endpoint).endpoint
-        corpus = self._searcher(query.corpus).corpus.identity
-        return self._running(Task(query, plan_for(query, mode, depth), place, corpus))
+        return self._jobs.running(self._key(query, mode, depth, self.connection(endpoint)))
 
     def recall(
         self,
@@ -213,30 +189,35 @@ class Verifier:
 
         None where the model would have to be asked; nothing is sent. Raises as :meth:`start`.
         """
-        task, begin = self._prepared(query, mode, depth, endpoint, most_calls=0)
-        running = self._running(task)
+        connection = self.connection(endpoint, most_calls=0)
+        key = self._key(query, mode, depth, connection)
+        running = self._jobs.running(key)
         if running is not None or not self.endpoint(endpoint).tried:
             return running  # an endpoint that was not tried out would be, and that asks it
-        job = begin()
-        try:
-            outcome: Outcome[Any] = job.run.result()
-        except EndpointError:
-            return None
-        return None if outcome.usage.stopped else self._jobs.add(job)
+        ranking = self._ranking(query, mode, depth, endpoint)
+        return recalled(self._jobs, self._start((*key, "recalled"), ranking, connection))
 
-    def state(self, job_id: str) -> RerankJob:
-        """How far a reranking is, the best order so far included.
+    def job(self, job_id: str) -> RerankJob:
+        """How far a ranking is, the best order so far included.
 
         Raises:
             UnknownNameError: there is no such job, or its corpus has changed since.
         """
-        return self._job(job_id).job(job_id)
+        job: RerankJob = self._jobs.job(job_id)
+        ranking: ModelRanking = job.request
+        corpus = ranking.searcher.corpus.identity
+        if self._searcher(ranking.query.corpus).corpus.identity != corpus:
+            raise UnknownNameError(
+                "The corpus has changed since this was ranked.", "Start it again: answers are kept."
+            )
+        return job
 
     def result(self, job_id: str, k: int | None = None, offset: int = 0) -> Reranking:
-        """A page of the best order so far, ``k`` results from ``offset`` on; raises as state."""
-        job = self._job(job_id)
-        query = job.stage.query
-        return job.reranking(replace(query, k=query.k if k is None else k, offset=offset))
+        """A page of the best order so far, ``k`` results from ``offset`` on; raises as job."""
+        job = self.job(job_id)
+        ranking: ModelRanking = job.request
+        page = replace(ranking.query, k=ranking.query.k if k is None else k, offset=offset)
+        return ranking.page(job.progress, page, partial=job.state != "done")
 
     def cancel(self, job_id: str) -> None:
         """End a job soon; what was answered is kept and its order so far stays usable."""
@@ -254,46 +235,20 @@ class Verifier:
     ) -> Reranking:
         """Rerank now. Ctrl-C ends it, and the result is the best order so far.
 
+        A query on one of :attr:`systems` is searched; moves are against ``dense`` then.
+
         Raises:
             EndpointError: the endpoint refused or failed, and there is not a single answer.
             NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
         """
-        plan = Plan(mode, depth)
         connection = self.connection(endpoint, most_calls)
-        searcher, stage = self._first(query)
-
-        async def work(client: Client) -> Finished:
-            return await rerank_one(client, assignment_of(searcher, stage), plan)
-
-        done = complete(connection, self._answers, work, tell)
-        return reranking(
-            searcher,
-            stage,
-            done.value.reranked.order,
-            model_report(plan, done.usage, [done.value]),
-            confidence=done.value.reranked.confidence,
-            depth=depth,
-            partial=bool(done.usage.stopped),
+        ranking = self._ranking(query, mode, depth, endpoint)
+        now = in_foreground(
+            lambda stop: ranking.ask(connection, self._answers, cancelled=stop, heard=tell)
         )
+        return ranking.page(now, query, partial=False)
 
-    # -- what else a model helps with ------------------------------------------------------
-
-    def search(
-        self,
-        query: Query,
-        *,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        tell: Callable[[RoundProgress], None] = tell_nobody,
-    ) -> Reranking:
-        """Search with one of :attr:`systems`; moves are against ``dense``. Raises as rerank."""
-        find_model_system(query.system)
-        connection = self.connection(endpoint, most_calls)
-        searcher, stage = self._staged(query)
-        work = searching(searcher, stage, query)
-        done = complete(connection, self._answers, work, tell)
-        report = usage_report(query.system, 0, 1, done.value.unanswered, done.usage)
-        return helped(searcher, stage, done.value, report, query)
+    # -- explanations ------------------------------------------------------------------------
 
     def explain_with_model(
         self, query: Query, doc_id: str, endpoint: Endpoint | None = None
@@ -312,40 +267,56 @@ class Verifier:
 
     # -- inside --------------------------------------------------------------------------
 
-    def _running(self, task: Task) -> str | None:
-        return self._jobs.running(RankingWork, lambda work: work.task == task)  # type: ignore[type-abstract]
+    def _key(
+        self, query: Query, mode: str, depth: int, connection: Connection
+    ) -> tuple[Hashable, ...]:
+        """What is the same for equal rankings: of those under way, one is enough.
 
-    def _job(self, job_id: str) -> RankingWork:
-        job = self._jobs.get(job_id, RankingWork)  # type: ignore[type-abstract]
-        if self._searcher(job.task.query.corpus).corpus.identity != job.task.corpus:
-            raise UnknownNameError(
-                "The corpus has changed since this was ranked.", "Start it again: answers are kept."
-            )
-        return job
+        The endpoint is in it with its key: who may not ask it is not shown what others asked.
+        """
+        corpus = self._searcher(query.corpus).corpus.identity
+        plan = plan_for(query, mode, depth)
+        return replace(query, k=1, offset=0), plan, connection.endpoint, corpus
 
-    def _prepared(
+    def _start(
+        self, key: tuple[Hashable, ...], ranking: ModelRanking, connection: Connection
+    ) -> str:
+        # In a model's order, no change of rank is due to the aspect.
+        ranking = replace(ranking, stage=replace(ranking.stage, before=None))
+
+        def work(tell: Callable[[RankingProgress], None], cancelled: Ask) -> ModelReport:
+            return ranking.ask(connection, self._answers, tell, cancelled).report
+
+        return self._jobs.start(key, work, ranking.begun(connection), request=ranking)[0]
+
+    def _ranking(
+        self, query: Query, mode: str, depth: int, endpoint: Endpoint | None
+    ) -> ModelRanking:
+        plan = plan_for(query, mode, depth)
+        searcher, stage = self._staged(query)
+        estimate = self._estimated(query, plan, endpoint, lambda: (searcher, stage))
+        return ModelRanking(query, plan, searcher, stage, estimate)
+
+    def _estimated(
         self,
         query: Query,
-        mode: str,
-        depth: int,
+        plan: Plan | None,
         endpoint: Endpoint | None,
-        most_calls: int | None,
-    ) -> tuple[Task, Callable[[], RankingWork]]:
-        connection = self.connection(endpoint, most_calls)
-        plan = plan_for(query, mode, depth)
-        estimate = self.estimate(query, mode, depth, endpoint)
-        return prepared(*self._staged(query), query, plan, estimate, connection, self._answers)
+        staged: Callable[[], tuple[Searcher, FirstStage]],
+    ) -> CostEstimate:
+        info = self.endpoint(endpoint)
+        corpus = self._searcher(query.corpus).corpus.identity
+
+        def make() -> CostEstimate:
+            connection = self.connection(endpoint) if info.set_up else None
+            assignment = assignment_of(*staged())
+            return estimate_ranking(plan, query.system, assignment, connection, self._answers)
+
+        return self._estimates.get((replace(query, k=1, offset=0), plan, info, corpus), make)
 
     def _staged(self, query: Query) -> tuple[Searcher, FirstStage]:
         """The ranking that a model begins with."""
         by_itself = query.system in MODEL_SYSTEMS
-        return self._first(replace(query, system="dense") if by_itself else query)
-
-    def _first(self, query: Query) -> tuple[Searcher, FirstStage]:
-        if query.system in MODEL_SYSTEMS:
-            raise BadInputError(
-                f"The system '{query.system}' asks a model already and cannot be reranked here.",
-                "Rerank another system; seedlens evaluate can rerank this one too.",
-            )
         searcher = self._searcher(query.corpus)
-        return searcher, searcher.first_stage(query)
+        first = replace(query, system="dense") if by_itself else query
+        return searcher, searcher.first_stage(first)

@@ -253,15 +253,19 @@ def _search_with_model(
     query: Query, mode: str | None, depth: int | None, most_calls: int | None, as_json: bool
 ) -> None:
     from engine.assist.reranking import DEFAULT_DEPTH
+    from engine.rerank import DEFAULT_MODE
     from engine.search.reports import reranking_report
 
     verifier = open_explorer().verifier
+    if mode is not None and query.system in verifier.systems:
+        raise BadInputError(
+            f"The system '{query.system}' asks a model already and cannot be reranked here.",
+            "Rerank another system; seedlens evaluate can rerank this one too.",
+        )
     with asking() as tell:
-        if mode is None:
-            found = verifier.search(query, most_calls=most_calls, tell=tell)
-        else:
-            depth = depth or DEFAULT_DEPTH
-            found = verifier.rerank(query, mode, depth, most_calls=most_calls, tell=tell)
+        found = verifier.rerank(
+            query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH, most_calls=most_calls, tell=tell
+        )
     say_what_it_took(mode or query.system, found.report)
     if as_json:
         print_json(reranking_report(found))

@@ -176,7 +176,7 @@ class Comparer:
         """For each variant, the ranking that its wording is held against: without a wording.
 
         What a model reranked is held against the model's own order: else whatever it does
-        better than the system would pass for obedience.
+        better than the system would pass for instruction following.
         """
         blind = {s: self.without_wording(s) for s in {r.variant.system for r in ranked}}
         by_model = {} if orders is None else orders.unworded

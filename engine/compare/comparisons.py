@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
-import secrets
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from threading import Event, Lock, Thread
 
 from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
@@ -21,11 +19,13 @@ from engine.compare.known_grades import (
 from engine.compare.model_comparisons import ModelComparisons
 from engine.compare.sensitivity_table import sensitivity
 from engine.corpora.library import Library
-from engine.errors import BadInputError, SeedLensError
+from engine.errors import BadInputError
+from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.lenses.variants import SETS, built_in_variants
 from engine.search.reports import sensitivity_report
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
+from engine.types.callbacks import Ask
 from engine.types.collections import Collection
 from engine.types.comparisons import (
     Comparison,
@@ -34,20 +34,13 @@ from engine.types.comparisons import (
     MoverEvidence,
     Sensitivity,
     SensitivityJob,
+    SensitivityProgress,
     Variant,
 )
 from engine.types.searches import Query
 
-log = logging.getLogger("seedlens")
-
-FINISHED_KEPT = 8
-"""Tables of whole collections that stay in memory, besides those being computed."""
-_Asked = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+_Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 """Corpus, its version, systems and sets of variants."""
-
-
-class _StoppedError(Exception):
-    """Raised inside a computation that nobody waits for any more."""
 
 
 class Comparisons:
@@ -65,10 +58,7 @@ class Comparisons:
     ) -> None:
         self._library, self._own_grades, self._searcher = library, own_grades, searcher
         self.by_model = ModelComparisons(self._comparer)
-        self._jobs: dict[str, SensitivityJob] = {}
-        self._asked: dict[str, _Asked] = {}
-        self._stop: dict[str, Event] = {}
-        self._lock = Lock()
+        self._jobs = JobRunner()
 
     # -- one seed --------------------------------------------------------------------------
 
@@ -102,7 +92,7 @@ class Comparisons:
         self, corpus: str, seed: str | None, text: str | None, aspect: str, variant: Variant,
         annotator: str | None = None,
     ) -> Frontier:  # fmt: skip
-        """Relevance and obedience of one wording from steer 0 to 1."""
+        """Relevance and instruction following of one wording from steer 0 to 1."""
         return find_frontier(self._comparer(corpus, seed, text, aspect, annotator), variant)
 
     def runs(self, comparison: Comparison) -> str:
@@ -166,96 +156,44 @@ class Comparisons:
         """Compute the table of a whole collection in the background.
 
         Returns:
-            the id to ask :meth:`sensitivity_state` for; that of the running computation where
-            the same is being computed already.
+            the job's id; that of the running computation where the same is being computed.
         """
         for name in systems:
             find_system(name)
         collection = self.collection(corpus)
         topics = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
-        asked = self._request(corpus, systems, variants)
-        with self._lock:
-            same = self._latest(asked)
-            if same is not None and not _ended(same) and not self._stop[same.id].is_set():
-                return same.id
-            job = SensitivityJob(secrets.token_hex(8), corpus, 0, len(topics) * len(systems))
-            self._jobs[job.id], self._asked[job.id], self._stop[job.id] = job, asked, Event()
-        work = (job.id, collection, tuple(systems), tuple(variants))
-        Thread(target=self._run, args=work, daemon=True, name="sensitivity").start()
-        return job.id
+        progress = SensitivityProgress(0, len(topics) * len(systems))
+        started = time.monotonic()
+
+        def work(tell: Callable[[SensitivityProgress], None], cancelled: Ask) -> Sensitivity:
+            now = progress
+
+            def step() -> None:
+                nonlocal now
+                if cancelled():
+                    raise CancelledWorkError
+                now = replace(now, done=now.done + 1, seconds=time.monotonic() - started)
+                tell(now)
+
+            searcher = self._searcher(corpus)
+            return sensitivity(searcher, collection, systems, variants, on_query=step)
+
+        key = self._key(corpus, systems, variants)
+        return self._jobs.start(key, work, progress, request=key)[0]
 
     def find_sensitivity(
         self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
     ) -> SensitivityJob | None:
         """The last computation of this table on the corpus as it is now; None without one."""
-        asked = self._request(corpus, systems, variants)
-        with self._lock:
-            return self._latest(asked)
+        return self._jobs.latest(self._key(corpus, systems, variants))
 
-    def _request(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> _Asked:
-        return corpus, self.stamp(corpus), tuple(systems), tuple(variants)
-
-    def _latest(self, asked: _Asked) -> SensitivityJob | None:
-        same = [job for key, job in self._jobs.items() if self._asked[key] == asked]
-        running = [job for job in same if not _ended(job)]
-        latest = running or same
-        return latest[-1] if latest else None
-
-    def sensitivity_state(self, job_id: str) -> SensitivityJob | None:
-        """How far a table is, with its result once done; None for an id that is unknown."""
-        with self._lock:
-            return self._jobs.get(job_id)
-
-    def stop_sensitivity(self, job_id: str) -> None:
-        """Give up a table that is being computed."""
-        with self._lock:
-            if job_id in self._stop:
-                self._stop[job_id].set()
+    def cancel_sensitivity(self, job_id: str) -> None:
+        """End the computation of a table after the query at hand."""
+        self._jobs.cancel(job_id)
 
     def sensitivity_json(self, found: Sensitivity) -> str:
         """All of a table as the JSON of ``seedlens sensitivity --json``."""
         return json.dumps(sensitivity_report(found), ensure_ascii=False, indent=2)
 
-    def _run(
-        self, job_id: str, collection: Collection, systems: Sequence[str], sets: Sequence[str]
-    ) -> None:
-        stop = self._stop[job_id]
-
-        def step() -> None:
-            if stop.is_set():
-                raise _StoppedError
-            self._update(job_id, steps=1)
-
-        try:
-            searcher = self._searcher(self._jobs[job_id].corpus)
-            result = sensitivity(searcher, collection, systems, sets, on_query=step)
-            self._update(job_id, result=result)
-        except _StoppedError:
-            self._update(job_id, error="Stopped.")
-        except SeedLensError as error:
-            self._update(job_id, error=str(error))
-        except Exception:
-            log.exception("The sensitivity table failed")
-            self._update(job_id, error="It failed; the log in the terminal has the details.")
-
-    def _update(
-        self, job_id: str, *, steps: int = 0, result: Sensitivity | None = None, error: str = ""
-    ) -> None:
-        with self._lock:
-            before = self._jobs[job_id]
-            job = replace(
-                before,
-                done=before.done + steps,
-                result=result or before.result,
-                error=error or before.error,
-            )
-            if _ended(job):
-                del self._jobs[job_id]  # to the end: they are kept in the order they ended in
-            self._jobs[job_id] = job
-            ended = [key for key, job in self._jobs.items() if _ended(job)]
-            for old in ended[:-FINISHED_KEPT]:
-                del self._jobs[old], self._asked[old], self._stop[old]
-
-
-def _ended(job: SensitivityJob) -> bool:
-    return job.result is not None or bool(job.error)
+    def _key(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> _Key:
+        return corpus, self.stamp(corpus), tuple(systems), tuple(variants)

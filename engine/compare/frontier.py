@@ -1,4 +1,4 @@
-"""What steer trades for what: obedience against relevance from steer 0 to 1."""
+"""What steer trades for what: instruction following against relevance from steer 0 to 1."""
 
 from __future__ import annotations
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from engine.assist.model import Model, settled
-from engine.assist.ranking_jobs import Ending, ending
-from engine.assist.rerank_estimates import priced
+from engine.assist.model import Model, recalled, settled
+from engine.assist.ranking_estimates import estimate_ranking
 from engine.assist.reranking import (
     Assignment,
     Finished,
@@ -24,16 +23,21 @@ from engine.assist.reranking import (
     texts_of,
 )
 from engine.compare.comparer import Comparer
-from engine.jobs.threads import Jobs
+from engine.jobs.runner import JobRunner
 from engine.lenses.variants import check_variants
-from engine.llm.budget import Usage
+from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
-from engine.llm.endpoint_errors import EndpointError
 from engine.llm.prompts import Criterion
-from engine.llm.run import Outcome, Run
+from engine.llm.run import ask_model
 from engine.rerank import Progress, Reranked
 from engine.search.criterion import criterion_for
-from engine.types.comparisons import ModelOrders, VariantsJob, VariantsRequest
+from engine.types.callbacks import Ask
+from engine.types.comparisons import (
+    ModelOrders,
+    VariantsJob,
+    VariantsProgress,
+    VariantsRequest,
+)
 from engine.types.reranking import CostEstimate, ModelReport
 
 _Key = tuple[Criterion, tuple[str, ...]]
@@ -54,82 +58,6 @@ class Task:
     unworded: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class VariantsWork:
-    """Tasks under way; looked at by pages while the run's thread writes.
-
-    Attributes:
-        progress, finished: by the number of the task.
-    """
-
-    request: VariantsRequest
-    plan: Plan
-    tasks: Sequence[Task]
-    estimate: CostEstimate
-    nothing: Usage
-    progress: dict[int, Progress] = field(default_factory=dict)
-    finished: dict[int, Finished] = field(default_factory=dict)
-    run: Run[list[Finished]] = field(init=False)
-
-    async def work(self, client: Client, at_once: int) -> list[Finished]:
-        """All tasks in their order, few of them at once, as far as the run comes."""
-        slots = asyncio.Semaphore(at_once)
-
-        async def one(number: int, task: Task) -> Finished | None:
-            async with slots:
-                if client.stopped:  # untouched: not an order of the model's
-                    return None
-                keep = functools.partial(self.progress.__setitem__, number)
-                done = await rerank_one(client, task.assignment, self.plan, keep)
-                self.finished[number] = done
-                return done
-
-        found = await asyncio.gather(*(one(i, task) for i, task in enumerate(self.tasks)))
-        return [done for done in found if done is not None]
-
-    def job(self, job_id: str) -> VariantsJob:
-        """What a page shows of it."""
-        end = ending(self.run)
-        usage = self._usage(end)
-        whole = {n for n, f in list(self.finished.items()) if not f.reranked.stopped}
-        return VariantsJob(
-            id=job_id,
-            request=self.request,
-            state=end.state,
-            estimate=self.estimate,
-            orders=self._orders(ended=end.state != "running"),
-            whole=tuple(v for n in sorted(whole) for v in self.tasks[n].variants),
-            settled=settled(usage),
-            report=self._report(end, usage),
-            error=end.error,
-            remedy=end.remedy,
-        )
-
-    def _orders(self, *, ended: bool) -> ModelOrders:
-        """Where nothing was answered, there is no order of the model's."""
-        begun = {n: p.order for n, p in list(self.progress.items()) if ended and _heard(p)}
-        done = {n: f.reranked.order for n, f in list(self.finished.items()) if _heard(f.reranked)}
-        orders = {**begun, **done}
-        return ModelOrders(
-            {v: order for n, order in orders.items() for v in self.tasks[n].variants},
-            {s: order for n, order in orders.items() for s in self.tasks[n].unworded},
-        )
-
-    def _usage(self, end: Ending[list[Finished]]) -> Usage:
-        if end.outcome is not None:
-            return end.outcome.usage
-        now = self.run.progress
-        return now.usage if now else self.nothing
-
-    def _report(self, end: Ending[list[Finished]], usage: Usage) -> ModelReport:
-        return model_report(self.plan, usage, end.outcome.value if end.outcome else ())
-
-
-def _heard(found: Progress | Reranked) -> bool:
-    """Whether any question of a reranking was answered, or none was needed."""
-    return not found.calls or found.unanswered < found.calls
-
-
 class ModelComparisons:
     """Rerankings of variants under way, by id. Safe to share between threads.
 
@@ -139,7 +67,7 @@ class ModelComparisons:
 
     def __init__(self, comparer: Callable[[str, str | None, str | None, str], Comparer]) -> None:
         self._comparer = comparer
-        self._jobs = Jobs()
+        self._jobs = JobRunner()
 
     def estimate(self, request: VariantsRequest, model: Model) -> CostEstimate:
         """What reranking all variants would cost at most; nothing is asked.
@@ -151,7 +79,10 @@ class ModelComparisons:
 
     def start(self, request: VariantsRequest, model: Model) -> str:
         """Rerank in the background; returns the job's id. Raises as :meth:`estimate`."""
-        return self._jobs.add(self._begin(request, model))
+        tasks, place = self._tasks(request), model.connection.endpoint
+        run = _Run(request, tasks, model, _estimate(request, tasks, model))
+        nothing = run.progress(Usage(place.address, place.model))
+        return self._jobs.start(object(), run.work, nothing, request=request)[0]
 
     def recall(self, request: VariantsRequest, model: Model) -> str | None:
         """The id of a job that is done, from answers in the ledger alone.
@@ -160,16 +91,11 @@ class ModelComparisons:
         """
         budget = replace(model.connection.budget, calls=0)
         free = replace(model, connection=replace(model.connection, budget=budget))
-        work = self._begin(request, free)
-        try:
-            outcome: Outcome[list[Finished]] = work.run.result()
-        except EndpointError:
-            return None
-        return None if outcome.usage.stopped else self._jobs.add(work)
+        return recalled(self._jobs, self.start(request, free))
 
-    def state(self, job_id: str) -> VariantsJob:
+    def job(self, job_id: str) -> VariantsJob:
         """How far a reranking is; UnknownNameError."""
-        return self._jobs.get(job_id, VariantsWork).job(job_id)
+        return self._jobs.job(job_id)
 
     def cancel(self, job_id: str) -> None:
         """End a job soon; what was answered is kept, and so are the orders so far."""
@@ -180,17 +106,88 @@ class ModelComparisons:
             self._comparer(request.corpus, request.seed, request.text, request.aspect), request
         )
 
-    def _begin(self, request: VariantsRequest, model: Model) -> VariantsWork:
-        tasks = self._tasks(request)
-        estimate = _estimate(request, tasks, model)
-        place = model.connection.endpoint
-        plan = Plan(request.mode, request.depth)
-        work = VariantsWork(request, plan, tasks, estimate, Usage(place.address, place.model))
-        at_once = _at_once(estimate, model.connection.concurrency)
-        work.run = Run(
-            model.connection, model.store, lambda client: work.work(client, at_once), model.tell
+
+class _Run:
+    """Tasks that a model works on, few at once; all in the thread of the job."""
+
+    def __init__(
+        self,
+        request: VariantsRequest,
+        tasks: Sequence[Task],
+        model: Model,
+        estimate: CostEstimate,
+    ) -> None:
+        self._request, self._tasks, self._model, self._estimate = request, tasks, model, estimate
+        self._plan = Plan(request.mode, request.depth)
+        self._begun: dict[int, Progress] = {}
+        self._finished: dict[int, Finished] = {}
+
+    def work(self, tell: Callable[[VariantsProgress], None], cancelled: Ask) -> ModelReport:
+        """Ask the model, as far as it comes."""
+        model = self._model
+        usage = None
+
+        def heard(questions: RoundProgress) -> None:
+            nonlocal usage
+            usage = questions.usage
+            model.tell(questions)
+            tell(self.progress(usage))
+
+        try:
+            outcome = ask_model(
+                model.connection,
+                model.store,
+                self._ask,
+                heard,
+                lambda: cancelled() or model.cancelled(),
+            )
+        except BaseException:
+            if usage is not None:  # what was begun is an order of the model's all the same
+                tell(self.progress(usage, ended=True))
+            raise
+        last = self.progress(outcome.usage, ended=True)
+        tell(last)
+        return last.report
+
+    def progress(self, usage: Usage, *, ended: bool = False) -> VariantsProgress:
+        """What there is of it by now; where nothing was answered, no order of the model's.
+
+        Args:
+            ended: the orders that were begun count too.
+        """
+        done = {n: f.reranked for n, f in self._finished.items()}
+        orders: dict[int, Progress | Reranked] = {**(self._begun if ended else {}), **done}
+        heard = {n: found.order for n, found in orders.items() if _heard(found)}
+        whole = (n for n in sorted(done) if not done[n].stopped)
+        finished = [self._finished[n] for n in sorted(done)] if ended else []
+        return VariantsProgress(
+            estimate=self._estimate,
+            orders=ModelOrders(
+                {v: order for n, order in heard.items() for v in self._tasks[n].variants},
+                {s: order for n, order in heard.items() for s in self._tasks[n].unworded},
+            ),
+            whole=tuple(v for n in whole for v in self._tasks[n].variants),
+            settled=settled(usage),
+            report=model_report(self._plan, usage, finished),
         )
-        return work
+
+    async def _ask(self, client: Client) -> None:
+        """All tasks in their order, few of them at once, as far as the run comes."""
+        slots = asyncio.Semaphore(_at_once(self._estimate, self._model.connection.concurrency))
+
+        async def one(number: int, task: Task) -> None:
+            async with slots:
+                if client.stopped:  # untouched: not an order of the model's
+                    return
+                keep = functools.partial(self._begun.__setitem__, number)
+                self._finished[number] = await rerank_one(client, task.assignment, self._plan, keep)
+
+        await asyncio.gather(*(one(i, task) for i, task in enumerate(self._tasks)))
+
+
+def _heard(found: Progress | Reranked) -> bool:
+    """Whether any question of a reranking was answered, or none was needed."""
+    return not found.calls or found.unanswered < found.calls
 
 
 def tasks_of(comparer: Comparer, request: VariantsRequest) -> list[Task]:
@@ -225,7 +222,9 @@ def tasks_of(comparer: Comparer, request: VariantsRequest) -> list[Task]:
 
 def _estimate(request: VariantsRequest, tasks: Sequence[Task], model: Model) -> CostEstimate:
     plan = Plan(request.mode, request.depth)
-    each = [priced(plan, task.assignment, model.connection, model.store) for task in tasks]
+    each = [
+        estimate_ranking(plan, "", task.assignment, model.connection, model.store) for task in tasks
+    ]
     costs = [e.cost for e in each if e.cost is not None]
     return CostEstimate(
         plan.mode,

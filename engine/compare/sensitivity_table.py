@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
 from engine.lenses.variants import SETS, built_in_variants
-from engine.measures.instruction_following import obedience
+from engine.measures.instruction_following import instruction_following
 from engine.measures.metrics import (
     CSFCUBE_NDCG,
     P_MRR,
@@ -143,7 +143,7 @@ class _Study:
         grades = self.collection.qrels
         measured = measure_runs(grades, list(rankings.values()))
         ordered = {query_id: r.doc_ids for query_id, r in rankings.items()}
-        p_mrrs = obedience(self.collection, self.topics, ordered)
+        p_mrrs = instruction_following(self.collection, self.topics, ordered)
         return {
             t.query_id: {
                 NDCG: measured[t.query_id][NDCG],

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.assist.foreseeing import Foreseen, foreseen_reranked, ranking_sizes
 from engine.assist.model import Model, settled
+from engine.assist.ranking_estimates import QuestionCount, count_for_reranking, ranking_sizes
 from engine.assist.reranking import Plan, model_report
 from engine.errors import SeedLensError
 from engine.evaluate.bench import StoppedError
@@ -149,16 +149,16 @@ def start_gap(
     return GapWork(request, name, GapRun(searcher, collection, request, model, keep))
 
 
-def foreseen_pools(ground: Ground) -> Foreseen:
+def foreseen_pools(ground: Ground) -> QuestionCount:
     """What the verifier is asked about the pools that there are; equal ones are read once."""
     pools = {(p.query_id, p.doc_ids) for p in ground.pools()}
     sizes = [len(doc_ids) for _, doc_ids in pools]
-    return foreseen_reranked(ground.plan, sizes)
+    return count_for_reranking(ground.plan, sizes)
 
 
 def foreseen_gap(
     request: GapRequest, searcher: Searcher, collection: Collection, topics: Sequence[Topic]
-) -> Foreseen:
+) -> QuestionCount:
     """What the verifier is asked at most, before anything is ranked.
 
     As if no retriever found any relevant document, so that all have to be put in.
@@ -171,4 +171,4 @@ def foreseen_gap(
         for size in sorted(set(request.sizes)):
             found, infused = min(size, most), min(size + relevant, most)
             sizes += [found, infused] if found < infused else [found]
-    return foreseen_reranked(Plan(request.verifier, max(request.sizes) + 2_000), sizes)
+    return count_for_reranking(Plan(request.verifier, max(request.sizes) + 2_000), sizes)

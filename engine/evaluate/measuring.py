@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.measures.instruction_following import obedience, wanted_by
+from engine.measures.instruction_following import instruction_following, wanted_by
 from engine.measures.metrics import (
     CSFCUBE_NDCG,
     MEASURES,
@@ -49,7 +49,7 @@ def query_rows(
     values = measure_runs(collection.qrels, [r for r in found if r.doc_ids])
     nothing = {str(measure): 0.0 for measure in MEASURES}
     ranked = {r.query_id: r.doc_ids for r in found}
-    pmrr = obedience(collection, topics, ranked)
+    pmrr = instruction_following(collection, topics, ranked)
     rows = []
     for topic in topics:
         row: dict[str, Any] = {"query_id": topic.query_id, "aspect": topic.aspect}

@@ -6,9 +6,14 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.assist.foreseeing import Foreseen, foreseen_helped, foreseen_reranked, ranking_sizes
 from engine.assist.model import Model, model_name, settled, with_usage
-from engine.assist.model_systems import Found, find_model_system, names_of
+from engine.assist.model_systems import SystemRanking, find_model_system, names_of
+from engine.assist.ranking_estimates import (
+    QuestionCount,
+    count_for_reranking,
+    count_for_system,
+    ranking_sizes,
+)
 from engine.assist.reranking import (
     Assignment,
     Finished,
@@ -133,10 +138,10 @@ def helped_run(
     system = find_model_system(name)
     slots = model.connection.concurrency
 
-    async def work(client: Client) -> list[Found]:
+    async def work(client: Client) -> list[SystemRanking]:
         at_once = asyncio.Semaphore(slots)
 
-        async def one(topic: Topic) -> Found:
+        async def one(topic: Topic) -> SystemRanking:
             async with at_once:
                 criterion = topic_criterion(searcher, topic)
                 return await system(client, searcher, _request(searcher, topic), criterion)
@@ -206,7 +211,7 @@ class ModelHelper:
         self, searcher: Searcher, topics: Sequence[Topic], system: str, told: Told, cancelled: Ask
     ) -> HelpedRun:
         """See :meth:`engine.evaluate.model_runs.Helper.rank`."""
-        ahead = foreseen_helped(system, ranking_sizes(searcher, topics))
+        ahead = count_for_system(system, ranking_sizes(searcher, topics))
         report = usage_report(system, 0, len(topics), 0, Usage(*self._place))
         watched = self._watched(ahead, report, told, cancelled)
         return self._done(*helped_run(searcher, topics, system, watched))
@@ -222,7 +227,7 @@ class ModelHelper:
     ) -> HelpedRun:
         """See :meth:`engine.evaluate.model_runs.Helper.rerank`."""
         plan = Plan(request.rerank, request.depth)
-        ahead = foreseen_reranked(plan, [len(r.doc_ids) for r in first.rankings])
+        ahead = count_for_reranking(plan, [len(r.doc_ids) for r in first.rankings])
         report = model_report(plan, Usage(*self._place))
         watched = self._watched(ahead, report, told, cancelled)
         return self._done(*reranked_run(searcher, topics, first, plan, watched))
@@ -232,7 +237,9 @@ class ModelHelper:
         place = self._given.connection.endpoint
         return place.address, place.model
 
-    def _watched(self, ahead: Foreseen, report: ModelReport, told: Told, cancelled: Ask) -> Model:
+    def _watched(
+        self, ahead: QuestionCount, report: ModelReport, told: Told, cancelled: Ask
+    ) -> Model:
         """The model, its progress told as questions settled of those foreseen."""
 
         def tell(progress: RoundProgress) -> None:

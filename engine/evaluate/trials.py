@@ -10,18 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from engine.assist.foreseeing import (
+from engine.assist.model import Model, model_name
+from engine.assist.ranking_estimates import (
     DOCUMENTS,
     SAMPLE,
-    Foreseen,
-    Specimen,
-    foreseen_helped,
-    foreseen_reranked,
+    EstimateCache,
+    QuestionCount,
+    Sample,
+    count_for_reranking,
+    count_for_system,
+    estimate_cost,
     ranking_sizes,
-    together,
 )
-from engine.assist.model import Model, model_name
-from engine.assist.rerank_estimates import Estimates
 from engine.assist.reranking import Plan, texts_of
 from engine.errors import BadInputError, CorpusBusyError, SeedLensError, UnknownNameError
 from engine.evaluate.bench import corpus_version
@@ -66,7 +66,7 @@ class Trials:
         self._gaps = GapShelf(ledger.experiments)
         self._latest: dict[str, str] = {}
         self._starting = Lock()
-        self._estimates = Estimates()
+        self._estimates = EstimateCache()
 
     def model(self, endpoint: Endpoint | None = None) -> str:
         """Which model would be asked, and where; "" where none can be. Never raises."""
@@ -108,9 +108,9 @@ class Trials:
         for name in missing:
             mode = name.partition("+")[2]
             if mode:
-                ahead.append(foreseen_reranked(Plan(mode, request.depth), sizes))
+                ahead.append(count_for_reranking(Plan(mode, request.depth), sizes))
             elif name in HELPED:
-                ahead.append(foreseen_helped(name, sizes))
+                ahead.append(count_for_system(name, sizes))
         key = (request.collection, request.sample, request.depth, tuple(missing))
         return self._priced(key, request.depth, ahead, searcher, topics, endpoint)
 
@@ -237,7 +237,7 @@ class Trials:
         self,
         key: tuple[object, ...],
         depth: int,
-        ahead: Sequence[Foreseen],
+        ahead: Sequence[QuestionCount],
         searcher: Searcher,
         topics: Sequence[Topic],
         endpoint: Endpoint | None,
@@ -251,13 +251,13 @@ class Trials:
         key = (*key, searcher.corpus.identity, name, known)
 
         def make() -> CostEstimate:
-            some = _specimens(searcher, topics) if connection is not None and ahead else []
-            return together(depth, ahead, some, connection, self._answers)
+            some = _samples(searcher, topics) if connection is not None and ahead else []
+            return estimate_cost(depth, ahead, some, connection, self._answers)
 
         return self._estimates.get(key, make)
 
 
-def _specimens(searcher: Searcher, topics: Sequence[Topic]) -> list[Specimen]:
+def _samples(searcher: Searcher, topics: Sequence[Topic]) -> list[Sample]:
     """Queries spread over all, each with some of its candidates."""
     load = texts_of(searcher)
     found = []
@@ -266,5 +266,5 @@ def _specimens(searcher: Searcher, topics: Sequence[Topic]) -> list[Specimen]:
         pool = searcher.corpus.doc_ids if topic.pool is None else sorted(topic.pool)
         own = [doc_id for doc_id in pool if doc_id in known]
         texts = load(own[:: max(1, len(own) // DOCUMENTS)][:DOCUMENTS])
-        found.append(Specimen(topic_criterion(searcher, topic), texts))
+        found.append(Sample(topic_criterion(searcher, topic), texts))
     return found

@@ -25,6 +25,10 @@ KEPT = 64
 """Jobs that have ended and can still be looked at."""
 
 
+class CancelledWorkError(Exception):
+    """Raised by work that was cancelled and leaves no report: its job is a cancelled one."""
+
+
 class _Thread(Generic[P, R]):
     """One job's thread. The attributes are written by the thread, and read by everyone."""
 
@@ -44,7 +48,7 @@ class _Thread(Generic[P, R]):
             self.report = self._work(self._tell, self.stop.is_set)
         except BaseException as error:  # raised again by result(), or shown by a page
             self.error = error
-            if not isinstance(error, SeedLensError):
+            if not isinstance(error, (SeedLensError, CancelledWorkError)):
                 log.debug("A job failed.", exc_info=True)
         finally:
             self.seconds = time.monotonic() - self.started
@@ -80,7 +84,8 @@ class JobRunner:
 
         Args:
             work: reports progress and asks whether it was cancelled; what it returns is the
-                report. A report whose ``stopped`` is "cancelled" makes the job a cancelled one.
+                report. A report whose ``stopped`` is "cancelled" makes the job a cancelled one,
+                and so does a :class:`CancelledWorkError`.
             progress: before the work has told any.
 
         Returns:
@@ -182,6 +187,8 @@ def _state(thread: _Thread[Any, Any]) -> tuple[JobState, str, str]:
     if error is None:
         stopped = getattr(thread.report, "stopped", "")
         return ("cancelled" if stopped == "cancelled" else "done"), "", ""
+    if isinstance(error, CancelledWorkError):
+        return "cancelled", "", ""
     if isinstance(error, SeedLensError):
         return "failed", error.message, error.remedy
     log.error("A job failed.", exc_info=error)

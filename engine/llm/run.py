@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from engine.jobs.runner import in_foreground
+from engine.jobs.threads import RunState, standing_of
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client, open_client
@@ -98,6 +99,22 @@ class Run(Generic[Value]):
     def _advance(self, progress: RoundProgress) -> None:
         self.progress = progress
         self._tell(progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending(Generic[Value]):
+    """How a run stands: its outcome when it is done and has one."""
+
+    state: RunState
+    outcome: Outcome[Value] | None = None
+    error: str = ""
+    remedy: str = ""
+
+
+def ending(run: Run[Value]) -> Ending[Value]:
+    """How a run stands now; never raises."""
+    now = standing_of(run.done, lambda: run.result(0), lambda outcome: outcome.usage.stopped)
+    return Ending(now.state, now.report, now.error, now.remedy)
 
 
 def ask_model(

@@ -8,7 +8,7 @@ from engine.measures.metrics import mean, p_mrr
 from engine.types.collections import Collection, Topic
 
 
-def obedience(
+def instruction_following(
     collection: Collection, topics: Sequence[Topic], ranked: Mapping[str, Sequence[str]]
 ) -> dict[str, float | None]:
     """p-MRR per query: the mean over the other judged aspects and wordings of the same seed."""

@@ -39,7 +39,7 @@ def search_report(found: SearchResults) -> dict[str, Any]:
         ],
         "total": found.total,
         "truncated": found.truncated,
-        "obedience": found.obedience,
+        "obedience": found.instruction_following,
         "understood": dict(found.understood),
         "avoided": list(found.avoided),
         "notes": list(found.notes),

@@ -106,7 +106,7 @@ class Searcher:
             corpus_size=len(self.corpus),
             truncated=len(ranking) < stage.request.scope.size,
             seconds=time.perf_counter() - started,
-            obedience=None if before is None else _changed(ranking, before),
+            instruction_following=None if before is None else _changed(ranking, before),
             weights=() if focus is None else tuple(map(float, focus.sentence_weights)),
             notes=stage.notes,
             understood=understood(focus, self.corpus.lens),

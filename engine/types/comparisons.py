@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from engine.types.documents import Document
-from engine.types.models import ModelReport
-from engine.types.reranking import CostEstimate, ModelJobState
+from engine.types.jobs import Job
+from engine.types.models import ModelReport, RunProgress
+from engine.types.reranking import CostEstimate
 from engine.types.searches import Evidence, Ranking
 
 if TYPE_CHECKING:
@@ -173,18 +174,18 @@ class MoverEvidence:
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """Relevance and obedience at one steer.
+    """Relevance and instruction following at one steer.
 
     Attributes:
         relevance: nDCG@20 where judged, else the mean standardised likeness of the top 20
             to the whole seed.
-        obedience: p-MRR where judged (None when no judged document tells), else the share of
-            the top 20 that steer 0 has not.
+        instruction_following: p-MRR where judged (None when no judged document tells), else the
+            share of the top 20 that steer 0 has not.
     """
 
     steer: float
     relevance: float
-    obedience: float | None
+    instruction_following: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,20 +256,16 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, slots=True)
-class SensitivityJob:
-    """A table of a whole collection that is being computed.
+class SensitivityProgress(RunProgress):
+    """Queries of a collection, counted once per system: how many are done."""
 
-    Attributes:
-        done, total: queries, counted once per system.
-        result: when it is there.  error: why it never will be.
-    """
-
-    id: str
-    corpus: str
     done: int
     total: int
-    result: Sensitivity | None = None
-    error: str = ""
+    seconds: float = 0.0
+
+
+SensitivityJob = Job[SensitivityProgress, Sensitivity]
+"""A table of a whole collection that is being computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,8 +302,8 @@ class ModelOrders:
 
 
 @dataclass(frozen=True, slots=True)
-class VariantsJob:
-    """A reranking of variants in the background of this process.
+class VariantsProgress:
+    """How far a model is with the rankings of variants.
 
     Attributes:
         estimate: of all its rankings together; rounds are summed over them.
@@ -315,16 +312,19 @@ class VariantsJob:
         whole: names of the variants that the model is done with.
         settled: questions that need not be asked any more, answered or not.
         report: the figures so far.
-        error, remedy: why it failed, and what to do.
     """
 
-    id: str
-    request: VariantsRequest
-    state: ModelJobState
     estimate: CostEstimate
     orders: ModelOrders
     whole: tuple[str, ...]
     settled: int
     report: ModelReport
-    error: str = ""
-    remedy: str = ""
+
+    @property
+    def share(self) -> float:
+        """How far it is, 0 to 1, by its questions."""
+        return min(1.0, self.settled / self.estimate.calls) if self.estimate.calls else 0.0
+
+
+VariantsJob = Job[VariantsProgress, ModelReport]
+"""A model's work on the variants of a :class:`VariantsRequest`, in a thread of this process."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from engine.errors import NotLoggedInError, RefusedError
 from engine.types.annotating import Role
 
 CALLBACK = "/oauth2callback"
@@ -59,46 +57,6 @@ class Login:
     def find(self, address: str) -> Person | None:
         """The person of an address; case does not matter."""
         return self.people.get(plain_address(address))
-
-    def admit(self, claims: Mapping[str, Any]) -> Person:
-        """The person of a provider's claims, as Streamlit hands them on.
-
-        An address counts only if the provider says that it was verified. ``email_verified`` is
-        optional, and some leave it out: theirs count where ``trust_emails`` says so.
-
-        Raises:
-            NotLoggedInError: nobody is logged in, or by a provider that is not there any more.
-            RefusedError: without an address, with one that is not verified, or not on the list.
-        """
-        known = {provider.name: provider for provider in self.providers}
-        provider = known.get(str(claims.get("provider")))
-        if claims.get("is_logged_in") is not True or provider is None:
-            raise NotLoggedInError("Nobody is logged in.", "Log in first.")
-        address, verified = claims.get("email"), claims.get("email_verified")
-        if not isinstance(address, str) or not address.strip():
-            raise RefusedError(
-                "", "Your provider did not say your e-mail address.", "Use another account."
-            )
-        if verified is None and not provider.trusts_emails:
-            raise RefusedError(
-                address,
-                "Your provider does not say whether this address was verified.",
-                "Whoever runs SeedLens can decide to trust its addresses.",
-            )
-        if verified not in (None, True, "true"):
-            raise RefusedError(
-                address,
-                "Your provider says that this address was never verified.",
-                "Verify it there, then log in again.",
-            )
-        person = self.find(address)
-        if person is None:
-            raise RefusedError(
-                address,
-                "This address is not on the list of people who may enter.",
-                "Ask whoever runs SeedLens, or use another account.",
-            )
-        return person
 
 
 def plain_address(address: str) -> str:

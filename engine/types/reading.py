@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
+from engine.types.jobs import Job
 from engine.types.models import ModelReport
-from engine.types.reranking import ModelJobState
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +80,20 @@ class AskRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class AskJob:
-    """How far an answer is; what is there is usable at any time.
+class Answer:
+    """An answer as far as it is written; what is there is usable at any time.
 
     Attributes:
-        parts: the answer so far.
+        passages: that the model was given.
+        parts: the answer so far, also where it broke off.
         unknown: citations of passages that were not given; they are left out of ``parts``.
-        error, remedy: why it failed; what was written before stays in ``parts``.
-        seconds: since it was asked, or that it took.
+        report: the figures so far.
     """
 
-    id: str
-    request: AskRequest
-    state: ModelJobState
     passages: tuple[GivenPassage, ...]
     parts: tuple[AnswerPart, ...]
     unknown: int
     report: ModelReport
-    error: str = ""
-    remedy: str = ""
-    seconds: float = 0.0
 
     @property
     def text(self) -> str:
@@ -110,6 +104,10 @@ class AskJob:
     def cited(self) -> tuple[int, ...]:
         """Numbers of the passages that it names, ascending."""
         return tuple(sorted({c.number for part in self.parts for c in part.citations}))
+
+
+AskJob = Job[Answer, ModelReport]
+"""The answer to an :class:`AskRequest`, in a thread of this process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from engine.types.documents import Span
 from engine.types.evaluations import Evaluation, Interval
+from engine.types.jobs import Job, JobState
 from engine.types.models import ModelReport as ModelReport
-from engine.types.searches import Query, SearchResults
+from engine.types.searches import SearchResults
 
-ModelJobState = Literal["running", "done", "cancelled", "failed"]
+ModelJobState = JobState
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +100,40 @@ class Reranking:
 
 
 @dataclass(frozen=True, slots=True)
-class RerankJob:
-    """A reranking in the background of this process.
+class RankingProgress:
+    """How far a model is with one ranking.
 
     Attributes:
+        order: the best ids so far, the whole ranking; the first stage's at the beginning.
         rounds: done so far; ``done`` of ``total`` questions of the current one are settled.
-        order: the best ids so far, at least the first page; the first stage's at the beginning.
         report: the figures so far.
-        error, remedy: why it failed, and what to do.
+        confidence: doc_id -> 0.5 to 1, once it is known; see :class:`Move`.
+        scores: doc_id -> score, where they are not the first stage's.
+        queries: what a system that asks a model searched for.
     """
 
-    id: str
-    query: Query
-    mode: str
-    depth: int
-    state: ModelJobState
     estimate: CostEstimate
     order: tuple[str, ...]
+    report: ModelReport
     rounds: int = 0
     done: int = 0
     total: int = 0
-    report: ModelReport | None = None
-    error: str = ""
-    remedy: str = ""
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=dict)
+    queries: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """How far it is, 0 to 1, by its rounds."""
+        current = self.report.rounds
+        if not current or not self.estimate.rounds:
+            return 0.0
+        within = self.done / self.total if self.total else 0.0
+        return min(1.0, (current - 1 + within) / max(current, self.estimate.rounds))
+
+
+RerankJob = Job[RankingProgress, ModelReport]
+"""A model's work on one ranking, in a thread of this process."""
 
 
 @dataclass(frozen=True, slots=True)

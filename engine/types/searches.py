@@ -109,7 +109,7 @@ class SearchResults:
     Attributes:
         total: documents that the ranking holds (within its depth).
         truncated: True when more documents exist than the ranking holds.
-        obedience: share of the top 20 that differs from the same search without an
+        instruction_following: share of the top 20 that differs from the same search without an
             aspect, 0 to 1; None when the search has no aspect.
         weights: how the aspect was read, one weight per seed sentence.
         understood: (aspect name, weight) that the query was read to ask for, sum to 1.
@@ -124,7 +124,7 @@ class SearchResults:
     corpus_size: int
     truncated: bool
     seconds: float
-    obedience: float | None
+    instruction_following: float | None
     weights: tuple[float, ...]
     notes: tuple[str, ...] = ()
     understood: tuple[tuple[str, float], ...] = ()

@@ -11,14 +11,14 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.documents import Span
+from engine.types.plurals import counted
 from engine.types.reading import AnswerPart, AskJob, GivenPassage
 from pages._ask.ask_page import last_job
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.shared import engine, error_boundary, note
 from pages._library.corpus_list import EXPLORE
-from pages._model.model_form import report_line
-from pages._model.model_lines import duration
+from pages._model.model_lines import duration, report_line
 
 POLL_SECONDS = 0.3
 AROUND = 3_000
@@ -33,7 +33,7 @@ def answer(explorer: Explorer, job: AskJob | None) -> None:
     """The last answer of this visit, or what there will be."""
     if job is None:
         nothing_yet(explorer)
-    elif job.state == "running":
+    elif job.running:
         st.fragment(_live, run_every=POLL_SECONDS)()
     else:
         _show(explorer, job)
@@ -51,7 +51,7 @@ def nothing_yet(explorer: Explorer) -> None:
 def _live() -> None:
     with error_boundary():
         job = last_job(engine())
-        if job is None or job.state != "running":
+        if job is None or not job.running:
             st.rerun()  # the controls change too
         else:
             _show(engine(), job)
@@ -83,31 +83,28 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     """What was asked, where, what it costs so far; the button that ends it."""
     asked = job.request
     scenarios = ", with scenarios" if asked.use_scenarios else ""
-    where = f"{asked.corpus} · {_count(len(job.passages), 'passage')} by {asked.system}{scenarios}"
+    passages = counted(len(job.progress.passages), "passage")
+    where = f"{asked.corpus} · {passages} by {asked.system}{scenarios}"
     left, right = st.columns([7, 1], vertical_alignment="top")
     left.html(
         f'<h2 class="ask-question" title="{html.escape(asked.question, quote=True)}">'
         f"{html.escape(document_view.shortened(asked.question, LONGEST_HEADING))}</h2>"
         f'<div class="md-dim">{html.escape(where)}</div>'
-        f'<div class="md-line md-quiet">{_course(job)}</div>'
+        f'<div class="md-line md-quiet">{_time_line(job)}</div>'
     )
-    if job.state == "running":
+    if job.running:
         right.container(horizontal_alignment="right").button(
             "Cancel", key="ask_cancel", on_click=explorer.reader.cancel, args=(job.id,),
             help="Ends the answer; what was written stays.",
         )  # fmt: skip
 
 
-def _course(job: AskJob) -> str:
+def _time_line(job: AskJob) -> str:
     """How long it takes, or what it took: one line of HTML, so that nothing jumps."""
-    if job.state == "running":
+    if job.running:
         return f"<span>under way, {duration(job.seconds)}</span>"
     # The words for runs that end early are about rankings.
-    return report_line(replace(job.report, stopped=""))
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number} {one if number == 1 else one + 's'}"
+    return report_line(replace(job.progress.report, stopped=""))
 
 
 def remarks(job: AskJob) -> list[str]:
@@ -115,13 +112,13 @@ def remarks(job: AskJob) -> list[str]:
     found = []
     if job.state == "cancelled":
         found.append("Cancelled: this is what was written until then.")
-    if job.state == "failed" and job.parts:
+    if job.state == "failed" and job.progress.parts:
         found.append("The answer broke off: this is what was written until then.")
-    if job.unknown:
-        named = "1 citation names" if job.unknown == 1 else f"{job.unknown} citations name"
+    if job.progress.unknown:
+        named = counted(job.progress.unknown, "citation names", "citations name")
         found.append(f"{named} no passage that was given; left out.")
-    if job.state == "done" and not job.cited:
-        found.append("The answer names no passage: nothing here vouches for it.")
+    if job.state == "done" and not job.progress.cited:
+        found.append("No source cited.")
     return found
 
 
@@ -130,20 +127,20 @@ def remarks(job: AskJob) -> list[str]:
 
 def answer_data(job: AskJob) -> dict[str, Any]:
     """What the component shows; all texts go in as text."""
-    cited = set(job.cited)
+    cited = set(job.progress.cited)
     return {
         "id": job.id,
         "state": job.state,
-        "model": job.report.model,
-        "parts": [_part(part, job) for part in job.parts],
+        "model": job.progress.report.model,
+        "parts": [_part(part, job) for part in job.progress.parts],
         "remarks": remarks(job),
-        "passages": [_passage(p, cited) for p in job.passages],
+        "passages": [_passage(p, cited) for p in job.progress.passages],
         "dark": dark(),
     }
 
 
 def _part(part: AnswerPart, job: AskJob) -> dict[str, Any]:
-    by_number = {p.number: p for p in job.passages}
+    by_number = {p.number: p for p in job.progress.passages}
     return {
         "text": part.text,
         "citations": [

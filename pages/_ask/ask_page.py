@@ -10,13 +10,15 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.types.plurals import counted
 from engine.types.reading import AskJob, AskRequest
 from engine.types.reranking import CostEstimate, EndpointInfo
 from pages._ask import ask_view
 from pages._ask.ask_view import AskView, change_view, write_view
 from pages._common.shared import attempt, show_error
-from pages._model.model_form import endpoint, folded_panel, secrets_values, session_values
+from pages._model.model_form import folded_panel
 from pages._model.model_lines import money, tokens
+from pages._model.model_settings import chosen, endpoint
 
 JOB = "ask_job"
 """Where the visit keeps the id of its last answer."""
@@ -38,7 +40,7 @@ def last_job(explorer: Explorer) -> AskJob | None:
     if job_id is None:
         return None
     try:
-        return explorer.reader.state(job_id)
+        return explorer.reader.job(job_id)
     except SeedLensError:  # the server keeps the latest only, and forgets them when it ends
         del st.session_state[JOB]
         return None
@@ -49,7 +51,7 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
     info = endpoint(explorer)
     _question(explorer, view)
     _settings(explorer, view, names)
-    busy = job is not None and job.state == "running"
+    busy = job is not None and job.running
     left, right = st.columns([1, 5], gap="small", vertical_alignment="center")
     left.button(
         "Ask", key="ask_button", type="primary", on_click=attempt, args=(lambda: _ask(explorer),),
@@ -124,7 +126,7 @@ def _ask(explorer: Explorer) -> None:
         k=state["ask_passages"],
         use_scenarios=state["ask_scenarios"],
     )
-    job_id = explorer.reader.ask(request, session_values(), secrets_values())
+    job_id = explorer.reader.ask(request, chosen(explorer))
     if JOB in state:
         explorer.reader.cancel(state[JOB])
     state[JOB] = job_id
@@ -137,9 +139,7 @@ def _price(explorer: Explorer, view: AskView, info: EndpointInfo) -> str:
     if not view.question.strip():
         return "Write a question; what it costs is shown before it is sent."
     try:
-        found = explorer.reader.estimate(
-            _usable(explorer, view), session_values(), secrets_values()
-        )
+        found = explorer.reader.estimate(_usable(explorer, view), chosen(explorer))
     except SeedLensError as error:
         return str(error)
     return price_line(found)
@@ -152,9 +152,8 @@ def _usable(explorer: Explorer, view: AskView) -> AskRequest:
 
 def price_line(found: CostEstimate) -> str:
     """``6 passages, about 1.9 k tokens to read, 900 tokens to write at most``."""
-    passages = "1 passage" if found.depth == 1 else f"{found.depth} passages"
     parts = [
-        passages,
+        counted(found.depth, "passage"),
         f"about {tokens(found.input_tokens or 0)} to read",
         f"{tokens(found.output_tokens or 0)} to write at most",
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -12,9 +11,13 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import Sensitivity, SensitivityJob
+from engine.types.plurals import counted
+from pages._common.job_card import job_card
 from pages._common.shared import attempt, engine, error_boundary, note, show_error
 from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
 from pages._compare.compare_view import CompareView, change_view
+from pages._library.library_page import time_left
+from pages._model.model_lines import joined
 
 SYSTEMS = ("aspect", "instructed", "dense")
 """Compared unless somebody says otherwise."""
@@ -36,19 +39,18 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
     )
     systems, sets = asked_of(explorer, view)
     job = explorer.comparing.find_sensitivity(view.corpus, systems, sets)
-    running = job is not None and job.result is None and not job.error
-    _choices(explorer, systems, sets, disabled=running)
-    if job is not None and running:
-        _stop_button(explorer, job.id)
-        _progress(job.id)
-    elif job is not None and job.result is not None:
+    _choices(explorer, systems, sets, disabled=job is not None and job.running)
+    if job is not None and job.running:
+        _progress(job)
+    elif job is not None and job.report is not None:
         with error_boundary():
-            _downloads(explorer, job.result)
-            collection_tables(job.result)
+            _downloads(explorer, job.report)
+            collection_tables(job.report)
     else:
         _start_button(explorer)
         if job is not None:
-            note(f"The table was not finished: {job.error}", "Start it again.", kind="error")
+            remedy = job.remedy or "Start it again."
+            note(f"The table was not finished. {job.error}", remedy, kind="error")
     paper_table()
 
 
@@ -107,37 +109,25 @@ def _start_button(explorer: Explorer) -> None:
     st.html('<div class="cmp-dim">Not computed since SeedLens was started.</div>')
 
 
-def _stop_button(explorer: Explorer, job_id: str) -> None:
-    asked = f"compare_stopping_{job_id}"
-
-    def stop() -> None:
-        explorer.comparing.stop_sensitivity(job_id)
-        st.session_state[asked] = True
-
-    # It ends after the query at hand.
-    label = "Stopping …" if asked in st.session_state else "Stop"
-    st.button(label, key="compare_stop", on_click=stop, disabled=asked in st.session_state)
-
-
-@st.fragment(run_every=0.7)
-def _progress(job_id: str) -> None:
-    job: SensitivityJob | None = engine().comparing.sensitivity_state(job_id)
-    if job is None or job.result is not None or job.error:
-        st.rerun(scope="app")
-        return
-    share = job.done / job.total if job.total else 0.0
-    words = f"{job.done:,} of {job.total:,} queries{_left(job)}; it goes on when you leave."
-    st.progress(min(1.0, share), words)
+def _progress(job: SensitivityJob) -> None:
+    comparing, asked = engine().comparing, job.request
+    corpus, _, systems, wordings = asked
+    job_card(
+        job, lambda: comparing.find_sensitivity(corpus, systems, wordings), key="compare_table",
+        label="Computing the table", line=progress_line, cancel=comparing.cancel_sensitivity,
+        border=False,
+        what_stays="Ends after the query at hand; nothing of the table is kept.",
+    )  # fmt: skip
 
 
-def _left(job: SensitivityJob) -> str:
-    """How long it will take, as far as this visitor's watching tells."""
-    key = f"compare_watch_{job.id}"
-    began, done = st.session_state.setdefault(key, (time.monotonic(), job.done))
-    if job.done - done < 3:
-        return ""
-    seconds = (time.monotonic() - began) / (job.done - done) * (job.total - job.done)
-    return f", {seconds / 60:.0f} min left" if seconds > 90 else f", {seconds:.0f} s left"
+def progress_line(job: SensitivityJob) -> str:
+    """Queries and time left, in one line of HTML."""
+    now = job.progress
+    return joined([
+        f"{now.done:,} of {counted(now.total, 'query', 'queries')}",
+        time_left(now.seconds_left) if now.done > 2 else "",
+        "it goes on when you leave",
+    ])  # fmt: skip
 
 
 def _downloads(explorer: Explorer, found: Sensitivity) -> None:
@@ -147,7 +137,7 @@ def _downloads(explorer: Explorer, found: Sensitivity) -> None:
         ("Everything (JSON)", "table.json", "application/json",
          lambda: explorer.comparing.sensitivity_json(found)),
     )  # fmt: skip
-    with st.popover("Take home"):
+    with st.popover("Export"):
         for label, file, mime, make in files:
             st.download_button(
                 label,

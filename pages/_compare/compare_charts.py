@@ -185,12 +185,14 @@ def likeness(comparison: Comparison, lens: Lens, *, dark: bool) -> go.Figure | N
 def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
     """What steer trades: one point per steer, the one in use marked.
 
-    Steers whose obedience is undefined have no place in it.
+    Aspect weights whose instruction following is undefined have no place in it.
     """
-    points = sorted((p for p in found.points if p.obedience is not None), key=lambda p: p.steer)
+    points = sorted(
+        (p for p in found.points if p.instruction_following is not None), key=lambda p: p.steer
+    )
     figure = go.Figure(
         go.Scatter(
-            x=[p.obedience for p in points],
+            x=[p.instruction_following for p in points],
             y=[p.relevance for p in points],
             mode="lines+markers+text",
             text=[f"{p.steer:.0%}" for p in points],
@@ -199,20 +201,22 @@ def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
             cliponaxis=False,
             line={"color": ACCENT[dark], "width": 1.5},
             marker={"size": 7, "color": ACCENT[dark]},
-            hovertemplate="steer %{text}<br>obedience %{x:.3f}, relevance %{y:.3f}<extra></extra>",
+            hovertemplate="aspect weight %{text}<br>instruction following %{x:.3f}, "
+            "relevance %{y:.3f}<extra></extra>",
             showlegend=False,
         )
     )
     here = min(points, key=lambda p: abs(p.steer - current), default=None)
     if here is not None:
         figure.add_scatter(
-            x=[here.obedience], y=[here.relevance], mode="markers", name="steer in use",
+            x=[here.instruction_following], y=[here.relevance], mode="markers",
+            name="aspect weight in use",
             marker={"size": 17, "symbol": "circle-open", "color": INK[dark], "line": {"width": 2}},
             hoverinfo="skip", showlegend=False,
         )  # fmt: skip
-    obedience = "p-MRR" if found.judged else "share of the top 20 that steer 0 % has not"
+    meaning = "p-MRR" if found.judged else "share of the top 20 that aspect weight 0 % has not"
     relevance = "nDCG@20" if found.judged else "likeness to the whole seed (standardised)"
-    figure.update_xaxes(title=f"obedience: {obedience}", fixedrange=True)
+    figure.update_xaxes(title=f"instruction following: {meaning}", fixedrange=True)
     figure.update_yaxes(title=f"relevance: {relevance}", fixedrange=True)
     return _finished(figure, dark, height=340)
 

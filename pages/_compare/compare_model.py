@@ -1,91 +1,297 @@
-"""The model's switch on the Compare page: how to rerank, and which model is connected."""
+"""The model on the Compare page: how to rerank, how far it is, what it took and changed.
+
+Calls cost money: nothing is asked unless the button was pressed.
+"""
 
 from __future__ import annotations
 
 import html
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
+from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from engine.types.comparisons import Comparison, VariantsJob, VariantsRequest
 from engine.types.plurals import counted
-from pages._common.shared import attempt
-from pages._compare import compare_run
-from pages._compare.compare_run import ModelRun
-from pages._compare.compare_view import RERANK_DEPTH, CompareView, change_view
+from engine.types.reranking import EndpointInfo
+from engine.types.searches import PAGE_SIZE
+from pages._common.job_card import job_card, what_was_asked
+from pages._common.shared import attempt, engine, note
+from pages._compare.compare_session import Asked, Stamp, asked, compared_by_model, estimated
+from pages._compare.compare_verdicts import KINDS
+from pages._compare.compare_view import RERANK_DEPTH, CompareView, change_view, read_view
 from pages._explore.explore_view import DEEPEST
-from pages._model.model_form import folded_panel
+from pages._model.model_form import folded_panel, is_panel_busy
+from pages._model.model_lines import duration, estimate_line, joined, money, tokens
+from pages._model.model_settings import chosen, endpoint
+from pages._model.reranking_controls import (
+    NOT_CONNECTED,
+    OWN,
+    POLL_SECONDS,
+    is_whole,
+    mode_and_depth,
+    order_switch,
+    other_jobs,
+    rerank_switch,
+    shows_model,
+    top_sentence,
+)
+from pages._model.visit_jobs import VisitJobs
 
 DEPTHS = (20, RERANK_DEPTH, 100, DEEPEST)
+ORDER = "compare_order"
+BESIDE = (
+    "Each system is also reranked once without a wording, which is counted here: against that "
+    "shows whether the model follows a wording or merely ranks better."
+)
+_Key = tuple[VariantsRequest, Stamp, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRun:
+    """What a model has to do with this view.
+
+    Attributes:
+        request: what it is to rerank; None when it is not wanted, or nothing can be compared.
+        job: how far that is; None before it was asked for.
+    """
+
+    info: EndpointInfo
+    request: VariantsRequest | None
+    stamp: Stamp
+    job: VariantsJob | None
+
+
+def no_run(explorer: Explorer) -> ModelRun:
+    """Where there is nothing that could be reranked."""
+    return ModelRun(endpoint(explorer), None, (), None)
+
+
+def open_run(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) -> ModelRun:
+    """The model's part in a view. Asks nothing; what the ledger knows is there at once."""
+    info = endpoint(explorer)
+    request = wanted(view, asked)
+    if request is None or not info.set_up:
+        return ModelRun(info, request, stamp, None)
+    known, key = _jobs(explorer), (request, stamp, info.address, info.model)
+    job = known.find(key)
+    # While the endpoint is tried out, what it can do is not known: nothing would be found.
+    if job is None and info.tried and not is_panel_busy():
+        by_model = explorer.comparing.by_model
+        job = known.recall(key, lambda: by_model.recall(request, _model(explorer)))
+    return ModelRun(info, request, stamp, job)
+
+
+def wanted(view: CompareView, asked: Asked) -> VariantsRequest | None:
+    """What the model is to rerank in a view; None when it is not to."""
+    if not view.rerank:
+        return None
+    return VariantsRequest(*asked, view.variants, view.rerank, view.rerank_depth)
+
+
+def _start(explorer: Explorer, run: ModelRun) -> None:
+    # A click may come before the page has caught up: other variants are not what was agreed to.
+    now = read_view(explorer)
+    if run.request is None or wanted(now, asked(explorer, now)) != run.request:
+        return
+    job_id = explorer.comparing.by_model.start(run.request, _model(explorer))
+    _jobs(explorer).keep((run.request, run.stamp, run.info.address, run.info.model), job_id)
+    st.session_state[ORDER] = OWN
+
+
+def _jobs(explorer: Explorer) -> VisitJobs[_Key]:
+    by_model = explorer.comparing.by_model
+    return VisitJobs("compare_model", by_model.job, by_model.cancel)
+
+
+def _model(explorer: Explorer) -> Any:
+    return explorer.verifier.model(explorer.verifier.connection(chosen(explorer)))
+
+
+# -- the controls ----------------------------------------------------------------------------
 
 
 def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None:
     """The switch under the variants, how to rerank, and the panel to connect a model."""
 
-    def switch() -> None:
-        on = st.session_state["compare_rerank"]
-        mode = next(iter(explorer.verifier.modes)) if on else ""
-        change_view(explorer, lambda now: replace(now, rerank=mode))
+    def sets(field: str, key: str, read: Any = lambda value: value) -> dict[str, Any]:
+        def change() -> None:
+            value = read(st.session_state[key])
+            change_view(explorer, lambda now: replace(now, **{field: value}))
 
-    st.session_state["compare_rerank"] = bool(view.rerank)
-    st.toggle(
-        "Rerank with a model",
-        key="compare_rerank",
-        on_change=attempt,
-        args=(switch,),
-        help="A language model reads what each variant ranks first, and its wording, and puts "
-        "it into its own order. It is asked when you press the button, not before.",
-    )
+        return {"key": key, "on_change": attempt, "args": (change,)}
+
+    rerank_switch(
+        explorer, view.rerank, "compare_rerank", sets,
+        "A language model reads what each variant ranks first, and its wording, and puts it into "
+        "its own order.",
+    )  # fmt: skip
     if view.rerank:
-        _how(explorer, view)
+        mode_and_depth(
+            explorer, view.rerank, view.rerank_depth, DEPTHS, sets("rerank", "compare_mode"),
+            sets("rerank_depth", "compare_rerank_depth", int), "each variant's",
+        )  # fmt: skip
         if not run.info.set_up:
             st.html(
-                '<div class="md-dim">This asks a language model, and none is connected: connect '
-                "one below. Until then, the rankings are those without it.</div>"
+                f'<div class="md-dim">{NOT_CONNECTED} Until then, the rankings are those without '
+                "it.</div>"
             )
-    _others(explorer, run)
+    other_jobs(
+        _jobs(explorer), run.job, "compare_cancel_others", "other comparison", "other comparisons"
+    )
     folded_panel(explorer, "compare", needed=bool(view.rerank))
 
 
-def _how(explorer: Explorer, view: CompareView) -> None:
-    modes = explorer.verifier.modes
-
-    def change() -> None:
-        mode, depth = st.session_state["compare_mode"], st.session_state["compare_rerank_depth"]
-        change_view(explorer, lambda now: replace(now, rerank=mode, rerank_depth=int(depth)))
-
-    st.session_state.update(compare_mode=view.rerank, compare_rerank_depth=view.rerank_depth)
-    left, right = st.columns([3, 2])
-    left.selectbox("How", list(modes), key="compare_mode", on_change=attempt, args=(change,))
-    right.selectbox(
-        "Documents",
-        sorted({*DEPTHS, view.rerank_depth}),
-        key="compare_rerank_depth",
-        on_change=attempt,
-        args=(change,),
-        format_func=lambda depth: f"the first {depth}",
-        help="How many of each variant's first documents the model reranks; the others follow "
-        "as they are.",
-    )
-    st.html(f'<div class="md-dim">{html.escape(modes[view.rerank])}</div>')
-
-
-def _others(explorer: Explorer, run: ModelRun) -> None:
-    """Say what still runs for another comparison, as it may cost."""
-    running = compare_run.others_running(explorer, run.job)
-    if not running:
+def run_area(explorer: Explorer, run: ModelRun) -> None:
+    """What the model is to do, how far it is, or what it took; of the same height throughout."""
+    job = run.job
+    if run.request is None:
         return
-
-    def cancel() -> None:
-        for job in running:
-            explorer.comparing.by_model.cancel(job.id)
-
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        what = counted(len(running), "other comparison")
-        st.html(f'<div class="md-dim">The model still works for {what} of yours.</div>')
-        st.button(
-            "Cancel it" if len(running) == 1 else "Cancel them",
-            key="compare_cancel_others",
-            type="tertiary",
-            on_click=cancel,
+    if not run.info.set_up:
+        st.html(
+            '<div class="md-dim">Nothing is reranked, as no language model is connected: connect '
+            "one under “Language model”, below the variants.</div>"
         )
+        return
+    if job is not None and job.running:
+        _running(job)
+        if has_orders(job):
+            order_switch(ORDER, "Order of the rankings")
+        return
+    if job is not None and job.state == "failed":
+        note(job.error, f"{job.remedy} The rankings below are those without the model.",
+             kind="error")  # fmt: skip
+    elif job is not None:
+        what_was_asked(job.progress.report)
+    _switch_and_button(explorer, run)
+
+
+def _running(job: VariantsJob) -> None:
+    whole = len(job.progress.whole)
+
+    def is_news(now: VariantsJob) -> bool:
+        """Another variant is ranked, and its ranking is looked at, or the first that can be."""
+        follows = not whole or (has_orders(job) and shows_model(ORDER))
+        return len(now.progress.whole) > whole and follows
+
+    by_model = engine().comparing.by_model
+    job_card(
+        job, lambda: by_model.job(job.id), key="compare", label="Reranking", line=progress_line,
+        cancel=by_model.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        what_stays="What was answered is kept, and so is every order so far.",
+    )  # fmt: skip
+
+
+def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
+    """Which order is shown, and the button that asks for what is missing, with its estimate."""
+    job = run.job
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if has_orders(job):
+            order_switch(ORDER, "Order of the rankings")
+        if job is None or not is_whole(job):
+            _button(explorer, run)
+    if job is None:
+        model = html.escape(run.info.model)
+        st.html(
+            f'<div class="md-dim">Not reranked yet. When you press the button, {model} reads what '
+            "each variant ranks first, and its wording.</div>"
+        )
+
+
+def _button(explorer: Explorer, run: ModelRun) -> None:
+    if run.request is None:
+        return
+    try:
+        estimate = estimated(explorer, run.request, run.stamp, run.info, _model(explorer))
+    except SeedLensError as error:
+        note(error.message, error.remedy, kind="error")
+        return
+    job = run.job
+    label = "Rerank" if job is None else "Try again" if job.state == "failed" else "Go on"
+    st.button(
+        label, key="compare_ask", type="primary", on_click=attempt,
+        args=(lambda: _start(explorer, run),),
+    )  # fmt: skip
+    line, count = estimate_line(estimate), len(run.request.variants)
+    if job is not None and job.progress.report.questions:
+        line += "; what was answered is free"
+    elif count > 1:
+        line = f"All {count} variants: {line}"
+    st.html(
+        f'<div class="md-line"><span title="{html.escape(BESIDE, quote=True)}">'
+        f"{html.escape(line)}</span></div>"
+    )
+
+
+def progress_line(job: VariantsJob) -> str:
+    """Variants, rounds, calls, tokens, cost and time so far, in one line of HTML."""
+    now, report = job.progress, job.progress.report
+    of = "" if now.estimate.exact else "about "
+    parts = [f"{len(now.whole)} of {counted(len(job.request.variants), 'variant')} done"]
+    if report.rounds:
+        rounds = max(report.rounds, now.estimate.rounds)
+        lost = report.failed + report.unread
+        parts += [
+            f"round {report.rounds:,} of {of}{rounds:,}",
+            counted(report.calls, "call"),
+            tokens(report.input_tokens + report.output_tokens),
+            *([money(report.cost)] if report.cost is not None else []),
+            *([f"{report.cached:,} from the ledger"] if report.cached else []),
+            *([f"{lost:,} without an answer"] if lost else []),
+        ]
+    parts.append(duration(job.seconds))
+    return joined(parts)
+
+
+# -- the rankings ----------------------------------------------------------------------------
+
+
+def has_orders(job: VariantsJob | None) -> bool:
+    """Whether the model has ranked anything yet."""
+    return job is not None and bool(job.progress.orders.variants)
+
+
+def shown(
+    explorer: Explorer, view: CompareView, run: ModelRun, comparison: Comparison | None
+) -> Comparison | None:
+    """The comparison in the model's order where there is one and it is looked at."""
+    job = run.job
+    if (
+        comparison is None
+        or run.request is None
+        or job is None
+        or not (has_orders(job) and shows_model(ORDER))
+    ):
+        return comparison
+    asked = run.request.corpus, run.request.seed, run.request.text, run.request.aspect
+    which = job.id, job.state, len(job.progress.whole)
+    return compared_by_model(explorer, asked, view.variants, run.stamp, which, job.progress.orders)
+
+
+def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapping[str, str]:
+    """For each variant that a model reranked, what that changed: plain text."""
+    kinds = {v.variant: KINDS[v.kind][0] for v in before.verdicts}
+    found: dict[str, str] = {}
+    if after is None or run.job is None:
+        return found
+    for old, new in zip(before.variants, after.variants, strict=True):
+        name = new.variant.name
+        if name in after.by_model:
+            whole = name in run.job.progress.whole
+            moved = moved_sentence(old.ranking.doc_ids, new.ranking.doc_ids, whole=whole)
+            found[name] = f"{moved} Without it: {kinds[name]}."
+    return found
+
+
+def moved_sentence(before: tuple[str, ...], after: tuple[str, ...], *, whole: bool = True) -> str:
+    """What a model changed in the first 20; ``whole``: it has no more to say.
+
+    >>> moved_sentence(("a", "b", "c"), ("b", "a", "c"))
+    'The model moved 2 of the top 3; none came in from below.'
+    """
+    first, top = before[:PAGE_SIZE], after[:PAGE_SIZE]
+    moved = sum(a != b for a, b in zip(first, top, strict=True))
+    return top_sentence(moved, len(set(top) - set(first)), len(top), whole=whole)

@@ -195,7 +195,7 @@ def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
 
     st.session_state["compare_aspect"] = view.aspect if view.aspect in names else None
     st.segmented_control(
-        "Alike in",
+        "Similar in",
         list(names),
         format_func=names.__getitem__,
         key="compare_aspect",

@@ -79,7 +79,7 @@ def rank_flow(explorer: Explorer, view: CompareView, comparison: Comparison) -> 
         change_view(explorer, lambda now: replace(now, depth=depth or now.depth))
 
     left, right = st.columns([3, 1.2], vertical_alignment="center")
-    left.html("<h3>Where papers stand under each wording</h3>")
+    left.html("<h3>Rank flow</h3>")
     st.session_state["compare_depth"] = view.depth
     right.segmented_control(
         "Ranks shown",
@@ -123,7 +123,7 @@ def movers(
             show_error(error)
     if not comparison.movers and opened is None:
         return
-    title = "What the wordings move most" if comparison.movers else "The paper you opened"
+    title = "Largest rank changes" if comparison.movers else "The document you opened"
     st.html(
         f'<h3>{title}</h3><div class="cmp-dim">Places near the top count more. Open one '
         "for its evidence under each wording; what the first variant does not show is marked.</div>"
@@ -146,7 +146,7 @@ def sensitivity_matrix(explorer: Explorer, view: CompareView, comparison: Compar
         chosen = st.session_state["compare_matrix"]
         change_view(explorer, lambda now: replace(now, matrix=chosen or now.matrix))
 
-    st.html("<h3>How far the wordings rank apart</h3>")
+    st.html("<h3>Rank similarity</h3>")
     st.session_state["compare_matrix"] = view.matrix
     st.segmented_control(
         "Measure",
@@ -180,7 +180,7 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
         return
     chart(
         figure,
-        heading="<h3>What the top 20 are more alike in</h3>",
+        heading="<h3>What the top 20 are more similar in</h3>",
         words="An estimate from sentence vectors: how much more alike to the seed the top 20 are "
         "than those of the same system without a wording.",
         name="likeness",
@@ -195,16 +195,19 @@ def frontier(
     """What steer trades for what, for one variant whose system reads it."""
     steered = [v for v in view.variants if explorer.reads_steer(v.system)]
     if not steered:
-        st.html("<h3>What steer trades</h3>")
-        note("None of these systems reads steer.", "Add a variant on the system “aspect”.")
+        st.html("<h3>Relevance-adherence trade-off</h3>")
+        note(
+            "None of these systems reads the aspect weight.",
+            "Add a variant on the system “aspect”.",
+        )
         return
     variant = _steered(explorer, view, steered)
     key = (explorer, asked, replace(variant, name="steered", steer=0.5), stamp)
     found = traded(*key)
     if not found.done():
         st.html(
-            "<h3>What steer trades</h3>"
-            '<div class="cmp-dim" role="status">Ranking at eleven steers …</div>'
+            "<h3>Relevance-adherence trade-off</h3>"
+            '<div class="cmp-dim" role="status">Ranking at eleven aspect weights …</div>'
         )
         st.fragment(_wait, run_every=0.5)(found)
         return
@@ -220,20 +223,22 @@ def _wait(found: Future[Frontier]) -> None:
 
 
 def _draw_frontier(found: Frontier, variant: Variant, *, by_model: bool) -> None:
-    if all(point.obedience is None for point in found.points):
-        st.html("<h3>What steer trades</h3>")
+    if all(point.instruction_following is None for point in found.points):
+        st.html("<h3>Relevance-adherence trade-off</h3>")
         note(
-            "Obedience is undefined for this seed, so there is nothing to set against relevance.",
+            "Instruction following is undefined for this seed: there is nothing to set against "
+            "relevance.",
             "It takes documents that are judged alike in one aspect only.",
         )
         return
     chart(
         compare_charts.frontier(found, variant.steer, dark=dark()),
-        heading="<h3>What steer trades</h3>",
+        heading="<h3>Relevance-adherence trade-off</h3>",
         words=("Of the system alone, without the model. " if by_model else "")
         + _frontier_words(found.judged),
         name="frontier",
-        alt=f"Obedience against relevance from steer 0 to 100 %; {variant.steer:.0%} is in use",
+        alt="Instruction following against relevance from aspect weight 0 to 100 %; "
+        f"{variant.steer:.0%} is in use",
         key="compare_frontier_chart",
     )
 
@@ -251,7 +256,7 @@ def _steered(explorer: Explorer, view: CompareView, steered: list[Variant]) -> V
     # Names are people's words, and a select box shows its options as they are.
     st.session_state["compare_steered"] = current.name
     st.selectbox(
-        "Frontier of", list(by_name), key="compare_steered", on_change=attempt, args=(change,)
+        "Trade-off of", list(by_name), key="compare_steered", on_change=attempt, args=(change,)
     )
     return current
 
@@ -259,11 +264,11 @@ def _steered(explorer: Explorer, view: CompareView, steered: list[Variant]) -> V
 def _frontier_words(judged: bool) -> str:
     if judged:
         return (
-            "From steer 0 % (the whole document) to 100 % (the aspect only); the ring is the "
-            "steer in use. Right: documents judged alike only in the aspect stand higher than at "
-            "steer 0 %. Up: the better graded lead. One seed; another one's may bend otherwise."
+            "From aspect weight 0 % (the whole document) to 100 % (the aspect only); the ring is "
+            "the weight in use. Right: documents judged alike only in the aspect stand higher "
+            "than at 0 %. Up: the better graded lead. One seed; another one's may bend otherwise."
         )
     return (
         "An estimate, as nobody judged two aspects of this seed. Right: more of the top 20 are "
-        "others than at steer 0 %. Up: they are more alike to the seed as a whole."
+        "others than at 0 %. Up: they are more alike to the seed as a whole."
     )

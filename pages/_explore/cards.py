@@ -95,7 +95,7 @@ def result_list(
         key=key,
         data={
             "search": search,
-            "reads_aspect": reads_aspect and found.obedience is not None,
+            "reads_aspect": reads_aspect and found.instruction_following is not None,
             "grades": [[grade.value, grade.name] for grade in scale.grades],
             "graded": {r.doc_id: grades[r.doc_id] for r in found.results if r.doc_id in grades},
             "kept": [r.doc_id for r in found.results if r.doc_id in kept],
@@ -166,7 +166,7 @@ def _reading(found: SearchResults) -> str:
     return f"read as {wanted}{ruled_out}".replace(" 100%", "")
 
 
-OBEDIENCE = (
+INSTRUCTION_FOLLOWING = (
     "Share of the top 20 that is not among the top 20 of the same search without an aspect. "
     "It says how much the ranking moved, not whether it moved rightly."
 )
@@ -180,7 +180,7 @@ CHANGED = (
 
 def _changed(found: SearchResults, reads_aspect: bool, reranking: Reranking | None) -> str:
     if reranking is None:
-        return _obedience(found, reads_aspect)
+        return _instruction_following(found, reads_aspect)
     return _meter("Changed", change(reranking), change_sentence(reranking), CHANGED)
 
 
@@ -192,8 +192,8 @@ def _meter(name: str, share: float, words: str, title: str) -> str:
     )
 
 
-def _obedience(found: SearchResults, reads_aspect: bool) -> str:
-    share = found.obedience
+def _instruction_following(found: SearchResults, reads_aspect: bool) -> str:
+    share = found.instruction_following
     if share is None:
         return ""
     top = min(20, found.total)
@@ -207,4 +207,4 @@ def _obedience(found: SearchResults, reads_aspect: bool) -> str:
     else:
         verb = "is" if count == 1 else "are"
         words = f"{count} of the top {top} {verb} here because of the aspect."
-    return _meter("Obedience", share, words, OBEDIENCE)
+    return _meter("Instruction following", share, words, INSTRUCTION_FOLLOWING)

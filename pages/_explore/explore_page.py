@@ -21,7 +21,7 @@ from pages._explore.explore_view import DEFAULT, View
 from pages._login import login
 
 SYSTEMS = {
-    "aspect": "document and aspect vectors, weighed by steer.",
+    "aspect": "document and aspect vectors, weighed by the aspect weight.",
     "transport": "sentences matched to sentences.",
     "instructed": "the wording is told to the encoder.",
     "dense": "one vector a document.",
@@ -133,11 +133,11 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
     _instruction(view, lens)
     steered = [name for name in own if explorer.reads_steer(name)]
     st.slider(
-        "Steer: whole document to aspect only", 0, 100, step=5, format="%d %%",
+        "Aspect weight: whole document to aspect only", 0, 100, step=5, format="%d %%",
         **sets("steer", "explore_steer", lambda percent: percent / 100),
         disabled=view.system not in steered,
-        help="How far the aspect outweighs the whole document. Higher obeys more; past a point "
-        f"it costs relevance. Only {' and '.join(steered)} read it.",
+        help="How far the aspect outweighs the whole document. Higher follows the aspect more; "
+        f"past a point it costs relevance. Only {' and '.join(steered)} read it.",
     )  # fmt: skip
     st.selectbox(
         "System", systems, index=0 if view.system in systems else None,

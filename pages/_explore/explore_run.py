@@ -11,20 +11,35 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo, Reranking, RerankJob
-from engine.types.searches import Query, SearchResults
-from pages._common.job_card import progress, what_was_asked
+from engine.types.searches import PAGE_SIZE, Query, SearchResults
+from pages._common.job_card import job_card, what_was_asked
 from pages._common.shared import engine, note
 from pages._explore.explore_view import View
-from pages._model import model_jobs
-from pages._model.model_form import endpoint
-from pages._model.model_jobs import Asked
-from pages._model.model_lines import progress_line, progress_share
+from pages._model.model_lines import progress_line
+from pages._model.model_settings import chosen, endpoint
+from pages._model.reranking_controls import OWN, POLL_SECONDS, order_switch, shows_model
+from pages._model.visit_jobs import VisitJobs
 
-OWN, BEFORE = "by the model", "without it"
 ORDER = "explore_order"
-_POLL_SECONDS = 0.5
 _RENEW_SECONDS = 2.0
 """Between two renewals of the list while a model ranks: faster, nobody could read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a model is asked to rank.
+
+    Attributes:
+        mode, depth: how it reranks; "" and 0 for a system that asks a model by itself.
+    """
+
+    query: Query
+    mode: str = ""
+    depth: int = 0
+
+    def __post_init__(self) -> None:
+        # One reranking serves all pages of results.
+        object.__setattr__(self, "query", replace(self.query, k=PAGE_SIZE, offset=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +82,41 @@ def open_run(explorer: Explorer, view: View) -> ModelRun:
     if asked is None or not info.set_up:
         return ModelRun(info, query, asked, None)
     try:
-        job = model_jobs.find(explorer, asked, info) or model_jobs.recall(explorer, asked, info)
+        job = find(explorer, asked, info)
     except SeedLensError:  # shown where the results would be
         job = None
     return ModelRun(info, query, asked, job)
+
+
+def jobs(explorer: Explorer) -> VisitJobs[tuple[Asked, str, str]]:
+    """What this visit asked for, by what was asked and of whom."""
+    verifier = explorer.verifier
+    return VisitJobs("model", verifier.job, verifier.cancel)
+
+
+def find(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | None:
+    """What this visit asked for, or what is under way for the same, or known from before.
+
+    A page that was reloaded is another visit, and what it had asked for may still cost. Raises
+    as ``Verifier.start``.
+    """
+    key, known = (asked, info.address, info.model), jobs(explorer)
+    job = known.find(key)
+    if job is None:
+        verifier, what = explorer.verifier, (asked.query, asked.mode, asked.depth)
+        job = known.keep(key, verifier.running(*what, endpoint=chosen(explorer)))
+        if job is None and info.tried:
+            job = known.recall(key, lambda: verifier.recall(*what, endpoint=chosen(explorer)))
+    return job
+
+
+def start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
+    """Ask the model, in the background; raises as ``Verifier.start``."""
+    job_id = explorer.verifier.start(
+        asked.query, asked.mode, asked.depth, endpoint=chosen(explorer)
+    )
+    jobs(explorer).keep((asked, info.address, info.model), job_id)
+    st.session_state[ORDER] = OWN
 
 
 def wanted(explorer: Explorer, view: View, query: Query) -> Asked | None:
@@ -83,18 +129,18 @@ def wanted(explorer: Explorer, view: View, query: Query) -> Asked | None:
 def shown(explorer: Explorer, view: View, query: Query, run: ModelRun) -> Shown:
     """The page of results: the model's order where there is one, else the one without it."""
     job = run.job
-    if job is not None and _has_order(job) and st.session_state.get(ORDER, OWN) == OWN:
+    if job is not None and _has_order(job) and shows_model(ORDER):
         reranking = explorer.verifier.result(job.id, query.k, query.offset)
         return Shown(reranking.results, reranking, True)
     if query.system in explorer.verifier.systems:
         found = explorer.search(replace(query, system="dense"))
-        return Shown(replace(found, obedience=None), None, False)
+        return Shown(replace(found, instruction_following=None), None, False)
     return Shown(explorer.search(query), None, explorer.reads_aspect(view.system))
 
 
 def _has_order(job: RerankJob) -> bool:
     """Whether the model has ranked anything yet."""
-    return job.state == "done" or (job.state != "failed" and job.rounds > 0)
+    return job.state == "done" or (job.state != "failed" and job.progress.rounds > 0)
 
 
 def run_area(run: ModelRun) -> None:
@@ -104,17 +150,31 @@ def run_area(run: ModelRun) -> None:
     job = run.job
     if job is None:
         st.html(f'<div class="md-dim">{_unasked(run.info, run.asked)}</div>')
-    elif job.state == "running":
-        st.session_state["explore_shown"] = (job.rounds, time.monotonic())
-        follows = st.session_state.get(ORDER, OWN) == OWN
-        st.fragment(_progress, run_every=_POLL_SECONDS)(job.id, follows)
+    elif job.running:
+        _running(job)
     elif job.state == "failed":
         note(job.error, f"{job.remedy} The ranking below is the one without the model.",
              kind="error")  # fmt: skip
-    elif job.report is not None:
-        what_was_asked(job.report)
+    else:
+        what_was_asked(job.progress.report)
     if job is not None and _has_order(job):
-        _order_switch()
+        order_switch(ORDER, "Order of the results")
+
+
+def _running(job: RerankJob) -> None:
+    rounds, at = job.progress.rounds, time.monotonic()
+
+    def is_news(now: RerankJob) -> bool:
+        if not shows_model(ORDER):
+            return False
+        return now.progress.rounds > rounds and time.monotonic() - at >= _RENEW_SECONDS
+
+    verifier = engine().verifier
+    job_card(
+        job, lambda: verifier.job(job.id), key="explore", label="Reranking", line=progress_line,
+        cancel=verifier.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        what_stays="What was answered is kept, and so is the best order so far.",
+    )  # fmt: skip
 
 
 def _unasked(info: EndpointInfo, asked: Asked) -> str:
@@ -125,31 +185,3 @@ def _unasked(info: EndpointInfo, asked: Asked) -> str:
         f"This is the ranking of dense. Press <b>Search with the model</b>, and {model} helps "
         "to search."
     )
-
-
-def _order_switch() -> None:
-    st.session_state[ORDER] = st.session_state.get(ORDER, OWN)
-    st.segmented_control(
-        "Order of the results", [OWN, BEFORE], key=ORDER, required=True,
-        label_visibility="collapsed",
-    )  # fmt: skip
-
-
-def _progress(job_id: str, follows: bool) -> None:
-    """One line that changes in place; the page is renewed when there is more to show."""
-    verifier = engine().verifier
-    try:
-        job = verifier.state(job_id)
-    except SeedLensError:
-        st.rerun()
-    rounds, at = st.session_state.get("explore_shown", (0, 0.0))
-    renew = follows and job.rounds > rounds and time.monotonic() - at >= _RENEW_SECONDS
-    if job.state != "running" or renew:
-        st.rerun()
-    line = progress_line(job, model_jobs.seconds(job_id))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        progress(line, progress_share(job), "Reranking")
-        st.button(
-            "Cancel", key="explore_cancel", on_click=verifier.cancel, args=(job_id,),
-            help="What was answered is kept, and so is the best order so far.",
-        )  # fmt: skip

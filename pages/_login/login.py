@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
+from engine import people
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError, StorageError
 from engine.people import read_login
 from engine.types.people import Login, Person
@@ -80,7 +81,7 @@ def person() -> Person | None:
         return None
     if has_ended(_cookies()):
         raise NotLoggedInError("You are logged out.", "Log in again.")
-    return found.admit(st.user.to_dict())
+    return people.admit(found, st.user.to_dict())
 
 
 def name() -> str | None:
@@ -101,7 +102,7 @@ def would_admit(claims: Mapping[str, Any]) -> Person | None:
     """Whom the gate would let in by these claims of a provider now; None for nobody."""
     try:
         found = login()
-        return None if found is None else found.admit(claims)
+        return None if found is None else people.admit(found, claims)
     except (LoginSetupError, NotLoggedInError, RefusedError):
         return None
 

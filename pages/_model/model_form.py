@@ -138,7 +138,7 @@ def _form(info: EndpointInfo) -> None:
             )  # fmt: skip
         if own:
             st.button(
-                "Forget", key="model_forget", on_click=_forget, disabled=checking,
+                "Disconnect", key="model_forget", on_click=_forget, disabled=checking,
                 help="Forgets the address, model and key that were entered here.",
             )  # fmt: skip
         if checking:

@@ -16,6 +16,7 @@ from engine.types.reranking import (
     RerankJob,
 )
 from engine.types.searches import PAGE_SIZE
+from pages._model.reranking_controls import top_sentence
 
 ENDS = {
     "": "Done",
@@ -129,11 +130,7 @@ def change_sentence(reranking: Reranking) -> str:
     top, moves = _top(reranking)
     came = top - sum(move.first_rank <= top for move in moves)
     moved = top - sum(move.moved == 0 for move in moves)
-    who = "So far the model has" if reranking.partial else "The model"
-    if not moved:
-        return f"{who} left the top {top} as they were."
-    within = "none came in from below" if not came else f"{came} came in from below"
-    return f"{who} moved {moved} of the top {top}; {within}."
+    return top_sentence(moved, came, top, whole=not reranking.partial)
 
 
 def _top(reranking: Reranking) -> tuple[int, list[Move]]:
@@ -142,35 +139,22 @@ def _top(reranking: Reranking) -> tuple[int, list[Move]]:
     return top, [move for move in reranking.moves.values() if move.rank <= top]
 
 
-def progress_share(job: RerankJob) -> float:
-    """How far a job is, 0 to 1, by its rounds."""
-    current = job.report.rounds if job.report else 0
-    if not current or not job.estimate.rounds:
-        return 0.0
-    within = job.done / job.total if job.total else 0.0
-    return min(1.0, (current - 1 + within) / max(current, job.estimate.rounds))
-
-
-def progress_line(job: RerankJob, seconds: float) -> str:
-    """Round, questions, calls, tokens, cost and time so far, in one line of HTML.
-
-    Args:
-        seconds: since it began: an endpoint that is slow reports seldom.
-    """
-    report = job.report
-    if report is None or not report.rounds:
-        return joined([f"Asking {report.model if report else 'the model'}", duration(seconds)])
-    rounds = max(report.rounds, job.estimate.rounds)
-    about = "" if job.estimate.exact else "about "
+def progress_line(job: RerankJob) -> str:
+    """Round, questions, calls, tokens, cost and time so far, in one line of HTML."""
+    now, report = job.progress, job.progress.report
+    if not report.rounds:
+        return joined([f"Asking {report.model}", duration(job.seconds)])
+    rounds = max(report.rounds, now.estimate.rounds)
+    about = "" if now.estimate.exact else "about "
     parts = [
         f"Round {report.rounds:,} of {about}{rounds:,}",
-        f"{job.done:,} of {counted(job.total, 'question')}",
+        f"{now.done:,} of {counted(now.total, 'question')}",
         counted(report.calls, "call"),
         tokens(report.input_tokens + report.output_tokens),
         *([money(report.cost)] if report.cost is not None else []),
         *([f"{report.cached:,} from the ledger"] if report.cached else []),
         *([f"{report.failed + report.unread:,} without an answer"] if _lost(report) else []),
-        duration(max(seconds, report.seconds)),
+        duration(job.seconds),
     ]
     return joined(parts)
 
@@ -191,13 +175,13 @@ def report_line(report: ModelReport) -> str:
     if report.position_bias is not None:
         parts.append(
             (
-                f"first preferred {report.position_bias:.0%}",
-                "Position bias: how often the first of two equally good documents is preferred. "
+                f"position bias {report.position_bias:.0%}",
+                "How often the first of two equally good documents is preferred. "
                 "50 % is none; it is taken out of the order.",
             )
         )
     if report.cut:
-        cut = counted(report.cut, "document cut", "documents cut")
+        cut = counted(report.cut, "document truncated", "documents truncated")
         parts.append((cut, "Too long: the model saw the beginning only"))
     if report.shortened:
         shortened = counted(report.shortened, "question shortened", "questions shortened")

@@ -52,7 +52,7 @@ def test_the_page_makes_its_point_without_a_click(visit: Visit) -> None:
     expect(verdicts.nth(2)).to_contain_text("does not read wordings")
     verdicts.nth(0).locator("summary").click()
     expect(verdicts.nth(0)).to_contain_text("RBO")
-    for name in ("How far the wordings rank apart", "What steer trades"):
+    for name in ("Rank similarity", "Relevance-adherence trade-off"):
         expect(page.get_by_role("heading", name=name)).to_be_visible()
     expect(page.locator(".st-key-compare_frontier_chart .main-svg").first).to_be_visible()
     visit.shoot("compare-light")
@@ -148,7 +148,7 @@ def test_charts_ranks_and_runs_can_be_taken_home(visit: Visit) -> None:
         assert png_size(file.path().read_bytes())[0] > 600
         file = download(page, f"Download {chart} as SVG")
         assert read_text(file).startswith("<svg")
-    page.get_by_role("button", name="Take home").click()
+    page.get_by_role("button", name="Export").click()
     file = download(page, "Ranks (CSV)")
     assert read_text(file).startswith("doc_id,title,base,mine,none\n")
     file = download(page, "Rankings (TREC runs)")

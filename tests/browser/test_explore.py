@@ -96,7 +96,7 @@ def test_every_result_shows_its_passage_beside_the_seeds_with_words_marked(visit
         expect(article.locator(".pair").nth(1)).to_contain_text("this")
     expect(page.locator("article mark").first).to_be_visible()
     first = articles.first
-    first.get_by_role("button", name="why, and the whole text").click()
+    first.get_by_role("button", name="Details").click()
     expect(first.locator(".why")).to_contain_text("Alike in method")
     assert first.locator(".abstract .line").count() >= 5
     visit.shoot("explore-unfolded")

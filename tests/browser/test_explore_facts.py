@@ -22,6 +22,6 @@ def test_a_result_found_by_a_fact_shows_its_derivation(
     expect(first.locator(".fact .how")).to_have_text(
         "from 'four days ago' in a message of 5 March 2024"
     )
-    first.get_by_role("button", name="why, and the whole text").click()
+    first.get_by_role("button", name="Details").click()
     expect(first.locator(".abstract mark").filter(has_text="four days ago")).to_have_count(1)
     visit.shoot("explore-facts")

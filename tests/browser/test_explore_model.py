@@ -101,7 +101,7 @@ def test_a_model_is_connected_for_the_visit_and_its_key_is_seen_nowhere(
     assert KEY not in "\n".join([page.content(), page.url, *inputs])
     assert [f for f in files(server.home) if KEY.encode() in f.read_bytes()] == []
     assert KEY not in server.log.read_text("utf-8")
-    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Disconnect").click()
     expect(panel(page)).to_contain_text("No language model is connected")
     assert model.seen.questions == 0, "nothing was ranked: nobody pressed the button"
 

@@ -12,7 +12,7 @@ from engine.cli.doctor import examine
 from engine.cli.main import app
 from engine.config import Settings
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
-from engine.people import read_login
+from engine.people import admit, read_login
 from engine.types.people import Login
 
 SECRET = "0123456789abcdef" * 4
@@ -47,9 +47,9 @@ def read(tmp_path: Path, text: str) -> Login:
 
 def test_an_address_finds_its_person_whatever_its_case(tmp_path: Path) -> None:
     login = read(tmp_path, AUTH + PEOPLE)
-    person = login.admit({**CLAIMS, "email": "ADA@example.ORG"})
+    person = admit(login, {**CLAIMS, "email": "ADA@example.ORG"})
     assert (person.name, person.address, person.is_lead) == ("Ada", "ada@example.org", False)
-    assert login.admit({**CLAIMS, "email": "grace@example.org"}).is_lead
+    assert admit(login, {**CLAIMS, "email": "grace@example.org"}).is_lead
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_an_address_finds_its_person_whatever_its_case(tmp_path: Path) -> None:
 )
 def test_somebody_else_is_refused(tmp_path: Path, claims: dict[str, Any], why: str) -> None:
     with pytest.raises(RefusedError, match=why) as refused:
-        read(tmp_path, AUTH + PEOPLE).admit({**CLAIMS, **claims})
+        admit(read(tmp_path, AUTH + PEOPLE), {**CLAIMS, **claims})
     assert refused.value.address == (claims.get("email") or "")
 
 
@@ -83,12 +83,12 @@ def test_addresses_that_a_provider_says_nothing_of_count_only_where_it_is_truste
     named = AUTH.replace("client_id", "[auth.campus]\ntrust_emails = true\nclient_id")
     login = read(tmp_path, named + PEOPLE)
     said = {"is_logged_in": True, "provider": "campus", "email": "ada@example.org"}
-    assert login.admit(said).name == "Ada"
+    assert admit(login, said).name == "Ada"
     with pytest.raises(RefusedError):
-        login.admit({**said, "email_verified": False})
+        admit(login, {**said, "email_verified": False})
     for nobody in ({**said, "is_logged_in": "true"}, {**said, "provider": "default"}, {}):
         with pytest.raises(NotLoggedInError):
-            login.admit(nobody)
+            admit(login, nobody)
 
 
 def test_without_auth_nobody_has_to_log_in(tmp_path: Path) -> None:

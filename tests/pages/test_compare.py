@@ -122,7 +122,7 @@ def test_any_other_parameter_that_cannot_be_read_is_explained(
 def test_one_variant_shows_its_ranking_and_that_it_takes_two(demo: Explorer) -> None:
     page = visit("compare", variants=link(BASE))
     assert "It takes two to compare" in shown(page)
-    assert "How far the wordings rank apart" not in shown(page)
+    assert "Rank similarity" not in shown(page)
     assert page.get("bidi_component")
 
 

@@ -13,10 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
-from engine.types.reranking import CostEstimate, ModelReport, Move, Reranking, RerankJob
+from engine.types.reranking import CostEstimate, ModelReport, Move, RankingProgress, Reranking
 from engine.types.searches import Query, SearchResults
 from pages._model.model_form import estimate_line, report_line, secrets_values
-from pages._model.model_lines import change, change_sentence, progress_share
+from pages._model.model_lines import change, change_sentence
 from pages._model.model_settings import secrets_problem
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import SEED, knowledge
@@ -55,7 +55,7 @@ def test_a_report_says_what_was_used_and_what_went_wrong() -> None:
     line = report_line(REPORT)
     for words in (
         *("288 calls in 6 rounds", "0.28 M tokens", "cost 0.120", "20 answers from the ledger"),
-        *("7.4 s", "4 unanswered (3 failed, 1 unreadable)", "first preferred 58%"),
+        *("7.4 s", "4 unanswered (3 failed, 1 unreadable)", "position bias 58%"),
     ):
         assert words in line
     assert "cancelled" in report_line(replace(REPORT, stopped="cancelled"))
@@ -88,8 +88,7 @@ def test_what_a_model_changed_is_counted_over_the_first_twenty() -> None:
 def test_progress_never_goes_back_between_rounds() -> None:
     def at(number: int, done: int, total: int) -> float:
         report = replace(REPORT, rounds=number)
-        job = RerankJob("1", Query("c"), "pairwise", 100, "running", ESTIMATE, ())
-        return progress_share(replace(job, report=report, done=done, total=total))
+        return RankingProgress(ESTIMATE, (), report, done=done, total=total).share
 
     shares = [at(1, 0, 100), at(1, 100, 100), at(2, 0, 70), at(2, 35, 70), at(6, 30, 30)]
     assert shares == sorted(shares)

@@ -70,7 +70,7 @@ class AspectSystem:
     sentences of the aspect, token MaxSim between the two, BM25 of the sentences in focus, and
     a penalty for being like them through other aspects. All of it comes from the one encoder
     pass of the index. Steer 0 is the whole document, 1 the aspect alone; in between, relevance
-    is traded for obedience. Without an aspect steer is 0.
+    is traded for instruction following. Without an aspect steer is 0.
 
     The weights were fitted on few queries: ``assets/aspect/weights.json`` says how, and how
     well they did on queries held out.

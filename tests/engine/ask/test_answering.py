@@ -57,7 +57,7 @@ def answering(server: ModelServer, said: str) -> None:
 def waited(
     explorer: Explorer, job_id: str, enough: Callable[[AskJob], bool] = lambda job: False
 ) -> AskJob:
-    return ended(lambda: explorer.reader.state(job_id), enough=enough)
+    return ended(lambda: explorer.reader.job(job_id), enough=enough)
 
 
 def passage(number: int, *sentences: str) -> GivenPassage:
@@ -74,75 +74,78 @@ def passage(number: int, *sentences: str) -> GivenPassage:
 
 
 def test_an_answer_names_the_passages_that_it_rests_on(
-    small: Explorer, session: dict[str, str], server: ModelServer
+    small: Explorer, session: Endpoint, server: ModelServer
 ) -> None:
     foreseen = small.reader.estimate(ASKED, session)
     assert server.seen.requests == 0
     job = waited(small, small.reader.ask(ASKED, session))
     assert job.state == "done"
-    assert job.text == "Mites weaken the brood. Fewer colonies were lost in spring. So they say."
-    assert job.cited == (1, 2, 3)
-    assert job.unknown == 1  # there are four passages
-    assert [p.number for p in job.passages] == [1, 2, 3, 4]
-    assert all(p.doc_id.startswith("bees") for p in job.passages)
-    first = job.parts[0].citations[0]
+    assert (
+        job.progress.text
+        == "Mites weaken the brood. Fewer colonies were lost in spring. So they say."
+    )
+    assert job.progress.cited == (1, 2, 3)
+    assert job.progress.unknown == 1  # there are four passages
+    assert [p.number for p in job.progress.passages] == [1, 2, 3, 4]
+    assert all(p.doc_id.startswith("bees") for p in job.progress.passages)
+    first = job.progress.parts[0].citations[0]
     assert first.span is not None
-    document = job.passages[0].document
+    document = job.progress.passages[0].document
     assert "mites weaken the brood" in document.text[slice(*first.span)]
-    assert job.report.model == MODEL
+    assert job.progress.report.model == MODEL
     assert foreseen.input_tokens is not None
-    assert 0 < job.report.input_tokens <= foreseen.input_tokens
+    assert 0 < job.progress.report.input_tokens <= foreseen.input_tokens
     [prompt] = server.seen.prompts
     assert prompt.index("=== passage [4]") < prompt.index("The person's question:")
 
 
 def test_an_answer_is_there_while_it_is_written_and_can_be_cancelled(
-    small: Explorer, session: dict[str, str], server: ModelServer
+    small: Explorer, session: Endpoint, server: ModelServer
 ) -> None:
     answering(server, "One two three [1] four five six. " * 60)
     server.behaviour.pause = 0.05
     job_id = small.reader.ask(ASKED, session)
-    early = waited(small, job_id, lambda job: len(job.text) > 40)
+    early = waited(small, job_id, lambda job: len(job.progress.text) > 40)
     assert early.state == "running"
-    assert early.passages
+    assert early.progress.passages
     small.reader.cancel(job_id)
     job = waited(small, job_id)
     assert job.state == "cancelled"
-    assert job.text.startswith(early.text)
-    assert job.report.stopped == "cancelled"
+    assert job.progress.text.startswith(early.progress.text)
+    assert job.progress.report.stopped == "cancelled"
 
 
 def test_an_endpoint_that_breaks_off_leaves_what_was_written(
-    small: Explorer, session: dict[str, str], server: ModelServer
+    small: Explorer, session: Endpoint, server: ModelServer
 ) -> None:
     answering(server, "One two three [1] four five six. " * 20)
     assert small.verifier.check(session).tried
     server.behaviour.faults = {"cut": 1.0}
     job = waited(small, small.reader.ask(ASKED, session))
     assert job.state == "failed"
-    assert job.text.startswith("One two three")
+    assert job.progress.text.startswith("One two three")
     assert job.error
     assert job.remedy
 
 
 def test_a_refused_key_is_an_error_with_a_remedy(
-    small: Explorer, session: dict[str, str], server: ModelServer
+    small: Explorer, session: Endpoint, server: ModelServer
 ) -> None:
     server.behaviour.key = "another"
     job = waited(small, small.reader.ask(ASKED, session))
-    assert (job.state, job.text) == ("failed", "")
+    assert (job.state, job.progress.text) == ("failed", "")
     assert "key" in f"{job.error} {job.remedy}".lower()
     assert KEY not in f"{job.error} {job.remedy}"
 
 
 def test_a_small_context_gets_shorter_passages(
-    small: Explorer, session: dict[str, str], server: ModelServer
+    small: Explorer, session: Endpoint, server: ModelServer
 ) -> None:
     long = AskRequest("What became of the lamp?", "small", system="bm25", k=1)
     server.behaviour.context = 1_500
     job = waited(small, small.reader.ask(long, session))
     assert job.state == "done"
-    [given] = job.passages
+    [given] = job.progress.passages
     assert not given.whole
     assert LONG_ENDING in given.text  # what has to do with the question stays
 
@@ -165,7 +168,7 @@ def test_without_an_endpoint_it_says_how_to_connect_one(small: Explorer) -> None
 )
 def test_what_cannot_be_asked_is_refused_before_the_model_is(
     small: Explorer,
-    session: dict[str, str],
+    session: Endpoint,
     server: ModelServer,
     changes: dict[str, Any],
     error: type[Exception],
@@ -179,7 +182,7 @@ def test_what_cannot_be_asked_is_refused_before_the_model_is(
 
 def test_a_job_that_nobody_knows_is_an_error(small: Explorer) -> None:
     with pytest.raises(UnknownNameError, match="not known"):
-        small.reader.state("0123")
+        small.reader.job("0123")
 
 
 # -- what the model is told ---------------------------------------------------------------------
@@ -209,7 +212,7 @@ def test_scenarios_go_along_as_notes_and_only_when_asked_for() -> None:
 
 
 def test_the_scenarios_of_a_corpus_go_along_with_the_passages_found(
-    small_copy: Explorer, session: dict[str, str], server: ModelServer
+    small_copy: Explorer, session: Endpoint, server: ModelServer
 ) -> None:
     assert not small_copy.reader.has_scenarios("small")
     small_copy.scenarios.run(ScenarioRequest("small", source="extractive"))
@@ -219,8 +222,8 @@ def test_the_scenarios_of_a_corpus_go_along_with_the_passages_found(
     assert costs[0] < costs[1]
     job = waited(small_copy, small_copy.reader.ask(with_notes, session))
     assert job.state == "done"
-    assert all(p.scenarios for p in job.passages)
-    assert server.seen.prompts[-1].count("=== notes on passage") == len(job.passages)
+    assert all(p.scenarios for p in job.progress.passages)
+    assert server.seen.prompts[-1].count("=== notes on passage") == len(job.progress.passages)
 
 
 # -- passages and citations -----------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
@@ -29,13 +30,13 @@ def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
     job_id = verifier.start(QUERY, "pairwise", 30, session(server))
     first = small_copy.search(QUERY)
     early = verifier.result(job_id)
-    assert sorted(early.moves) == sorted(m for m in verifier.state(job_id).order)
+    assert sorted(early.moves) == sorted(m for m in verifier.job(job_id).progress.order)
     job = reranked(small_copy, job_id)
-    assert (job.state, job.rounds) == ("done", estimate("pairwise", 30).rounds)
+    assert (job.state, job.progress.rounds) == ("done", estimate("pairwise", 30).rounds)
     found = verifier.result(job_id)
     assert not found.partial
     top = [r.doc_id for r in found.results.results]
-    assert top[:4] == list(job.order[:4])
+    assert top[:4] == list(job.progress.order[:4])
     assert set(top[:4]) == {"bridges-network", "bread-network", "tides-network", "maps-network"}
     for rank, doc_id in enumerate(top, start=1):
         move = found.moves[doc_id]
@@ -43,7 +44,7 @@ def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
         assert move.moved == move.first_rank - rank
     assert all(r.evidence for r in found.results.results[:4])
     assert found.moves[first.results[0].doc_id].first_rank == 1
-    assert all(0.5 <= (found.moves[d].confidence or 0) <= 1 for d in job.order[:30])
+    assert all(0.5 <= (found.moves[d].confidence or 0) <= 1 for d in job.progress.order[:30])
     page = verifier.result(job_id, k=5, offset=5)
     assert [r.doc_id for r in page.results.results] == top[5:10]
 
@@ -70,14 +71,14 @@ def test_cancelling_keeps_the_order_so_far_and_the_answers(
     server.behaviour.latency = 0.1
     verifier, own = small_copy.verifier, session(server)
     job_id = verifier.start(QUERY, "heapsort", 10, own)
-    wait_until(lambda: verifier.state(job_id).rounds >= 3, what="the third round")
+    wait_until(lambda: verifier.job(job_id).progress.rounds >= 3, what="the third round")
     verifier.cancel(job_id)
     job = reranked(small_copy, job_id, 3)
     assert job.state == "cancelled"
     found = verifier.result(job_id)
     assert found.partial
     assert found.report.stopped == "cancelled"
-    assert len(found.moves) == len(job.order) == 39
+    assert len(found.moves) == len(job.progress.order) == 39
     server.behaviour.latency = 0
     whole = reranked(small_copy, verifier.start(QUERY, "heapsort", 10, own))
     assert whole.report is not None
@@ -91,7 +92,7 @@ def test_two_people_at_once_get_their_own_rankings(
     other = replace(QUERY, seed=OTHER)
 
     def run(query: Query) -> tuple[str, ...]:
-        return reranked(small_copy, verifier.start(query, "pairwise", 20, own)).order
+        return reranked(small_copy, verifier.start(query, "pairwise", 20, own)).progress.order
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(run, [QUERY, other]))
@@ -110,7 +111,7 @@ def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
     explorer.library.import_documents(ImportRequest(source, "odd"))
     query = Query("odd", seed="d0", system="dense")
     job = reranked(explorer, explorer.verifier.start(query, "allpair", 9, session(server)))
-    order = list(job.order)
+    order = list(job.progress.order)
     assert abs(order.index("d1") - order.index("d2")) == 1
     assert job.report is not None
     assert job.report.questions == 6, "three different texts"
@@ -129,7 +130,7 @@ def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
     assert verifier.running(page, "pairwise", 10, own) == job_id
     assert verifier.recall(page, "pairwise", 10, own) == job_id
     for mode, depth, key in (("pairwise", 9, None), ("pointwise", 10, None), ("pairwise", 10, "x")):
-        other = {**own, **({"OPENAI_API_KEY": key} if key else {})}
+        other = replace(own, key=SecretStr(key)) if key else own
         assert verifier.running(QUERY, mode, depth, other) is None
     verifier.cancel(job_id)
     assert verifier.running(QUERY, "pairwise", 10, own) is None, "who starts anew wants it whole"
@@ -146,8 +147,8 @@ def test_what_was_answered_is_recalled_and_nothing_is_sent(
     asked = server.seen.requests
     found = verifier.recall(QUERY, "pairwise", 10, own)
     assert found is not None
-    again = verifier.state(found)
-    assert (again.state, again.order) == ("done", job.order)
+    again = verifier.job(found)
+    assert (again.state, again.progress.order) == ("done", job.progress.order)
     assert again.report is not None
     assert again.report.calls == 0
     assert verifier.recall(QUERY, "pairwise", 20, own) is None, "not all of it was answered"
@@ -175,15 +176,15 @@ def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
     assert [r.doc_id for r in verifier.result(job_id).results.results] == dense
     assert verifier.running(query, endpoint=own) == job_id
     job = reranked(small_copy, job_id)
-    assert (job.state, job.mode, len(job.order)) == ("done", system, 39)
+    assert (job.state, job.progress.report.mode, len(job.progress.order)) == ("done", system, 39)
     assert job.report is not None
     assert job.report.questions == expected.calls == questions
     assert 0.4 < job.report.input_tokens / (expected.input_tokens or 0) < 1.6
     found = verifier.result(job_id, k=5, offset=5)
-    assert tuple(r.doc_id for r in found.results.results) == job.order[5:10]
+    assert tuple(r.doc_id for r in found.results.results) == job.progress.order[5:10]
     assert found.results.query.system == system
     assert tuple(note.partition(":")[0] for note in found.results.notes) == notes
-    assert (list(job.order[:20]) != dense) == bool(notes), "other words rank otherwise"
+    assert (list(job.progress.order[:20]) != dense) == bool(notes), "other words rank otherwise"
 
 
 def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
@@ -196,7 +197,7 @@ def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
     source = write_jsonl(tmp_path / "fewer.jsonl", DOCUMENTS[:-3])
     small_copy.library.delete("small")
     small_copy.library.import_documents(ImportRequest(source, "small"))
-    for look in (verifier.state, verifier.result):
+    for look in (verifier.job, verifier.result):
         with pytest.raises(UnknownNameError, match="corpus has changed"):
             look(job_id)
     assert verifier.estimate(QUERY, "allpair", 100, own).calls < before.calls

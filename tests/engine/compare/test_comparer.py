@@ -269,18 +269,20 @@ def test_runs_are_read_by_other_tools(
         assert tuple(r.doc_id for r in read) == named(compared, name).ranking.doc_ids
 
 
-def test_the_frontier_begins_at_no_obedience(explorer: Explorer, small: Explorer) -> None:
+def test_the_frontier_begins_at_no_instruction_following(
+    explorer: Explorer, small: Explorer
+) -> None:
     judged = explorer.comparing.frontier("demo", SEED, None, ASPECT, BASE)
     estimated = small.comparing.frontier("small", "bees-network", None, ASPECT, BASE)
     assert (judged.judged, estimated.judged) == (True, False)
     for found in (judged, estimated):
         assert [p.steer for p in found.points] == pytest.approx([i / 10 for i in range(11)])
-        assert found.points[0].obedience == 0.0
-        assert found.points[-1].obedience > 0.0
+        assert found.points[0].instruction_following == 0.0
+        assert found.points[-1].instruction_following > 0.0
     assert judged.points[5].relevance > judged.points[0].relevance
     assert estimated.points[0].relevance > estimated.points[-1].relevance
     level = small.comparing.frontier("small", "bees-network", None, ASPECT, DENSE)
-    assert len({(p.relevance, p.obedience) for p in level.points}) == 1
+    assert len({(p.relevance, p.instruction_following) for p in level.points}) == 1
 
 
 def test_presets_are_the_wordings_of_the_aspect(small: Explorer) -> None:

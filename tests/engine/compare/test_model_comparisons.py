@@ -62,7 +62,7 @@ def model(explorer: Explorer, server: ModelServer, store: Answers) -> Callable[.
 
 
 def over(by_model: ModelComparisons, job_id: str) -> VariantsJob:
-    return ended(lambda: by_model.state(job_id))
+    return ended(lambda: by_model.job(job_id))
 
 
 def compared(explorer: Explorer, orders: ModelOrders | None = None) -> Comparison:
@@ -77,8 +77,8 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
     explorer: Explorer, by_model: ModelComparisons, model: Any, server: ModelServer
 ) -> None:
     job = over(by_model, by_model.start(REQUEST, model()))
-    assert (job.state, set(job.whole)) == ("done", {"asked", "bare", "other"})
-    before, after = compared(explorer), compared(explorer, job.orders)
+    assert (job.state, set(job.progress.whole)) == ("done", {"asked", "bare", "other"})
+    before, after = compared(explorer), compared(explorer, job.progress.orders)
     assert set(verdicts(before).values()) == {"nothing"}, "dense reads no wording"
     assert verdicts(after) == {"asked": "follows", "bare": "nothing", "other": "wrong way"}
     texts = {v.variant: v.text for v in after.verdicts}
@@ -88,7 +88,7 @@ def test_a_model_that_follows_a_wording_is_told_from_one_that_only_ranks_better(
     deaf = replace(REQUEST, depth=59)
     server.behaviour.handlers = []
     found = over(by_model, by_model.start(deaf, model(model="deaf")))
-    kinds = verdicts(compared(explorer, found.orders))
+    kinds = verdicts(compared(explorer, found.progress.orders))
     assert set(kinds.values()) == {"nothing"}, "it improves the ranking whatever is asked for"
 
 
@@ -96,7 +96,7 @@ def test_measures_runs_and_movers_are_those_of_the_reranked_rankings(
     explorer: Explorer, by_model: ModelComparisons, model: Any
 ) -> None:
     job = over(by_model, by_model.start(REQUEST, model()))
-    before, after = compared(explorer), compared(explorer, job.orders)
+    before, after = compared(explorer), compared(explorer, job.progress.orders)
     ndcg = [c.variants[0].measures["nDCG@20 (CSFCube)"] for c in (before, after)]
     assert ndcg[0] is not None
     assert ndcg[1] is not None
@@ -120,12 +120,12 @@ def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(
     assert by_model.recall(REQUEST, model()) is None
     assert server.seen.requests == 0, "to look is not to ask"
     job = over(by_model, by_model.start(REQUEST, model()))
-    assert job.report.questions <= three.calls
+    assert job.progress.report.questions <= three.calls
     asked = server.seen.questions
     recalled = by_model.recall(REQUEST, model())
     assert recalled is not None
-    assert by_model.state(recalled).orders == job.orders
-    assert (by_model.state(recalled).report.calls, server.seen.questions) == (0, asked)
+    assert by_model.job(recalled).progress.orders == job.progress.orders
+    assert (by_model.job(recalled).progress.report.calls, server.seen.questions) == (0, asked)
 
 
 def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
@@ -134,10 +134,14 @@ def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
     calls = by_model.estimate(replace(REQUEST, variants=(BARE,)), model()).calls
     budget = Budget(calls=round(2.4 * calls))
     job = over(by_model, by_model.start(REQUEST, model(budget=budget)))
-    assert job.report.stopped == "budget"
-    assert set(job.whole) == {"bare", "asked"}
-    orders = {name: order for name, order in job.orders.variants.items() if name in job.whole}
-    after = compared(explorer, replace(job.orders, variants=orders))
+    assert job.progress.report.stopped == "budget"
+    assert set(job.progress.whole) == {"bare", "asked"}
+    orders = {
+        name: order
+        for name, order in job.progress.orders.variants.items()
+        if name in job.progress.whole
+    }
+    after = compared(explorer, replace(job.progress.orders, variants=orders))
     assert after.by_model == ("asked", "bare")
     assert "does not read wordings" in {v.variant: v.text for v in after.verdicts}["other"]
 
@@ -147,12 +151,12 @@ def test_a_cancelled_reranking_keeps_its_orders_so_far(
 ) -> None:
     server.behaviour.latency = 0.02
     job_id = by_model.start(replace(REQUEST, mode="heapsort"), model())
-    wait_until(lambda: by_model.state(job_id).report.rounds, what="the first round")
+    wait_until(lambda: by_model.job(job_id).progress.report.rounds, what="the first round")
     time.sleep(0.5)
     by_model.cancel(job_id)
     job = over(by_model, job_id)
-    assert (job.state, job.report.stopped) == ("cancelled", "cancelled")
-    after = compared(explorer, job.orders)
+    assert (job.state, job.progress.report.stopped) == ("cancelled", "cancelled")
+    after = compared(explorer, job.progress.orders)
     assert after.by_model
     for found in after.variants:
         assert len(set(found.ranking.doc_ids)) == 359
@@ -166,6 +170,6 @@ def test_what_cannot_be_reranked_is_refused_with_a_reason(
     with pytest.raises(UnknownNameError, match="no reranking mode 'guess'"):
         by_model.estimate(replace(REQUEST, mode="guess"), model())
     with pytest.raises(UnknownNameError, match="not known any more"):
-        by_model.state("gone")
+        by_model.job("gone")
     with pytest.raises(BadInputError, match="other documents"):
         compared(explorer, ModelOrders({"asked": ("a", "b")}, {"dense": ("a", "b")}))

@@ -18,7 +18,7 @@ from engine.measures.metrics import CSFCUBE_NDCG, P_MRR
 from engine.search.systems import SYSTEMS
 from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity, SensitivityRow
-from tests.support import wait_until
+from tests.support import ended
 
 VARIANTS = {"base", "generic", "definition", "subset"} | {
     f"paraphrase-{i}" for i in range(1, len(RESEARCH.aspects[0].paraphrases) + 1)
@@ -167,9 +167,8 @@ def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
 ) -> None:
     comparing = explorer.comparing
     job_id = comparing.start_sensitivity("demo", ["aspect"], SETS)
-    comparing.stop_sensitivity(job_id)
-    wait_until(lambda: comparing.sensitivity_state(job_id).error, what="the end of the job")
-    job = comparing.sensitivity_state(job_id)
-    assert (job.error, job.result, job.total) == ("Stopped.", None, 1080)
-    assert job.done < job.total
-    assert comparing.sensitivity_state("nobody's") is None
+    comparing.cancel_sensitivity(job_id)
+    job = ended(lambda: comparing.find_sensitivity("demo", ["aspect"], SETS))
+    assert (job.id, job.state, job.report) == (job_id, "cancelled", None)
+    assert job.progress.done < job.progress.total == 1080
+    assert comparing.find_sensitivity("demo", ["dense"], SETS) is None

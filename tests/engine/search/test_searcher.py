@@ -115,15 +115,15 @@ def test_rank_change_is_the_difference_to_the_search_at_steer_0(
     assert any(r.rank_change for r in found.results)
     top = {r.doc_id for r in found.results[:20]}
     old = {d for d, rank in before.items() if rank <= 20}
-    assert found.obedience == pytest.approx(len(top - old) / 20)
-    assert found.obedience
+    assert found.instruction_following == pytest.approx(len(top - old) / 20)
+    assert found.instruction_following
 
 
 def test_at_steer_0_nothing_moves(small: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 4)
     found = small.search(replace(BEES, steer=0.0))
     assert {r.rank_change for r in found.results} == {0}
-    assert found.obedience == 0.0
+    assert found.instruction_following == 0.0
 
 
 @pytest.mark.parametrize("system", ["bm25", "dense", "late-interaction", "hybrid"])
@@ -132,12 +132,12 @@ def test_a_system_that_ignores_the_aspect_is_shown_as_insensitive(
 ) -> None:
     found = small.search(replace(BEES, system=system))
     assert {r.rank_change for r in found.results} == {0}
-    assert found.obedience == 0.0
+    assert found.instruction_following == 0.0
 
 
 def test_without_an_aspect_there_is_nothing_to_obey(small: Explorer) -> None:
     found = small.search(replace(BEES, aspect=None))
-    assert found.obedience is None
+    assert found.instruction_following is None
     assert {r.rank_change for r in found.results} == {None}
     assert found.weights == ()
 
@@ -149,7 +149,7 @@ def test_a_seed_without_a_sentence_of_the_aspect_is_ranked_as_a_whole_and_says_s
     assert found.notes == (
         "The seed has no Method sentence, so the ranking follows the whole text.",
     )
-    assert (found.obedience, found.weights) == (None, ())
+    assert (found.instruction_following, found.weights) == (None, ())
     assert ids(found) == ids(small.search(Query("small", seed="no-method", k=100)))
     assert small.search(BEES).notes == ()
 
@@ -204,7 +204,7 @@ def test_a_wording_without_an_aspect_is_read_for_one(explorer: Explorer) -> None
     found = explorer.search(replace(DEMO, aspect=None, instruction=wording))
     assert sum(found.weights) == pytest.approx(1.0)
     assert int(np.argmax(found.weights)) in (6, 7), "the seed's result sentences"
-    assert found.obedience is not None
+    assert found.instruction_following is not None
 
 
 @pytest.mark.parametrize("sentence", range(3))

@@ -1,0 +1,174 @@
+"""One query's ranking, reranked by a model or found with its help: asked for, and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
+from engine.assist.reranking import (
+    Assignment,
+    Finished,
+    Plan,
+    model_report,
+    rerank_one,
+    texts_of,
+    usage_report,
+)
+from engine.corpora.contracts import ScoredDocument
+from engine.llm.budget import RoundProgress, Usage
+from engine.llm.cache import AnswerStore
+from engine.llm.client import Client
+from engine.llm.endpoints import Connection
+from engine.llm.prompts import Criterion
+from engine.llm.run import ask_model
+from engine.rerank import Progress
+from engine.search.criterion import criterion_for
+from engine.search.searcher import FirstStage, Searcher
+from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.reranking import (
+    CostEstimate,
+    ModelReport,
+    Move,
+    RankingProgress,
+    Reranking,
+)
+from engine.types.searches import Query
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRanking:
+    """What a model is asked to rank.
+
+    Attributes:
+        query: what was asked, with the name of a system that asks a model where it has one.
+        plan: how to rerank; None for a system that asks a model by itself.
+        stage: what is reranked; without a plan, the same search on ``dense``.
+        estimate: what it takes at most.
+    """
+
+    query: Query
+    plan: Plan | None
+    searcher: Searcher
+    stage: FirstStage
+    estimate: CostEstimate
+
+    def begun(self, connection: Connection) -> RankingProgress:
+        """Before anything was asked: the order of the first stage."""
+        place = connection.endpoint
+        return RankingProgress(
+            self.estimate,
+            tuple(s.doc_id for s in self.stage.ranking),
+            self._report(Usage(place.address, place.model)),
+        )
+
+    def ask(
+        self,
+        connection: Connection,
+        store: AnswerStore,
+        tell: Callable[[RankingProgress], None] = tell_nobody,
+        cancelled: Ask = never,
+        heard: Callable[[RoundProgress], None] = tell_nobody,
+    ) -> RankingProgress:
+        """Ask the model, in this thread; as far as it came when it was cancelled.
+
+        Args:
+            tell: told after every settled question and every round.
+            heard: told of the questions alone.
+
+        Raises:
+            EndpointError: the endpoint refused or failed, and there is not a single answer.
+        """
+        now = self.begun(connection)
+
+        def settled(questions: RoundProgress) -> None:
+            nonlocal now
+            report = self._report(questions.usage)
+            now = replace(now, done=questions.done, total=questions.total, report=report)
+            heard(questions)
+            tell(now)
+
+        def ranked(found: Progress) -> None:
+            nonlocal now
+            now = replace(now, order=found.order, rounds=found.rounds)
+            tell(now)
+
+        if self.plan is None:
+            helped = ask_model(connection, store, self._search, settled, cancelled)
+            report = self._report(helped.usage, unanswered=helped.value.unanswered)
+            now = replace(
+                now,
+                order=tuple(s.doc_id for s in helped.value.ranking),
+                scores={s.doc_id: s.score for s in helped.value.ranking},
+                queries=helped.value.queries,
+                rounds=helped.usage.rounds,
+                report=report,
+            )
+        else:
+            plan, assignment = self.plan, assignment_of(self.searcher, self.stage)
+
+            async def rerank(client: Client) -> Finished:
+                return await rerank_one(client, assignment, plan, ranked)
+
+            outcome = ask_model(connection, store, rerank, settled, cancelled)
+            reranked = outcome.value.reranked
+            now = replace(
+                now,
+                order=reranked.order,
+                confidence=reranked.confidence,
+                rounds=reranked.rounds,
+                report=self._report(outcome.usage, [outcome.value]),
+            )
+        tell(now)
+        return now
+
+    def page(self, now: RankingProgress, query: Query, *, partial: bool) -> Reranking:
+        """A page of an order, with its evidence; moves are against the first stage.
+
+        Args:
+            query: :attr:`query` with another page or page size.
+            partial: the model has more to say.
+        """
+        first = {s.doc_id: (rank, s.score) for rank, s in enumerate(self.stage.ranking, start=1)}
+        depth = len(first) if self.plan is None else self.plan.depth
+        ranking: list[ScoredDocument] = []
+        moves: dict[str, Move] = {}
+        for rank, doc_id in enumerate(now.order, start=1):
+            first_rank, score = first.get(doc_id, (0, 0.0))
+            if first_rank:
+                sure = now.confidence.get(doc_id)
+                moves[doc_id] = Move(doc_id, rank, first_rank, sure, reranked=first_rank <= depth)
+            ranking.append(ScoredDocument(doc_id, now.scores.get(doc_id, score)))
+        paged = replace(self.stage.query, k=query.k, offset=query.offset)
+        page = self.searcher.page(replace(self.stage, query=paged), ranking)
+        searched = (f"The model searched for: {words}" for words in now.queries)
+        asked = replace(self.query, k=query.k, offset=query.offset)
+        page = replace(page, query=asked, notes=(*page.notes, *searched))
+        return Reranking(page, moves, now.report, partial or bool(now.report.stopped))
+
+    async def _search(self, client: Client) -> SystemRanking:
+        system = find_model_system(self.query.system)
+        criterion = _criterion(self.searcher, self.stage)
+        return await system(client, self.searcher, self.stage.request, criterion)
+
+    def _report(
+        self, usage: Usage, finished: Sequence[Finished] = (), unanswered: int = 0
+    ) -> ModelReport:
+        if self.plan is None:
+            return usage_report(self.query.system, 0, 1, unanswered, usage)
+        return model_report(self.plan, usage, finished)
+
+
+def plan_for(query: Query, mode: str, depth: int) -> Plan | None:
+    """How to rerank; None for a system that asks a model by itself. Raises as :class:`Plan`."""
+    return None if query.system in MODEL_SYSTEMS else Plan(mode, depth)
+
+
+def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:
+    """The first stage's ranking as work for a model."""
+    doc_ids = tuple(s.doc_id for s in stage.ranking)
+    return Assignment("", _criterion(searcher, stage), doc_ids, texts_of(searcher))
+
+
+def _criterion(searcher: Searcher, stage: FirstStage) -> Criterion:
+    return criterion_for(searcher, stage.query, stage.seed, stage.focus)

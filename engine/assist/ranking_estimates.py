@@ -1,0 +1,205 @@
+"""What rankings will ask of a model and cost, before anything is asked.
+
+Numbers of questions follow from the modes; tokens from the lengths of some texts, by our own
+count and not by a tokenizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from engine.assist.model_systems import HOPS, PER_HOP, question
+from engine.assist.reranking import TOP, Assignment, Plan
+from engine.llm.budget import Estimate
+from engine.llm.cache import AnswerStore
+from engine.llm.endpoints import Connection
+from engine.llm.estimates import Estimator, estimator
+from engine.llm.judges import Question, estimate_questions
+from engine.llm.prompts import Criterion, noting, rewording
+from engine.rerank import estimate, find_mode
+from engine.rerank.listwise import LENGTH
+from engine.rerank.tournament import BATCH
+from engine.search.searcher import Searcher
+from engine.types.collections import Topic
+from engine.types.reranking import CostEstimate
+
+SAMPLE = 6
+"""Queries whose documents are measured where there are many."""
+DOCUMENTS = 12
+"""Documents of each of these queries that are measured."""
+OF_ONE = 30
+"""Documents that are measured where there is one query only."""
+KEPT = 256
+"""Estimates that are remembered."""
+_LIST = {"listwise": LENGTH, "tournament": BATCH}
+"""Documents per list at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCount:
+    """Questions and rounds at most.
+
+    Attributes:
+        mode: of reranking, or the name of a system that asks a model.
+        exact: the answers do not change these numbers.
+    """
+
+    mode: str
+    calls: int
+    rounds: int
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A query and some of its documents, whose lengths are taken for those of all."""
+
+    criterion: Criterion
+    texts: Mapping[str, str]
+
+
+def count_for_reranking(plan: Plan, sizes: Sequence[int]) -> QuestionCount:
+    """What reranking asks.
+
+    Args:
+        sizes: documents of each ranking.
+    """
+    depths = [min(plan.depth, size) for size in sizes]
+    each = [estimate(plan.mode, depth, TOP) for depth in depths if depth > 0]
+    return QuestionCount(
+        plan.mode,
+        sum(one.calls for one in each),
+        sum(one.rounds for one in each),
+        all(one.exact for one in each),
+    )
+
+
+def count_for_system(system: str, sizes: Sequence[int]) -> QuestionCount:
+    """What a system that asks a model asks, whatever the answers are.
+
+    Args:
+        sizes: documents of each ranking.
+    """
+    if system == "rewrite":
+        return QuestionCount(system, len(sizes), len(sizes))
+    calls = sum(min(HOPS, -(-size // PER_HOP)) for size in sizes)
+    return QuestionCount(system, calls, calls)
+
+
+def ranking_sizes(searcher: Searcher, topics: Sequence[Topic]) -> list[int]:
+    """How many documents a ranking of each topic may hold."""
+    known = searcher.corpus.row_of
+    return [
+        len(known) - (topic.seed in known)
+        if topic.pool is None
+        else sum(doc_id in known for doc_id in topic.pool)
+        for topic in topics
+    ]
+
+
+def estimate_cost(
+    depth: int,
+    counts: Sequence[QuestionCount],
+    samples: Sequence[Sample],
+    connection: Connection | None,
+    store: AnswerStore,
+) -> CostEstimate:
+    """The sum, with tokens and cost where a model is connected. Asks nothing.
+
+    Args:
+        depth: of the estimate.
+    """
+    total = CostEstimate(
+        mode=", ".join(dict.fromkeys(one.mode for one in counts)),
+        depth=depth,
+        calls=sum(one.calls for one in counts),
+        rounds=sum(one.rounds for one in counts),
+        exact=all(one.exact for one in counts),
+    )
+    if connection is None or not samples:
+        return total
+    known = estimator(connection, store)
+    tokens = [_mean_tokens(known, one, samples) for one in counts if one.calls]
+    costs = [one.cost for one in tokens if one.cost is not None]
+    return replace(
+        total,
+        input_tokens=sum(one.input_tokens for one in tokens),
+        output_tokens=sum(one.output_tokens for one in tokens),
+        cost=sum(costs) if costs else None,
+    )
+
+
+def estimate_ranking(
+    plan: Plan | None,
+    system: str,
+    assignment: Assignment,
+    connection: Connection | None,
+    store: AnswerStore,
+) -> CostEstimate:
+    """What one ranking costs; tokens only with a connection.
+
+    Args:
+        plan: how to rerank; None for a search on ``system``, which asks a model by itself.
+        assignment: what is reranked; without a plan, the same search on ``dense``.
+    """
+    total = len(assignment.doc_ids)
+    if plan is None:
+        count, doc_ids = count_for_system(system, [total]), assignment.doc_ids[:PER_HOP]
+    else:
+        count, depth = count_for_reranking(plan, [total]), min(plan.depth, total)
+        doc_ids = assignment.doc_ids[: depth : max(1, depth // OF_ONE)]
+    samples = []
+    if connection is not None:  # else no text need be read
+        samples.append(Sample(assignment.criterion, assignment.texts(doc_ids)))
+    return estimate_cost(plan.depth if plan else 0, [count], samples, connection, store)
+
+
+class EstimateCache:
+    """The latest estimates, by all that they depend on. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: dict[Hashable, CostEstimate] = {}
+
+    def get(self, key: Hashable, make: Callable[[], CostEstimate]) -> CostEstimate:
+        """The estimate of a key; made where it is not kept."""
+        known = self._kept.get(key)
+        if known is None:
+            known = make()
+            with self._lock:
+                while len(self._kept) >= KEPT:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[key] = known
+        return known
+
+
+def _mean_tokens(known: Estimator, count: QuestionCount, samples: Sequence[Sample]) -> Estimate:
+    """The mean over the samples, each asked all the questions."""
+    each = [_tokens_of(known, count, one) for one in samples]
+    costs = [one.cost for one in each if one.cost is not None]
+    return Estimate(
+        count.calls,
+        sum(one.input_tokens for one in each) // len(each),
+        sum(one.output_tokens for one in each) // len(each),
+        sum(costs) / len(each) if costs else None,
+    )
+
+
+def _tokens_of(known: Estimator, count: QuestionCount, sample: Sample) -> Estimate:
+    wish = question(sample.criterion)
+    if count.mode == "rewrite":
+        return known.estimate(rewording(wish, 1), count.calls)
+    if count.mode == "multi-hop":
+        return known.estimate(noting(wish, [], _batch(sample.texts)), count.calls)
+    asks: Question = find_mode(count.mode).asks
+    return estimate_questions(
+        known, sample.criterion, sample.texts, asks, count.calls, _LIST.get(count.mode, 2)
+    )
+
+
+def _batch(texts: Mapping[str, str]) -> dict[str, str]:
+    """As many documents as a hop reads, some of them several times."""
+    own = list(texts.values())
+    return {str(i): own[i % len(own)] for i in range(PER_HOP)} if own else {}
