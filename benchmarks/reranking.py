@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from engine.evaluate.model_evaluation import topic_criterion
+from engine.evaluate.model_runs import topic_criterion
 
 from benchmarks.figures import Figure, as_json, table
 from benchmarks.reranking_clock import CONCURRENCY, LATENCY, Clocked, clock, endpoint

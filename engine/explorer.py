@@ -191,7 +191,7 @@ class Explorer:
         sample: int | None = None,
         human: bool = False,
     ) -> Evaluation:
-        """Systems side by side on a test collection; see :func:`engine.evaluate.system_runs`.
+        """Systems side by side on a test collection; see :mod:`engine.evaluate.evaluation_run`.
 
         Args:
             corpus: holds its documents; None: its own documents, indexed once under its name.
