@@ -61,8 +61,9 @@ def unjudged_documents(explorer: Explorer, view: EvaluateView, info: CollectionI
 
 def _project_of(explorer: Explorer, info: CollectionInfo) -> Project | None:
     """The project that a collection's grades come from, if it has a queue."""
-    corpus, sign, name = info.key.partition(_BETWEEN)
-    return explorer.annotation.project(corpus, name) if sign and name else None
+    corpus, _, name = info.key.partition(_BETWEEN)
+    of_project = info.source_format == "project" and name
+    return explorer.annotation.project(corpus, name) if of_project else None
 
 
 def _not_to_judge(
