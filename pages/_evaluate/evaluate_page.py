@@ -27,6 +27,7 @@ from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_model import request_of
 from pages._evaluate.evaluate_view import EvaluateView, of_request
 from pages._library.library_page import time_left
+from pages._model.model_form import apply_model_style
 from pages._model.model_lines import joined, report_line
 
 EvaluationJob = Job[EvaluationProgress, EvaluationReport]
@@ -112,6 +113,7 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
         evaluations.start(request)  # all is ranked already: only to be measured
         job = evaluations.job()
     if job is not None and job.running:
+        apply_model_style()
         job_card(
             job, evaluations.job, key="evaluate", label="Evaluation", line=progress_line,
             cancel=evaluations.jobs.cancel, border=False, poll=POLL_SECONDS,
