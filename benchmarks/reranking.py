@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from engine.evaluate.model_runs import topic_criterion
 
 from benchmarks.figures import Figure, as_json, table
 from benchmarks.reranking_clock import CONCURRENCY, LATENCY, Clocked, clock, endpoint
@@ -29,6 +28,7 @@ from benchmarks.sources import CSFCUBE, cache
 from engine.assist.reranking import Assignment, texts_of
 from engine.collections.readers import read_collection
 from engine.config import Settings
+from engine.evaluate.model_runs import topic_criterion
 from engine.explorer import Explorer
 from engine.measures.metrics import csfcube_ndcg
 from engine.rerank import MODES, Options, rerank
