@@ -19,14 +19,14 @@ from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
 from engine.errors import SeedLensError
-from engine.evaluate.collection_store import Shelf
+from engine.evaluate.collection_store import CollectionStore
+from engine.evaluate.evaluation_run import evaluate
+from engine.evaluate.evaluations import Evaluations
+from engine.evaluate.gaps import Gaps
 from engine.evaluate.human import human_rows
-from engine.evaluate.laboratory import Laboratory
-from engine.evaluate.system_runs import evaluate
-from engine.evaluate.trials import Trials
+from engine.evaluate.unlabelled import Unlabelled
 from engine.facts import find_facts
 from engine.generate.generator import Builder
-from engine.jobs.threads import Jobs
 from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
@@ -57,9 +57,10 @@ class Explorer:
         library: the corpora: importing, listing, deleting.
         notebook: grades, trails, kept documents.
         comparing: wordings side by side.
-        laboratory: test collections, and how systems do on them.
+        collections: test collections, and judgments and runs that people uploaded.
+        evaluations: how systems do on a test collection.
+        gaps: how much better a model recognises what is relevant than systems find it.
         verifier: what a language model adds, where one is connected.
-        trials: measuring with a model: evaluations, and the gap.
         annotation: projects, pools, queues and judgments.
         builder: test collections of one's own.
         builds: test collections made from a corpus, through a lens.
@@ -67,11 +68,15 @@ class Explorer:
         scenarios: what documents are of use for, written beforehand.
         systems: those that every corpus has; :meth:`systems_of` has those of one.
         known_systems: all that a corpus may have.
+        model_systems: those that need a language model.
+        rerank_modes: how a model reranks: name -> one line for people.
     """
 
     demo_corpus = DEMO_CORPUS
     systems = tuple(SYSTEMS)
     known_systems = (*SYSTEMS, *PREPARED)
+    model_systems = Verifier.systems
+    rerank_modes = Verifier.modes
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
@@ -86,22 +91,19 @@ class Explorer:
             self.ledger, self.library, self.annotation, self.settings.annotator
         )
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
-        self.laboratory = Laboratory(
-            self.home, self.ledger, self.settings, self.library, self.searcher
-        )
+        self.collections = CollectionStore(self.ledger, self.library)
         self.scenarios = Scenarios(self.home, self.ledger, self.settings, self.library)
         self.builder = Builder(self.ledger.answers)
         self.builds = LensBuilds(
             self.home, self.ledger, self.settings, self.library, self.annotation
         )
         self.verifier = Verifier(self.settings, self.ledger, self.searcher)
-        self.trials = Trials(
-            self.ledger,
-            Shelf(self.ledger, self.library),
-            self.searcher,
-            self.verifier.connection,
-            Jobs(),
+        unlabelled = Unlabelled(self.home, self.ledger, self.settings, self.library)
+        connect = self.verifier.connection
+        self.evaluations = Evaluations(
+            self.ledger, self.collections, unlabelled, self.searcher, connect
         )
+        self.gaps = Gaps(self.ledger, self.collections, self.searcher, connect)
         self.reader = Reader(self.settings, self.ledger, self.searcher)
 
     def start(self) -> None:
@@ -191,7 +193,7 @@ class Explorer:
         sample: int | None = None,
         human: bool = False,
     ) -> Evaluation:
-        """Systems side by side on a test collection; see :func:`engine.evaluate.system_runs`.
+        """Systems side by side on a test collection; see :mod:`engine.evaluate.evaluation_run`.
 
         Args:
             corpus: holds its documents; None: its own documents, indexed once under its name.

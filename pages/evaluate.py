@@ -13,7 +13,7 @@ with error_boundary():
     explorer = engine()
     wait_for_demo(explorer, explorer.library.names())
     show_problem()
-    collections = explorer.laboratory.collections()
+    collections = explorer.collections.all()
     if not collections:
         evaluate_page.nothing_to_evaluate()
     else:

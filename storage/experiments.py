@@ -1,4 +1,4 @@
-"""Evaluations in the ledger: rankings, what was measured of them, and what people brought."""
+"""Evaluations in the ledger: rankings, what was measured of them, and what people uploaded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Experiments:
         return {row[0] for row in found}
 
     def uploaded_runs(self, collection: str) -> list[RunRow]:
-        """Runs that people brought for a collection, in order of arrival.
+        """Runs that people uploaded for a collection, in order of arrival.
 
         Their ``run`` is empty: see :meth:`run_text`.
         """
@@ -82,9 +82,15 @@ class Experiments:
         return "" if row is None else _unpacked(row[0])
 
     def remove_run(self, run_id: int) -> None:
-        """Take out a run that was brought; one that SeedLens made stays."""
+        """Take out a run that was uploaded; one that SeedLens made stays."""
         with self._file.access() as connection:
             connection.execute("DELETE FROM runs WHERE uploaded AND id = ?", [run_id])
+
+    def collections(self) -> set[str]:
+        """Collections that anything was ranked for."""
+        sql = "SELECT DISTINCT collection FROM runs"
+        rows = self._file.remembered("collections", lambda c: c.execute(sql).fetchall())
+        return {row[0] for row in rows}
 
     # Evaluations
 
@@ -132,7 +138,7 @@ class Experiments:
         )
         return [_evaluation(row) for row in found]
 
-    # Judgments that people brought
+    # Judgments that people uploaded
 
     def add_qrels(self, row: QrelsRow) -> int:
         """Append a file of judgments and return its id; the ``id`` given does not count."""

@@ -33,7 +33,7 @@ class ReadingPlan:
         systems: whose best documents are read as well; every size of each.
         scenarios: every condition once more, with the documents' scenarios.
         grade: a judge grades the answers.
-        sample: queries to ask; see :func:`engine.evaluate.system_runs.sampled`.
+        sample: queries to ask; see :func:`engine.search.topics.sampled`.
 
     Raises:
         BadInputError: no size, or one beyond the bounds.

@@ -123,7 +123,7 @@ class Verifier:
         tell: Callable[[RoundProgress], None] = tell_nobody,
         cancelled: Ask = never,
     ) -> Model:
-        """A connection with this home's answers, for :mod:`engine.evaluate.model_evaluation`."""
+        """A connection with this home's answers, for :mod:`engine.evaluate.model_runs`."""
         return Model(connection, self._answers, tell, cancelled)
 
     # -- rankings --------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +22,7 @@ from engine.cli.common import (
     system_names,
 )
 from engine.cli.model import (
-    asking,
+    INTERRUPTED,
     budget_option,
     check_depth,
     depth_option,
@@ -28,18 +30,20 @@ from engine.cli.model import (
     rerank_option,
     say_what_it_took,
 )
-from engine.cli.terminal import bar_of, print_evaluation, print_json, progress
-from engine.errors import BadInputError
-from engine.search.reports import model_evaluation_report
-from engine.types.reranking import ModelEvaluation
+from engine.cli.terminal import advancing, print_evaluation, print_json
+from engine.errors import BadInputError, SeedLensError
+from engine.search.reports import evaluation_report
+from engine.types.evaluations import (
+    Evaluation,
+    EvaluationProgress,
+    EvaluationReport,
+    EvaluationRequest,
+)
+from engine.types.models import ModelReport
 
 if TYPE_CHECKING:
-    from engine.assist.reranking import Plan
     from engine.explorer import Explorer
     from engine.llm.endpoints import Connection
-    from engine.search.searcher import Searcher
-    from engine.types.collections import Collection
-    from engine.types.evaluations import Evaluation
 
 
 @click.command()
@@ -92,37 +96,48 @@ def evaluate(
     """Measure systems side by side on the test collection at PATH.
 
     PATH is a CSFCube folder, a BEIR folder, an ImpliRet CSV, or a folder with topics.jsonl
-    and TREC qrels.
+    and TREC qrels. Rankings are kept: the same command again goes on where it was interrupted,
+    and the Evaluate page shows the result, too.
     """
     from engine.collections.readers import read_collection
     from engine.evaluate.human import check_annotators
-    from engine.search.topics import sampled
+    from engine.jobs.runner import in_foreground
 
     collection = read_collection(path)
-    names, plan = _names(systems), _plan(rerank, depth)
+    names = _names(systems)
+    check_depth(rerank, depth)
     check_steer(steer)
     if human:
         check_annotators(collection)
+    request = EvaluationRequest("", tuple(names), sample=sample, human=human)
+    request = replace(request, ignore_labels=ignore_labels, rerank=rerank or "")
+    if steer is not None:
+        request = replace(request, steer=steer)
+    if depth is not None:
+        request = replace(request, depth=depth)
     explorer = open_explorer()
-    connection = _connection(explorer, names, plan, budget_calls)
+    connection = _connection(explorer, request, budget_calls)
     if run_out is not None:
         _make_folder(run_out)
     for warning in collection.warnings:
         click.echo(f"Warning: {warning}", err=True)
-    searcher = explorer.searcher(_corpus(explorer, collection, corpus, ignore_labels))
-    total = len(names) * len(sampled(collection.topics, sample))
-    options: dict[str, Any] = {"steer": steer, "sample": sample, "human": human}
-    with bar_of("queries", total=total) as bar:
-        options["on_query"] = bar.update
-        found = _evaluated(explorer, searcher, collection, names, plan, connection, options)
-    _say_what_happened(found)
+    key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
+    request = replace(request, collection=key)
+    with watched() as tell:
+        report = in_foreground(
+            lambda cancelled: explorer.evaluations.evaluate(request, tell, cancelled, connection)
+        )
+    found = _result(report)
+    _say_what_is_missing(found)
+    for name, asked in found.model_reports.items():
+        say_what_it_took(name, asked)
     if run_out is not None:
-        _write_runs(found.evaluation, run_out)
+        _write_runs(found, run_out)
     if as_json:
-        print_json(model_evaluation_report(found))
+        print_json(evaluation_report(found))
     else:
-        print_evaluation(found.evaluation)
-    if code := exit_code(*found.reports.values()):
+        print_evaluation(found)
+    if code := exit_code(*found.model_reports.values()):
         sys.exit(code)
 
 
@@ -131,62 +146,69 @@ def _names(systems: str) -> list[str]:
     from engine.assist.model_systems import MODEL_SYSTEMS, names_of
 
     parts = list(dict.fromkeys(s.strip() for s in systems.split(",") if s.strip()))
-    own, helped = names_of(parts)
-    known = system_names(",".join(own)) if own or not helped else []
+    own, by_model = names_of(parts)
+    known = system_names(",".join(own)) if own or not by_model else []
     return [name for name in parts if name in known or name in MODEL_SYSTEMS]
 
 
-def _plan(rerank: str | None, depth: int | None) -> Plan | None:
-    from engine.assist.reranking import DEFAULT_DEPTH, Plan
-
-    check_depth(rerank, depth)
-    return None if rerank is None else Plan(rerank, depth or DEFAULT_DEPTH)
-
-
 def _connection(
-    explorer: Explorer, names: Sequence[str], plan: Plan | None, most_calls: int | None
+    explorer: Explorer, request: EvaluationRequest, most_calls: int | None
 ) -> Connection | None:
     """The connection to a model where one is needed; NoEndpointError before anything is done."""
-    from engine.assist.model_systems import names_of
+    from engine.assist.reranking import Plan
+    from engine.evaluate.model_runs import needs_model
 
-    needed = plan is not None or names_of(names)[1]
-    return explorer.verifier.connection(most_calls=most_calls) if needed else None
-
-
-def _evaluated(
-    explorer: Explorer,
-    searcher: Searcher,
-    collection: Collection,
-    names: Sequence[str],
-    plan: Plan | None,
-    connection: Connection | None,
-    options: dict[str, Any],
-) -> ModelEvaluation:
-    from engine.evaluate.model_evaluation import evaluate_with_model
-    from engine.evaluate.system_runs import evaluate as run
-
-    if connection is None:
-        return ModelEvaluation(run(searcher, collection, names, **options))
-    with asking() as tell:
-        model = explorer.verifier.model(connection, tell)
-        return evaluate_with_model(searcher, collection, names, model, plan, **options)
+    if request.rerank:
+        Plan(request.rerank, request.depth)  # refuses a mode that does not exist
+    return explorer.verifier.connection(most_calls=most_calls) if needs_model(request) else None
 
 
-def _corpus(
-    explorer: Explorer, collection: Collection, corpus: str | None, ignore_labels: bool
-) -> str:
-    """Name of the corpus to search, indexed or derived now where it has to be."""
-    name = corpus_of(explorer, collection, corpus)
-    if not ignore_labels:
-        return name
-    with progress() as tell:
-        return explorer.laboratory.without_labels(name, tell)
+@contextmanager
+def watched() -> Iterator[Callable[[EvaluationProgress], None]]:
+    """A bar on stderr, quiet when stderr is not a terminal."""
+
+    def step(now: EvaluationProgress) -> str:
+        return now.step
+
+    def counts(now: EvaluationProgress) -> str:
+        asked = now.report
+        return "" if asked is None else f"{asked.calls:,} calls, {asked.failed:,} failed"
+
+    with advancing("done", "evaluating", step=step, counts=counts) as tell:
+        yield tell
 
 
-def _say_what_happened(found: ModelEvaluation) -> None:
-    _say_what_is_missing(found.evaluation)
-    for name, report in found.reports.items():
-        say_what_it_took(name, report)
+def _result(report: EvaluationReport) -> Evaluation:
+    """The evaluation, with what was asked of a model in this run and not in former ones.
+
+    Raises:
+        SeedLensError: a model refused before it answered anything.
+    """
+    found, stopped = report.evaluation, report.stopped
+    if found is None:
+        click.echo(
+            "Cancelled: systems that were ranked are kept. Run the same command again to go on.",
+            err=True,
+        )
+        sys.exit(INTERRUPTED)
+    if stopped == "endpoint" and not any(r.stopped for r in found.model_reports.values()):
+        raise SeedLensError(report.problem, report.remedy)
+    systems = {
+        name: replace(scores, llm=_from_ledger(scores.llm))
+        if scores.llm is not None and name in report.known
+        else scores
+        for name, scores in found.systems.items()
+    }
+    return replace(found, systems=systems)
+
+
+def _from_ledger(report: ModelReport) -> ModelReport:
+    """What a model was asked for a run that there was before: nothing."""
+    cost = None if report.cost is None else 0.0
+    return replace(
+        report, calls=0, repeats=0, input_tokens=0, output_tokens=0, guessed=0, cost=cost,
+        cached=report.questions - report.failed,
+    )  # fmt: skip
 
 
 def _say_what_is_missing(found: Evaluation) -> None:
@@ -201,10 +223,13 @@ def _say_what_is_missing(found: Evaluation) -> None:
 
 
 def _write_runs(found: Evaluation, folder: Path) -> None:
+    """A file for every ranking; who uploaded a run has its file."""
     from engine.collections.trec import write_run
 
     for system, rankings in found.rankings.items():
-        write_run(rankings, folder / f"{system}.run", system)
+        scores = found.systems.get(system)
+        if scores is None or scores.kind != "run":
+            write_run(rankings, folder / f"{system}.run", system)
 
 
 def _make_folder(path: Path) -> None:

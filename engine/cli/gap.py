@@ -15,12 +15,14 @@ from engine.cli.common import (
     sample_option,
     system_names,
 )
+from engine.cli.evaluate import watched
 from engine.cli.gap_chart import drawn, svg
-from engine.cli.model import asking, budget_option, exit_code, say_what_it_took
-from engine.cli.terminal import bar_of, print_json
+from engine.cli.model import INTERRUPTED, budget_option, exit_code, say_what_it_took
+from engine.cli.terminal import print_json
 from engine.errors import BadInputError
+from engine.search.reports import gap_report
 from engine.types.evaluations import Interval
-from engine.types.reranking import Gap
+from engine.types.reranking import Gap, GapRequest
 
 
 @click.command()
@@ -68,8 +70,8 @@ def gap(
     best retriever is what retrieval still misses although it can be recognised.
     """
     from engine.collections.readers import read_collection
-    from engine.evaluate.gap_store import gap_json
-    from engine.evaluate.verification_gap import check_gap, gap_now, prepare
+    from engine.evaluate.verification_gap import check_gap
+    from engine.jobs.runner import in_foreground
 
     collection = read_collection(path)
     names, sizes = system_names(systems), _sizes(pool_sizes)
@@ -78,16 +80,21 @@ def gap(
         _check_chart(chart)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls)
-    searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
-    with bar_of("queries") as bar:
-        ground = prepare(searcher, collection, verifier, names, sizes, sample, bar.update)
-    with asking() as told:
-        found = gap_now(ground, explorer.verifier.model(connection, told))
+    key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
+    request = GapRequest(key, verifier, tuple(names), tuple(sizes), sample)
+    with watched() as tell:
+        report = in_foreground(
+            lambda cancelled: explorer.gaps.measure(request, connection, tell, cancelled)
+        )
+    found = report.gap
+    if found is None:
+        click.echo("Cancelled before the model was asked anything.", err=True)
+        sys.exit(INTERRUPTED)
     say_what_it_took(verifier, found.report)
     if chart is not None:
         _write_chart(found, chart)
     if as_json:
-        print_json(gap_json(found))
+        print_json(gap_report(found))
     else:
         print_gap(found)
     sys.exit(exit_code(found.report))

@@ -1,4 +1,4 @@
-"""The test collections that a home knows, and the judgments and runs that people brought."""
+"""The test collections that a home knows, and the judgments and runs that people uploaded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,13 +22,12 @@ from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
 from engine.evaluate.judged_projects import JudgedProjects, ProjectKey
-from engine.evaluate.system_runs import fitted_run
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
 from engine.types.corpora import CorpusInfo
 from engine.types.evaluations import CollectionInfo, UploadedRun
-from engine.types.searches import Ranking
+from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 from storage.records import QrelsRow, RunRow
 
@@ -35,51 +35,82 @@ log = logging.getLogger("seedlens")
 
 UPLOADED = "qrels-"
 """What the key of uploaded judgments begins with; corpora of such a name keep theirs."""
+FILES = "@"
+"""Between corpus and path in the key of files that no corpus came from."""
 LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
 
-class Shelf:
-    """Collections of one home. What was read is kept until its files change."""
+class CollectionStore:
+    """Collections of one home. What was read is kept until its files change.
+
+    Safe to share between threads.
+    """
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
+        self._experiments = ledger.experiments
+        self._named: set[str] = set()
         self._projects = JudgedProjects(ledger, library)
         self._parsed = functools.lru_cache(maxsize=8)(self._parse_run)
         self._uploaded = functools.lru_cache(maxsize=16)(self._read_uploaded)
 
     # -- collections -----------------------------------------------------------------------
 
-    def collections(self) -> tuple[CollectionInfo, ...]:
+    def all(self) -> tuple[CollectionInfo, ...]:
         """Collections that corpora came from, by name, then what was judged here, then uploaded
-        judgments."""
-        found = []
-        for name in self._library.names():
-            info = self._of_corpus(self._library.corpus(name))
-            if info is not None:
-                found.append(info)
-        found += map(self._of_project, self._projects.keys())
-        names = set(self._library.names())
-        found += [
-            self._of_qrels(row) for row in self._ledger.experiments.qrels() if row.corpus in names
+        judgments, then files that were evaluated by their path.
+
+        One whose files are broken is among them, with its ``problem``; one whose files are gone
+        is not.
+        """
+        names = self._library.names()
+        infos = [
+            info
+            for name in names
+            if (info := self._of_corpus(self._library.corpus(name))) is not None
         ]
-        return tuple(found)
+        infos += map(self._of_project, self._projects.keys())
+        infos += [self._of_qrels(row) for row in self._experiments.qrels() if row.corpus in names]
+        files = [(key, files_of(key)) for key in self._experiments.collections()]
+        infos += [
+            self._of_files(key, *place)
+            for key, place in files
+            if place is not None and place[0] in names and place[1].exists()
+        ]
+        return tuple(infos)
+
+    def key_of(self, path: Path, corpus: str) -> str:
+        """The key of the files at a path, evaluated on a corpus: the corpus if it came from them.
+
+        Raises:
+            UnknownNameError: no such corpus.
+        """
+        path, source = path.resolve(), Path(self._library.corpus(corpus).source)
+        if source.is_absolute() and source.resolve() == path:
+            return corpus
+        key = f"{corpus}{FILES}{path}"
+        self._named.add(key)
+        return key
 
     def info(self, key: str) -> CollectionInfo:
         """One collection, or UnknownNameError."""
         row = self._qrels(key)
         if row is not None:
             return self._of_qrels(row)
+        files = self._files(key)
+        if files is not None:
+            return self._of_files(key, *files)
         project = ProjectKey.read(key)
         if project is not None:
             return self._of_project(project)
-        found = self._of_corpus(self._library.corpus(key))
-        if found is None:
+        info = self._of_corpus(self._library.corpus(key))
+        if info is None:
             raise UnknownNameError(
                 f"The corpus '{key}' did not come from a test collection, or that is gone.",
                 "Choose another collection, or upload judgments for it.",
             )
-        return found
+        return info
 
     def read(self, key: str) -> Collection:
         """The topics and judgments of a collection; BadInputError when they cannot be read."""
@@ -93,25 +124,45 @@ class Shelf:
         """The topics of a sample, or all of them."""
         return sampled(self.read(key).topics, sample)
 
+    def queries(self, key: str) -> dict[str, Query]:
+        """query_id -> what it asks of the collection's corpus."""
+        corpus = self.info(key).corpus
+        return {topic.query_id: topic.query(corpus) for topic in self.read(key).topics}
+
     def query_titles(self, key: str) -> dict[str, str]:
         """query_id -> the seed's title, or the beginning of its text."""
         corpus = self._library.open(self.info(key).corpus)
-        found = {}
+        titles = {}
         for topic in self.read(key).topics:
             row = corpus.row_of.get(topic.seed or "")
             title = corpus.titles[row] if row is not None else ""
-            found[topic.query_id] = title or topic.seed or (topic.text or "")[:80]
-        return found
+            titles[topic.query_id] = title or topic.seed or (topic.text or "")[:80]
+        return titles
 
     def _held(self, key: str) -> HeldCollection:
         row = self._qrels(key)
         if row is not None:
             return self._uploaded(row, self._library.open(row.corpus).identity)
+        files = self._files(key)
+        if files is not None:
+            return cached_collection(files[1])
         project = ProjectKey.read(key)
         if project is not None:
             return self._projects.held(project)
-        path = Path(self._library.corpus(key).source)
-        return cached_collection(path)
+        return cached_collection(Path(self._library.corpus(key).source))
+
+    def _files(self, key: str) -> tuple[str, Path] | None:
+        """The corpus and path that a key names, if files of this key were evaluated here.
+
+        A key may come from a link, and nobody may open whatever path they write there.
+        """
+        files = files_of(key)
+        if files is None or key in self._named or key in self._experiments.collections():
+            return files
+        raise UnknownNameError(
+            f"Nothing was evaluated here by the files at {files[1]}.",
+            "Run seedlens evaluate with this path first.",
+        )
 
     def _read_uploaded(self, row: QrelsRow, version: str) -> HeldCollection:
         del version  # only there so that a changed corpus is looked at again
@@ -132,41 +183,41 @@ class Shelf:
         path = Path(corpus.source)
         if corpus.state != "ready" or not path.is_absolute() or not path.exists():
             return None
-        problem, held = "", None
         try:
-            held = cached_collection(path)
+            held, problem = _read_files(path)
         except (NoCollectionError, UnknownNameError):
             return None  # documents without judgments: most corpora
-        except SeedLensError as error:
-            problem = str(error)
-        except (OSError, ValueError) as error:
-            log.warning("The collection %s could not be read: %s", path, error)
-            problem = f"{path} could not be read: {error}"
         return _described(corpus.name, corpus, str(path), held, problem)
 
-    def _of_qrels(self, row: QrelsRow) -> CollectionInfo:
-        corpus = self._library.corpus(row.corpus)
-        problem, held = "", None
+    def _of_files(self, key: str, corpus: str, path: Path) -> CollectionInfo:
+        held, problem = None, ""
         try:
-            held = self._held(f"{UPLOADED}{row.id}")
+            held, problem = _read_files(path)
         except SeedLensError as error:
             problem = str(error)
-        key = f"{UPLOADED}{row.id}"
+        return _described(key, self._library.corpus(corpus), str(path), held, problem)
+
+    def _of_qrels(self, row: QrelsRow) -> CollectionInfo:
+        key, held, problem = f"{UPLOADED}{row.id}", None, ""
+        try:
+            held = self._held(key)
+        except SeedLensError as error:
+            problem = str(error)
+        corpus = self._library.corpus(row.corpus)
         return _described(key, corpus, row.name, held, problem, uploaded=True)
 
     def _of_project(self, key: ProjectKey) -> CollectionInfo:
-        corpus = self._library.corpus(key.corpus)
-        problem, held = "", None
+        held, problem = None, ""
         try:
             held = self._projects.held(key)
         except SeedLensError as error:
             problem = str(error)
+        corpus = self._library.corpus(key.corpus)
         source = key.project or "judged while exploring"
-        return replace(
-            _described(str(key), corpus, source, held, problem), source_format=PROJECT_FORMAT
-        )
+        info = _described(str(key), corpus, source, held, problem)
+        return replace(info, source_format=PROJECT_FORMAT)
 
-    # -- judgments that people bring -----------------------------------------------------------
+    # -- judgments that people upload -----------------------------------------------------------
 
     def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
         """Keep uploaded TREC judgments for a corpus.
@@ -179,28 +230,28 @@ class Shelf:
         """
         text = decoded(content, name)
         opened = self._library.open(corpus)
-        for known in self._ledger.experiments.qrels():
+        for known in self._experiments.qrels():
             if (known.corpus, known.qrels) == (corpus, text):
                 return self._of_qrels(known)
         _topics_of(read_qrels(text, name).qrels, opened, name)
         row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
-        return self.info(f"{UPLOADED}{self._ledger.experiments.add_qrels(row)}")
+        return self.info(f"{UPLOADED}{self._experiments.add_qrels(row)}")
 
     def remove_qrels(self, key: str) -> None:
         """Take out a collection of uploaded judgments."""
         row = self._qrels(key)
         if row is not None:
-            self._ledger.experiments.remove_qrels(row.id)
+            self._experiments.remove_qrels(row.id)
 
     def _qrels(self, key: str) -> QrelsRow | None:
-        rows = self._ledger.experiments.qrels() if key.startswith(UPLOADED) else []
+        rows = self._experiments.qrels() if key.startswith(UPLOADED) else []
         return next((row for row in rows if f"{UPLOADED}{row.id}" == key), None)
 
-    # -- runs that people bring --------------------------------------------------------------
+    # -- runs that people upload --------------------------------------------------------------
 
     def runs(self, key: str) -> tuple[UploadedRun, ...]:
         """The runs that were uploaded for a collection, in order of arrival."""
-        return tuple(map(_described_run, self._ledger.experiments.uploaded_runs(key)))
+        return tuple(map(_described_run, self._experiments.uploaded_runs(key)))
 
     def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
         """Keep an uploaded TREC run beside our systems, under the tag that its lines have.
@@ -214,7 +265,7 @@ class Shelf:
             BadInputError: a line cannot be read, or it ranks no query of the collection.
         """
         digest = hashlib.sha256(content).hexdigest()
-        for row in self._ledger.experiments.uploaded_runs(key):
+        for row in self._experiments.uploaded_runs(key):
             if json.loads(row.settings)["sha256"] == digest:
                 return _described_run(row)
         run = read_run(decoded(content, name), name)
@@ -240,26 +291,30 @@ class Shelf:
             run=content.decode("utf-8-sig"),
             time=datetime.now(UTC),
         )
-        run_id = self._ledger.experiments.add_run(row)
-        return next(found for found in self.runs(key) if found.id == run_id)
+        run_id = self._experiments.add_run(row)
+        return next(run for run in self.runs(key) if run.id == run_id)
 
-    def brought(self, key: str, sample: int | None) -> list[SystemRun]:
+    def remove_run(self, run_id: int) -> None:
+        """Take out an uploaded run."""
+        self._experiments.remove_run(run_id)
+
+    def uploaded_runs(self, key: str, sample: int | None) -> list[SystemRun]:
         """The uploaded runs, cut to the topics of a sample.
 
         One that ranks none of the sample's queries is all empty, and says so.
         """
         topics = self.topics(key, sample)
-        found = []
-        for row in self._ledger.experiments.uploaded_runs(key):
+        runs = []
+        for row in self._experiments.uploaded_runs(key):
             try:
-                found.append(fitted_run(self._parsed(row.id), row.system, topics))
+                runs.append(fitted_run(self._parsed(row.id), row.system, topics))
             except BadInputError:
                 note = "it ranks none of these queries."
-                found.append(SystemRun(row.system, (), kind="run", notes=(note,)))
-        return found
+                runs.append(SystemRun(row.system, (), kind="run", notes=(note,)))
+        return runs
 
     def _parse_run(self, run_id: int) -> dict[str, Ranking]:
-        text = self._ledger.experiments.run_text(run_id)
+        text = self._experiments.run_text(run_id)
         return {r.query_id: r for r in read_run(text, f"run {run_id}").rankings}
 
     def _free_name(self, key: str, tag: str) -> str:
@@ -272,6 +327,66 @@ class Shelf:
         while name in taken:
             name, number = f"{tag[:LONGEST_NAME]} (uploaded {number})", number + 1
         return name
+
+
+def files_of(key: str) -> tuple[str, Path] | None:
+    """The corpus and path in the key of files; None for other keys.
+
+    >>> files_of("demo@/data/mine"), files_of("demo")
+    (('demo', PosixPath('/data/mine')), None)
+    """
+    corpus, sign, path = key.partition(FILES)
+    return (corpus, Path(path)) if sign and path.startswith("/") else None
+
+
+def _read_files(path: Path) -> tuple[HeldCollection | None, str]:
+    """The collection at a path, or why it cannot be read.
+
+    Raises:
+        NoCollectionError, UnknownNameError: it holds none.
+    """
+    try:
+        return cached_collection(path), ""
+    except (NoCollectionError, UnknownNameError):
+        raise
+    except SeedLensError as error:
+        return None, str(error)
+    except (OSError, ValueError) as error:
+        log.warning("The collection %s could not be read: %s", path, error)
+        return None, f"{path} could not be read: {error}"
+
+
+def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -> SystemRun:
+    """An uploaded run, cut to the topics, with what it lacks said in its notes.
+
+    The seed is taken out of its own rankings, as it is out of ours.
+
+    Raises:
+        BadInputError: it ranks none of the topics.
+    """
+    rankings, seeds_out = [], 0
+    for topic in topics:
+        ranking = run.get(topic.query_id)
+        if ranking is None:
+            continue
+        pairs = zip(ranking.doc_ids, ranking.scores, strict=True)
+        kept = [(doc_id, score) for doc_id, score in pairs if doc_id != topic.seed]
+        seeds_out += len(kept) < len(ranking.doc_ids)
+        doc_ids, scores = tuple(d for d, _ in kept), tuple(s for _, s in kept)
+        rankings.append(Ranking(topic.query_id, doc_ids, scores))
+    if not rankings:
+        raise BadInputError(
+            f"The run '{name}' ranks none of the {len(topics)} queries; its first is "
+            f"'{next(iter(run), '')}', the collection's first is '{topics[0].query_id}'.",
+            "Check that it was made for this collection.",
+        )
+    notes = []
+    missing = len(topics) - len(rankings)
+    if missing:
+        notes.append(f"{missing:,} of {len(topics):,} queries are missing and count as 0.")
+    if seeds_out:
+        notes.append(f"the seed was taken out of {seeds_out:,} of its own rankings.")
+    return SystemRun(name, tuple(rankings), kind="run", notes=tuple(notes))
 
 
 def _topics_of(
@@ -313,23 +428,23 @@ def _described(
         return CollectionInfo(
             key, key, corpus.name, source, corpus.source_format, problem=problem, uploaded=uploaded
         )
-    found = held.collection
+    collection = held.collection
     return CollectionInfo(
         key=key,
-        name=found.name,
+        name=collection.name,
         corpus=corpus.name,
         source=source,
-        source_format=found.source_format,
-        queries=len(found.topics),
-        seeds=len({t.query_id if t.seed is None else t.seed for t in found.topics}),
-        aspects=tuple(dict.fromkeys(t.aspect for t in found.topics if t.aspect is not None)),
-        judgments=sum(map(len, found.qrels.values())),
-        complete=found.complete,
-        pooled=all(t.pool is not None for t in found.topics),
-        annotators=tuple(found.annotators),
+        source_format=collection.source_format,
+        queries=len(collection.topics),
+        seeds=len({t.query_id if t.seed is None else t.seed for t in collection.topics}),
+        aspects=tuple(dict.fromkeys(t.aspect for t in collection.topics if t.aspect is not None)),
+        judgments=sum(map(len, collection.qrels.values())),
+        complete=collection.complete,
+        pooled=all(t.pool is not None for t in collection.topics),
+        annotators=tuple(collection.annotators),
         uploaded=uploaded,
         synthetic=not uploaded and is_synthetic(corpus),
-        warnings=found.warnings,
+        warnings=collection.warnings,
     )
 
 

@@ -12,11 +12,13 @@ from engine.evaluate.measuring import means, query_rows, summarised
 from engine.measures.metrics import mean, ranking_by_grades
 from engine.search.searcher import Searcher
 from engine.types.annotating import Judgment, Project
-from engine.types.collections import Collection, Topic
+from engine.types.collections import Collection, Qrels, Topic
 from engine.types.evaluations import SystemScores
 from engine.types.searches import Query, Ranking
 
 HUMAN = "human"
+TIE_BREAK = "dense"
+"""Orders what an annotator gave the same grade; ranked for that where nobody asked for it."""
 
 
 def check_annotators(collection: Collection) -> None:
@@ -85,11 +87,6 @@ def _merged(
     names = ("query_id", "aspect")
     values = {m: mean([row[m] for row in rows]) for m in rows[0] if m not in names}
     return {"query_id": topic.query_id, "aspect": topic.aspect, **values}
-
-
-TIE_BREAK = "dense"
-"""Orders what an annotator gave the same grade, as on Evaluate."""
-Qrels = Mapping[str, Mapping[str, int]]
 
 
 def topics_of(queries: Mapping[str, Query]) -> tuple[Topic, ...]:

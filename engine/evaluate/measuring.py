@@ -17,6 +17,7 @@ from engine.measures.metrics import (
 )
 from engine.types.collections import Collection, Topic
 from engine.types.evaluations import Interval, Judged, SystemKind, SystemScores
+from engine.types.models import ModelReport
 from engine.types.searches import Ranking
 
 MAIN_MEASURE = "nDCG@20"
@@ -34,9 +35,10 @@ def system_scores(
     rankings: Sequence[Ranking],
     seconds: float = 0.0,
     kind: SystemKind = "system",
+    llm: ModelReport | None = None,
 ) -> SystemScores:
     """All measures of one system; a topic without a ranking counts as an empty one."""
-    return summarised(query_rows(collection, topics, rankings), seconds, kind)
+    return summarised(query_rows(collection, topics, rankings), seconds, kind, llm)
 
 
 def query_rows(
@@ -63,7 +65,12 @@ def query_rows(
     return rows
 
 
-def summarised(rows: Sequence[Row], seconds: float, kind: SystemKind = "system") -> SystemScores:
+def summarised(
+    rows: Sequence[Row],
+    seconds: float,
+    kind: SystemKind = "system",
+    llm: ModelReport | None = None,
+) -> SystemScores:
     """Means and intervals of rows like those of :func:`query_rows`."""
     aspects = sorted({row["aspect"] for row in rows if row["aspect"] is not None})
     of_aspect = {a: [row for row in rows if row["aspect"] == a] for a in aspects}
@@ -75,6 +82,7 @@ def summarised(rows: Sequence[Row], seconds: float, kind: SystemKind = "system")
         confidence=_intervals(rows, _measures(rows)),
         confidence_by_aspect={a: _intervals(own, MAIN_MEASURES) for a, own in of_aspect.items()},
         kind=kind,
+        llm=llm,
     )
 
 

@@ -1,74 +1,49 @@
-"""What an evaluation asks of a language model, said so that the laboratory needs to know none.
-
-:mod:`engine.evaluate.model_evaluation` has the helper; the laboratory only keeps what it brings.
-"""
+"""Rankings that a language model takes part in, and what they will cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+import asyncio
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
+from engine.assist.model import Model, model_name, settled, with_usage
+from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
+from engine.assist.ranking_estimates import (
+    DOCUMENTS,
+    SAMPLE,
+    EstimateCache,
+    QuestionCount,
+    Sample,
+    count_for_reranking,
+    count_for_system,
+    estimate_cost,
+    ranking_sizes,
+)
+from engine.assist.reranking import (
+    Assignment,
+    Finished,
+    Plan,
+    model_report,
+    rerank_all,
+    texts_of,
+    usage_report,
+)
+from engine.corpora.contracts import Request, Seed
+from engine.evaluate.watch import Watch
+from engine.llm.budget import RoundProgress, Usage
+from engine.llm.cache import AnswerStore
+from engine.llm.client import Client
+from engine.llm.endpoints import Connection
+from engine.llm.prompts import Criterion
+from engine.llm.run import ask_model
+from engine.search.criterion import criterion_for
 from engine.search.searcher import Searcher
-from engine.search.topics import SystemRun
-from engine.types.callbacks import Ask
+from engine.search.topics import SystemRun, topic_query
 from engine.types.collections import Topic
 from engine.types.evaluations import EvaluationRequest
-from engine.types.reranking import ModelReport
-
-HELPED = ("rewrite", "multi-hop")
-"""Systems that only a helper can rank."""
-Told = Callable[[int, int, ModelReport], None]
-"""Told (questions settled, questions at most, the figures so far)."""
-
-
-@dataclass(frozen=True, slots=True)
-class HelpedRun:
-    """A run that a language model took part in, and what it was asked for it."""
-
-    run: SystemRun
-    report: ModelReport
-
-    @property
-    def whole(self) -> bool:
-        """The model was asked everything that was meant to be asked."""
-        return not self.report.stopped
-
-
-class Helper(Protocol):
-    """A language model within one evaluation; its budget is that of the whole evaluation."""
-
-    @property
-    def model(self) -> str:
-        """Which model, and where: runs of another one are other runs."""
-        ...
-
-    def rank(
-        self, searcher: Searcher, topics: Sequence[Topic], system: str, told: Told, cancelled: Ask
-    ) -> HelpedRun:
-        """The run of one of :data:`HELPED`.
-
-        Raises:
-            SeedLensError: the endpoint refused or failed, and there is not a single answer.
-        """
-        ...
-
-    def rerank(
-        self,
-        searcher: Searcher,
-        topics: Sequence[Topic],
-        first: SystemRun,
-        request: EvaluationRequest,
-        told: Told,
-        cancelled: Ask,
-    ) -> HelpedRun:
-        """``first`` in the model's order, called :func:`reranked_name`. Raises as ``rank``."""
-        ...
-
-
-def needs_model(request: EvaluationRequest) -> bool:
-    """Whether a language model takes part."""
-    return bool(request.rerank) or any(name in HELPED for name in request.systems)
+from engine.types.models import ModelReport
+from engine.types.reranking import CostEstimate
+from engine.types.searches import Ranking
 
 
 def reranked_name(system: str, mode: str) -> str:
@@ -80,9 +55,204 @@ def reranked_name(system: str, mode: str) -> str:
     return f"{system}+{mode}"
 
 
+def asks_model(run: str) -> bool:
+    """Whether a model takes part in the run of this name."""
+    return run in MODEL_SYSTEMS or "+" in run
+
+
 def run_names(request: EvaluationRequest) -> tuple[str, ...]:
     """The runs of a request in their order: every system, its reranking beside it."""
     if not request.rerank:
         return request.systems
     both = ((name, reranked_name(name, request.rerank)) for name in request.systems)
     return tuple(name for pair in both for name in pair)
+
+
+def needs_model(request: EvaluationRequest) -> bool:
+    """Whether a language model takes part."""
+    return any(map(asks_model, run_names(request)))
+
+
+class ModelRuns:
+    """The rankings of one evaluation that a model takes part in: its budget is spent over all.
+
+    Args:
+        model: its own progress and cancelling are not used, but those of ``watch``.
+    """
+
+    def __init__(
+        self, model: Model, searcher: Searcher, topics: Sequence[Topic], watch: Watch
+    ) -> None:
+        self._model, self._searcher, self._topics, self._watch = model, searcher, topics, watch
+
+    def rank(self, system: str) -> SystemRun:
+        """The rankings of a system that needs a model.
+
+        Raises:
+            EndpointError: the endpoint refused or failed, and there is not a single answer.
+        """
+        rank_one = find_model_system(system)
+        slots, count = self._model.connection.concurrency, len(self._topics)
+
+        async def work(client: Client) -> list[SystemRanking]:
+            at_once = asyncio.Semaphore(slots)
+
+            async def one(topic: Topic) -> SystemRanking:
+                async with at_once:
+                    criterion = topic_criterion(self._searcher, topic)
+                    request = _request(self._searcher, topic)
+                    return await rank_one(client, self._searcher, request, criterion)
+
+            return list(await asyncio.gather(*map(one, self._topics)))
+
+        ahead = count_for_system(system, ranking_sizes(self._searcher, self._topics))
+        before = usage_report(system, 0, count, 0, self._usage())
+        model = self._watched(f"Searching with {system}", ahead, before)
+        outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
+        unanswered = sum(found.unanswered for found in outcome.value)
+        report = usage_report(system, 0, count, unanswered, outcome.usage)
+        rankings = tuple(
+            Ranking(
+                topic.query_id,
+                tuple(s.doc_id for s in found.ranking),
+                tuple(s.score for s in found.ranking),
+            )
+            for topic, found in zip(self._topics, outcome.value, strict=True)
+        )
+        return self._run(system, rankings, outcome.usage.seconds, report)
+
+    def rerank(self, first: SystemRun, plan: Plan) -> SystemRun:
+        """A first stage's rankings in the model's order; raises as :meth:`rank`."""
+        given = {r.query_id: r.doc_ids for r in first.rankings}
+        load = texts_of(self._searcher)
+        assignments = [
+            Assignment(t.query_id, topic_criterion(self._searcher, t), given[t.query_id], load)
+            for t in self._topics
+        ]
+        slots = self._model.connection.concurrency
+
+        async def work(client: Client) -> list[Finished]:
+            return await rerank_all(client, assignments, plan, slots)
+
+        ahead = count_for_reranking(plan, [len(a.doc_ids) for a in assignments])
+        step = f"Reranking {first.system}, {plan.mode}"
+        model = self._watched(step, ahead, model_report(plan, self._usage()))
+        outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
+        report = model_report(plan, outcome.usage, outcome.value)
+        rankings = tuple(
+            ranking_of(a.name, f.reranked.order)
+            for a, f in zip(assignments, outcome.value, strict=True)
+        )
+        seconds = first.seconds + outcome.usage.seconds
+        return self._run(reranked_name(first.system, plan.mode), rankings, seconds, report)
+
+    def _usage(self) -> Usage:
+        endpoint = self._model.connection.endpoint
+        return Usage(endpoint.address, endpoint.model)
+
+    def _watched(self, step: str, ahead: QuestionCount, report: ModelReport) -> Model:
+        """The model, its progress told as questions settled of those foreseen."""
+        self._watch.begin(step, ahead.calls, "questions", report)
+
+        def tell(progress: RoundProgress) -> None:
+            usage = progress.usage
+            self._watch.update(settled(usage), report=with_usage(report, usage))
+
+        return replace(self._model, tell=tell, cancelled=self._watch.cancelled)
+
+    def _run(
+        self, name: str, rankings: tuple[Ranking, ...], seconds: float, report: ModelReport
+    ) -> SystemRun:
+        self._model = self._model.after(report)
+        notes: tuple[str, ...] = ()
+        if report.stopped:
+            words = {"cancelled": "it was cancelled", "budget": "its budget was reached"}
+            why = words.get(report.stopped, "the endpoint failed")
+            notes = (f"the model did not answer everything: {why}. The order is the best so far.",)
+        return SystemRun(name, rankings, seconds, notes=notes, llm=report)
+
+
+def ranking_of(query_id: str, order: Sequence[str]) -> Ranking:
+    """An order as a ranking: scores that fall by one from place to place."""
+    return Ranking(query_id, tuple(order), tuple(map(float, range(len(order), 0, -1))))
+
+
+def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
+    """What a topic's documents are judged by."""
+    query = topic_query(topic, searcher, "dense", None)
+    seed = _seed(searcher, topic)
+    return criterion_for(searcher, query, seed, searcher.focus(query, seed)[0])
+
+
+def _request(searcher: Searcher, topic: Topic) -> Request:
+    """What is searched: the corpus, or the topic's judged pool."""
+    query = topic_query(topic, searcher, "dense", None)
+    request = searcher.request(query, _seed(searcher, topic), None)
+    if topic.pool is None:
+        return request
+    scope = searcher.corpus.scope(query.filters, without=query.seed, pool=topic.pool)
+    return replace(request, scope=scope)
+
+
+def _seed(searcher: Searcher, topic: Topic) -> Seed:
+    return searcher.seed(topic_query(topic, searcher, "dense", None))
+
+
+def foreseen_runs(
+    names: Sequence[str], depth: int, searcher: Searcher, topics: Sequence[Topic]
+) -> list[QuestionCount]:
+    """What is asked at most for those of the named runs that need a model."""
+    sizes = ranking_sizes(searcher, topics)
+    return [
+        count_for_reranking(Plan(name.partition("+")[2], depth), sizes)
+        if "+" in name
+        else count_for_system(name, sizes)
+        for name in names
+        if asks_model(name)
+    ]
+
+
+class EvaluationEstimates:
+    """What measurements with a model will cost. Nothing is asked; safe to share between threads."""
+
+    def __init__(self, answers: AnswerStore) -> None:
+        self._answers, self._known = answers, EstimateCache()
+
+    def estimate(
+        self,
+        key: Hashable,
+        depth: int,
+        ahead: Sequence[QuestionCount],
+        searcher: Searcher,
+        topics: Sequence[Topic],
+        connection: Connection | None,
+    ) -> CostEstimate:
+        """The sum of what is foreseen; tokens only with a connection.
+
+        Args:
+            key: tells requests apart; estimates are kept by it, the corpus and the model.
+            depth: what the estimate says of itself.
+        """
+        name, known = "", None
+        if connection is not None:
+            place = connection.endpoint
+            name = model_name(connection)
+            known = self._answers.capabilities(place.address, place.model)
+
+        def make() -> CostEstimate:
+            some = _samples(searcher, topics) if connection is not None and ahead else []
+            return estimate_cost(depth, ahead, some, connection, self._answers)
+
+        return self._known.get((key, searcher.corpus.identity, name, known), make)
+
+
+def _samples(searcher: Searcher, topics: Sequence[Topic]) -> list[Sample]:
+    """Queries spread over all, each with some of its candidates."""
+    load, known = texts_of(searcher), searcher.corpus.row_of
+    specimens = []
+    for topic in topics[:: max(1, len(topics) // SAMPLE)][:SAMPLE]:
+        pool = searcher.corpus.doc_ids if topic.pool is None else sorted(topic.pool)
+        own = [doc_id for doc_id in pool if doc_id in known]
+        texts = load(own[:: max(1, len(own) // DOCUMENTS)][:DOCUMENTS])
+        specimens.append(Sample(topic_criterion(searcher, topic), texts))
+    return specimens

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.assist.model import Model
+from engine.assist.ranking_estimates import QuestionCount, count_for_reranking, ranking_sizes
 from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
 from engine.evaluate.measuring import MAIN_MEASURE, query_rows
-from engine.evaluate.model_evaluation import ranking_of, topic_criterion
+from engine.evaluate.model_runs import ranking_of, topic_criterion
 from engine.llm.client import Client
-from engine.llm.run import Outcome, complete
+from engine.llm.run import Outcome, ask_model
 from engine.measures.metrics import confidence_interval, mean
 from engine.rerank.candidates import merged, shuffled
 from engine.search.searcher import Searcher
@@ -26,10 +27,8 @@ from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.evaluations import Interval
-from engine.types.reranking import Gap, GapPoint
+from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRequest
 from engine.types.searches import Ranking
-
-MOST_SIZE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Baseline:
     """What is known before the verifier is asked.
 
     Attributes:
@@ -59,7 +58,7 @@ class Ground:
 
     @property
     def plan(self) -> Plan:
-        return Plan(self.verifier, depth=10 * MOST_SIZE)
+        return Plan(self.verifier, depth=10 * MOST_POOL)
 
     def pools(self) -> Iterator[Pool]:
         """Of every size and query, as found and infused."""
@@ -85,11 +84,11 @@ def check_gap(verifier: str, systems: Sequence[str], sizes: Sequence[int]) -> No
         find_system(name)
     if not systems:
         raise BadInputError("No system is named.", "Name at least one, like bm25.")
-    wrong = [size for size in sizes if not 1 <= size <= MOST_SIZE]
+    wrong = [size for size in sizes if not 1 <= size <= MOST_POOL]
     if wrong or not sizes:
         raise BadInputError(
             f"The pool sizes are {', '.join(map(str, sizes)) or 'missing'}.",
-            f"Give numbers from 1 to {MOST_SIZE:,}, like 20,50,100,200.",
+            f"Give numbers from 1 to {MOST_POOL:,}, like 20,50,100,200.",
         )
 
 
@@ -101,7 +100,7 @@ def prepare(
     sizes: Sequence[int],
     sample: int | None = None,
     on_query: Callable[[], None] = tell_nobody,
-) -> Ground:
+) -> Baseline:
     """Rank every topic on every system.
 
     Raises:
@@ -114,45 +113,45 @@ def prepare(
     runs = {name: ranker.run(name, on_query) for name in dict.fromkeys(systems)}
     by_query = {n: {r.query_id: r for r in run.rankings} for n, run in runs.items()}
     ordered = tuple(sorted(set(sizes)))
-    return Ground(searcher, collection, topics, verifier, ordered, by_query)
+    return Baseline(searcher, collection, topics, verifier, ordered, by_query)
 
 
 async def verify(
-    client: Client, ground: Ground, at_once: int, on_done: Callable[[], None] = tell_nobody
+    client: Client, baseline: Baseline, at_once: int, on_done: Callable[[], None] = tell_nobody
 ) -> dict[Pool, Finished]:
     """Every pool in the verifier's order; pools of the same documents are read once."""
-    criteria = {t.query_id: topic_criterion(ground.searcher, t) for t in ground.topics}
-    load = texts_of(ground.searcher)
-    pools = list(ground.pools())
+    criteria = {t.query_id: topic_criterion(baseline.searcher, t) for t in baseline.topics}
+    load = texts_of(baseline.searcher)
+    pools = list(baseline.pools())
     assignments = [
         Assignment(query_id, criteria[query_id], doc_ids, load)
         for query_id, doc_ids in dict.fromkeys((p.query_id, p.doc_ids) for p in pools)
     ]
-    finished = await rerank_all(client, assignments, ground.plan, at_once, on_done)
+    finished = await rerank_all(client, assignments, baseline.plan, at_once, on_done)
     found = {(a.name, a.doc_ids): f for a, f in zip(assignments, finished, strict=True)}
     return {pool: found[pool.query_id, pool.doc_ids] for pool in pools}
 
 
-def measure_gap(ground: Ground, outcome: Outcome[dict[Pool, Finished]]) -> Gap:
+def measure_gap(baseline: Baseline, outcome: Outcome[dict[Pool, Finished]]) -> Gap:
     """The bounds at every size."""
     verified, usage = outcome.value, outcome.usage
     different = list({id(f): f for f in verified.values()}.values())
-    report = replace(model_report(ground.plan, usage, different), depth=ground.sizes[-1])
+    report = replace(model_report(baseline.plan, usage, different), depth=baseline.sizes[-1])
     lacking = sum(
-        grade >= RELEVANT and doc_id not in ground.searcher.corpus.row_of
-        for topic in ground.topics
-        for doc_id, grade in ground.collection.qrels.get(topic.query_id, {}).items()
+        grade >= RELEVANT and doc_id not in baseline.searcher.corpus.row_of
+        for topic in baseline.topics
+        for doc_id, grade in baseline.collection.qrels.get(topic.query_id, {}).items()
     )
-    alone = {n: _quality(ground, list(r.values())) for n, r in ground.rankings.items()}
+    alone = {n: _quality(baseline, list(r.values())) for n, r in baseline.rankings.items()}
     best = max(alone.values(), key=lambda quality: quality.mean)
     return Gap(
-        collection=ground.collection.name,
-        corpus=ground.searcher.corpus.name,
-        queries=len(ground.topics),
-        verifier=ground.verifier,
+        collection=baseline.collection.name,
+        corpus=baseline.searcher.corpus.name,
+        queries=len(baseline.topics),
+        verifier=baseline.verifier,
         measure=MAIN_MEASURE,
         retrievers={name: quality.mean for name, quality in alone.items()},
-        points=tuple(_point(ground, verified, size, best) for size in ground.sizes),
+        points=tuple(_point(baseline, verified, size, best) for size in baseline.sizes),
         report=report,
         lacking=lacking,
         notes=_notes(report.stopped, lacking),
@@ -175,17 +174,17 @@ class _Quality:
 
 
 def _point(
-    ground: Ground, verified: Mapping[Pool, Finished], size: int, best: _Quality
+    baseline: Baseline, verified: Mapping[Pool, Finished], size: int, best: _Quality
 ) -> GapPoint:
     of_size = {p: f for p, f in verified.items() if p.size == size}
     found = {p: f for p, f in of_size.items() if not p.infused}
     infused = {p: f for p, f in of_size.items() if p.infused}
-    lower, upper = (_quality(ground, _rankings(some)) for some in (found, infused))
+    lower, upper = (_quality(baseline, _rankings(some)) for some in (found, infused))
     return GapPoint(
         size=size,
         documents=mean([len(p.doc_ids) for p in found]) or 0.0,
         documents_infused=mean([len(p.doc_ids) for p in infused]) or 0.0,
-        found=mean([_share(ground.relevant(p.query_id), p.doc_ids) for p in found]),
+        found=mean([_share(baseline.relevant(p.query_id), p.doc_ids) for p in found]),
         lower=lower.mean,
         upper=upper.mean,
         lower_interval=lower.interval,
@@ -199,8 +198,8 @@ def _rankings(verified: Mapping[Pool, Finished]) -> list[Ranking]:
     return [ranking_of(p.query_id, f.reranked.order) for p, f in verified.items()]
 
 
-def _quality(ground: Ground, rankings: Sequence[Ranking]) -> _Quality:
-    rows = query_rows(ground.collection, ground.topics, rankings)
+def _quality(baseline: Baseline, rankings: Sequence[Ranking]) -> _Quality:
+    rows = query_rows(baseline.collection, baseline.topics, rankings)
     values = tuple(float(row[MAIN_MEASURE]) for row in rows)
     return _Quality(mean(values) or 0.0, confidence_interval(values), values)
 
@@ -223,8 +222,10 @@ def _notes(stopped: str, lacking: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def gap_now(ground: Ground, model: Model, on_done: Callable[[], None] = tell_nobody) -> Gap:
-    """Ask the verifier and measure. Ctrl-C ends it, with what was answered until then.
+def verify_and_measure(
+    baseline: Baseline, model: Model, on_done: Callable[[], None] = tell_nobody
+) -> Gap:
+    """Ask the verifier and measure; a run that ends early counts as far as it came.
 
     Raises:
         EndpointError: the endpoint refused or failed, and there is not a single answer.
@@ -232,8 +233,31 @@ def gap_now(ground: Ground, model: Model, on_done: Callable[[], None] = tell_nob
     slots = model.connection.concurrency
 
     async def work(client: Client) -> dict[Pool, Finished]:
-        return await verify(client, ground, slots, on_done)
+        return await verify(client, baseline, slots, on_done)
 
-    return measure_gap(
-        ground, complete(model.connection, model.store, work, model.tell, model.cancelled)
-    )
+    outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
+    return measure_gap(baseline, outcome)
+
+
+def foreseen_pools(baseline: Baseline) -> QuestionCount:
+    """What the verifier is asked about the pools that there are; equal ones are read once."""
+    pools = {(p.query_id, p.doc_ids) for p in baseline.pools()}
+    return count_for_reranking(baseline.plan, [len(doc_ids) for _, doc_ids in pools])
+
+
+def foreseen_gap(
+    request: GapRequest, searcher: Searcher, collection: Collection, topics: Sequence[Topic]
+) -> QuestionCount:
+    """What the verifier is asked at most, before anything is ranked.
+
+    As if no retriever found any relevant document, so that all have to be put in.
+    """
+    known = searcher.corpus.row_of
+    sizes = []
+    for topic, most in zip(topics, ranking_sizes(searcher, topics), strict=True):
+        grades = collection.qrels.get(topic.query_id, {})
+        relevant = sum(d in known for d, grade in grades.items() if grade >= RELEVANT)
+        for size in sorted(set(request.sizes)):
+            found, infused = min(size, most), min(size + relevant, most)
+            sizes += [found, infused] if found < infused else [found]
+    return count_for_reranking(Plan(request.verifier, max(request.sizes) + MOST_POOL), sizes)

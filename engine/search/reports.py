@@ -11,7 +11,8 @@ from engine.types.comparisons import Sensitivity
 from engine.types.corpora import CorpusInfo, ImportReport
 from engine.types.evaluations import Evaluation, Interval, Judged, Sample, SystemScores
 from engine.types.facts import Fact, FactMatch
-from engine.types.reranking import Gap, ModelEvaluation, ModelReport, Reranking
+from engine.types.models import ModelReport
+from engine.types.reranking import Gap, GapPoint, Reranking
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence, SearchResults
 
@@ -70,6 +71,11 @@ def llm_report(found: ModelReport) -> dict[str, Any]:
     return {**asdict(found), "seconds": round(found.seconds, 3), "notes": list(found.notes)}
 
 
+def llm_from_report(data: Mapping[str, Any]) -> ModelReport:
+    """What :func:`llm_report` wrote."""
+    return ModelReport(**{**data, "notes": tuple(data["notes"])})
+
+
 def gap_report(found: Gap) -> dict[str, Any]:
     """``seedlens gap --json``."""
     return {
@@ -87,7 +93,33 @@ def gap_report(found: Gap) -> dict[str, Any]:
         "lacking": found.lacking,
         "notes": list(found.notes),
         "llm": llm_report(found.report),
+        "retriever_intervals": {
+            name: bounds and list(bounds) for name, bounds in found.retriever_intervals.items()
+        },
     }
+
+
+def gap_from_report(data: Mapping[str, Any]) -> Gap:
+    """What :func:`gap_report` wrote."""
+    return Gap(
+        collection=data["collection"],
+        corpus=data["corpus"],
+        queries=data["queries"],
+        verifier=data["verifier"],
+        measure=data["measure"],
+        retrievers=data["retrievers"],
+        points=tuple(map(_gap_point, data["points"])),
+        report=llm_from_report(data["llm"]),
+        lacking=data["lacking"],
+        notes=tuple(data["notes"]),
+        retriever_intervals=_bounds(data["retriever_intervals"]),
+    )
+
+
+def _gap_point(data: Mapping[str, Any]) -> GapPoint:
+    fields: dict[str, Any] = {n: v for n, v in data.items() if n not in ("gap_lower", "gap_upper")}
+    intervals = {name: v for name, v in fields.items() if name.endswith("_interval")}
+    return GapPoint(**{**fields, **_bounds(intervals)})
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
@@ -129,14 +161,6 @@ def evaluation_report(found: Evaluation) -> dict[str, Any]:
     }
 
 
-def model_evaluation_report(found: ModelEvaluation) -> dict[str, Any]:
-    """``seedlens evaluate --rerank --json``: systems that used a model have an ``llm``."""
-    report = evaluation_report(found.evaluation)
-    for name, own in found.reports.items():
-        report["systems"][name]["llm"] = llm_report(own)
-    return report
-
-
 def _system(scores: SystemScores) -> dict[str, Any]:
     found: dict[str, Any] = {
         "metrics": dict(scores.metrics),
@@ -148,7 +172,7 @@ def _system(scores: SystemScores) -> dict[str, Any]:
         "per_query": [dict(q) for q in scores.per_query],
         "seconds": round(scores.seconds, 3),
         "kind": scores.kind,
-        "llm": None,
+        "llm": None if scores.llm is None else llm_report(scores.llm),
     }
     if scores.kind == "human":
         found["annotators"] = {a: dict(m) for a, m in scores.annotators.items()}
@@ -178,7 +202,7 @@ def evaluation_from_report(report: Mapping[str, Any]) -> Evaluation:
 
 
 def _scores(data: Mapping[str, Any]) -> SystemScores:
-    by_aspect = data["confidence_by_aspect"]
+    by_aspect, llm = data["confidence_by_aspect"], data.get("llm")
     return SystemScores(
         metrics=data["metrics"],
         by_aspect=data["by_aspect"],
@@ -188,6 +212,7 @@ def _scores(data: Mapping[str, Any]) -> SystemScores:
         confidence_by_aspect={aspect: _bounds(own) for aspect, own in by_aspect.items()},
         annotators=data.get("annotators", {}),
         kind=data["kind"],
+        llm=None if llm is None else llm_from_report(llm),
     )
 
 

@@ -15,6 +15,7 @@ from engine.search.systems import find_system
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import Collection, Topic
 from engine.types.evaluations import SystemKind
+from engine.types.models import ModelReport
 from engine.types.searches import Query, Ranking
 
 SEEDS_HELD = 1_000
@@ -23,11 +24,12 @@ SEEDS_HELD = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SystemRun:
-    """The rankings of one system, ours or brought by somebody, over the topics of a collection.
+    """The rankings of one system, ours or uploaded, over the topics of a collection.
 
     Attributes:
         seconds: that ranking took; 0 where SeedLens did not do it.
         notes: plain sentences about what is odd in it.
+        llm: what a language model was asked for it; None where none took part.
     """
 
     system: str
@@ -35,6 +37,7 @@ class SystemRun:
     seconds: float = 0.0
     kind: SystemKind = "system"
     notes: tuple[str, ...] = ()
+    llm: ModelReport | None = None
 
 
 def sampled(topics: Sequence[Topic], seeds: int | None) -> tuple[Topic, ...]:

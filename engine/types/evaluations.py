@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.types.models import ModelReport
+from engine.types.models import ModelReport, RunProgress
 from engine.types.searches import Ranking
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class SystemScores:
         confidence: bootstrap interval of every mean, over queries.
         confidence_by_aspect: the same for each aspect, of the main measures only.
         annotators: of the human row, each annotator's own means; empty for systems.
-        kind: one of ours, people, or a run that somebody brought.
+        kind: one of ours, people, or an uploaded run.
         llm: what a language model was asked for it; None where none took part.
     """
 
@@ -121,13 +121,20 @@ class Evaluation:
         ]
         return pd.DataFrame(rows).set_index(["system", "query_id"])
 
+    @property
+    def model_reports(self) -> dict[str, ModelReport]:
+        """system -> what a language model was asked for it, of those that one took part in."""
+        return {name: s.llm for name, s in self.systems.items() if s.llm is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
     """A test collection that this home knows.
 
     Attributes:
-        key: names it in links: the corpus, or ``qrels-<number>`` for uploaded judgments.
+        key: names it in links: the corpus that came from it, ``<corpus>:<project>`` for what was
+            judged here, ``qrels-<number>`` for uploaded judgments, ``<corpus>@<path>`` for files
+            that were evaluated on a corpus that did not come from them.
         source: where its topics and judgments are read from.
         judgments: pairs with a grade; see also ``complete`` in :class:`Judged`.
         pooled: every query ranks its own judged candidates, not the corpus.
@@ -186,41 +193,43 @@ class EvaluationRequest:
     model: str = ""
 
 
-EvaluationState = Literal["running", "done", "cancelled", "failed"]
-
-
 @dataclass(frozen=True, slots=True)
-class EvaluationJob:
-    """An evaluation that runs, or ran, in the background of this process.
+class EvaluationProgress(RunProgress):
+    """How far a measurement is.
 
     Attributes:
         step: what it is at, in words.
-        done, total: queries ranked, over all systems that still had to be ranked; or ``unit``:
-            questions to a language model that are settled, of so many at most.
+        done, total: of what ``unit`` says: queries ranked, over all systems that still had to be
+            ranked, or questions to a language model that are settled, of so many at most.
         seconds: since it began with what ``done`` counts.
         report: what the model was asked so far for the ranking at hand.
-        partial: what there is where it ended early: systems that were done, and the best order
-            so far of those that a model had begun with. It is not kept.
-        error, remedy: why it ended early, and what to do.
     """
 
-    id: str
-    request: EvaluationRequest
-    state: EvaluationState
     step: str = "Reading the collection"
     done: int = 0
     total: int = 0
-    seconds: float = 0.0
-    error: str = ""
-    remedy: str = ""
     unit: str = "queries"
+    seconds: float = 0.0
     report: ModelReport | None = None
-    partial: Evaluation | None = None
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds to go, None while there is no rate yet."""
-        return self.seconds / self.done * (self.total - self.done) if self.done else None
+
+@dataclass(frozen=True, slots=True)
+class EvaluationReport:
+    """What an evaluation came to.
+
+    Attributes:
+        evaluation: where it ended early, of the systems that were done, and of the best order so
+            far of those that a model had begun with; None when there was nothing to measure.
+        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
+        problem, remedy: the words for it.
+        known: runs that had been made before and were not made again.
+    """
+
+    evaluation: Evaluation | None
+    stopped: str = ""
+    problem: str = ""
+    remedy: str = ""
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +250,7 @@ class EvaluationRecord:
 
 @dataclass(frozen=True, slots=True)
 class UploadedRun:
-    """A TREC run that somebody brought.
+    """A TREC run that somebody uploaded.
 
     Attributes:
         name: what it is called beside our systems; unique within its collection.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.types.documents import Span
-from engine.types.evaluations import Evaluation, Interval
+from engine.types.evaluations import Interval
 from engine.types.jobs import Job, JobState
 from engine.types.models import ModelReport as ModelReport
 from engine.types.searches import SearchResults
@@ -172,18 +172,6 @@ class GeneratedExplanation:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelEvaluation:
-    """An evaluation, some systems of which used a model.
-
-    Attributes:
-        reports: system -> what its model was asked.
-    """
-
-    evaluation: Evaluation
-    reports: Mapping[str, ModelReport] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class GapPoint:
     """Quality at one size of the candidate pool.
 
@@ -246,6 +234,10 @@ class Gap:
         return point.lower - best, point.upper - best
 
 
+MOST_POOL = 2_000
+"""Candidates per query that a pool of the gap may have: a model reads all of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class GapRequest:
     """Which gap to measure.
@@ -263,42 +255,15 @@ class GapRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class GapJob:
-    """A gap being measured in the background; ``gap`` when it is done (or cancelled) and has one.
+class GapReport:
+    """What measuring a gap came to; ``gap`` is None when nothing was verified.
 
     Attributes:
-        step: what it does, in words.
-        done, total: rankings made by the retrievers, or later by the verifier, of so many.
-        settled, at_most: questions to the verifier that are settled, of so many at most; 0
-            before the first.
-        seconds: of the step at hand.
+        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
     """
 
-    id: str
-    request: GapRequest
-    state: ModelJobState
-    done: int = 0
-    total: int = 0
-    gap: Gap | None = None
-    report: ModelReport | None = None
-    error: str = ""
-    remedy: str = ""
-    step: str = ""
-    settled: int = 0
-    at_most: int = 0
-    seconds: float = 0.0
-
-    @property
-    def share(self) -> float:
-        """How much of the step at hand is done, 0 to 1."""
-        if self.at_most:
-            return min(1.0, self.settled / self.at_most)
-        return min(1.0, self.done / self.total) if self.total else 0.0
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds of the step to go, None while there is no rate yet."""
-        return self.seconds * (1 / self.share - 1) if self.share else None
+    gap: Gap | None
+    stopped: str = ""
 
 
 @dataclass(frozen=True, slots=True)

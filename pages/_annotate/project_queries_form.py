@@ -92,7 +92,7 @@ def _collections(explorer: Explorer, project: Project) -> list[CollectionInfo]:
     own = f"{project.corpus}:{project.name}"
     return [
         info
-        for info in explorer.laboratory.collections()
+        for info in explorer.collections.all()
         if info.corpus == project.corpus and info.queries
         and not info.problem and info.key != own
     ]  # fmt: skip
@@ -101,7 +101,7 @@ def _collections(explorer: Explorer, project: Project) -> list[CollectionInfo]:
 def _take_over(explorer: Explorer, project: Project, info: CollectionInfo) -> None:
     """The collection's queries under their own ids; those whose seed is gone are left out."""
     opened = explorer.library.open(project.corpus)
-    asked = explorer.laboratory.queries(info.key)
+    asked = explorer.collections.queries(info.key)
     held = {i: q for i, q in asked.items() if q.seed is None or q.seed in opened.row_of}
     _add(explorer, project, held)
 

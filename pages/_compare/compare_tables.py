@@ -14,7 +14,7 @@ from pages._common.components import chart, dark
 from pages._common.shared import note
 from pages._compare import compare_charts
 from pages._compare.measures import MEASURES, shown
-from pages._evaluate.paper import COLUMNS, WORDINGS
+from pages._evaluate.published import COLUMNS, WORDINGS
 
 Cell = Callable[[SensitivityRow], str]
 

@@ -14,20 +14,18 @@ from pages._common.shared import attempt, error_boundary
 from pages._evaluate.evaluate_model import (
     calls_box,
     connected,
-    evaluation_estimate,
     model_row,
     most_calls,
-    needs_model,
     request_of,
 )
 from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label
 from pages._evaluate.evaluate_view import (
+    DEEPEST,
     PARTS,
     SAMPLES,
     EvaluateView,
     seeds_asked,
     with_collection,
-    write_view,
 )
 from pages._model.model_settings import chosen
 
@@ -46,12 +44,12 @@ def controls(
     state["evaluate_steer"] = round(view.steer * 100)
     state["evaluate_human"] = view.human and bool(info.annotators)
     state["evaluate_ignore"] = view.ignore_labels
-    helped = explorer.verifier.systems
-    systems = dict.fromkeys([*explorer.systems_of(info.corpus), *helped, *view.systems])
+    by_model = explorer.model_systems
+    systems = dict.fromkeys([*explorer.systems_of(info.corpus), *by_model, *view.systems])
     left, right = st.columns([9, 3])
     left.multiselect(
         "Systems", systems, key="evaluate_systems", on_change=change,
-        format_func=lambda name: f"{name} (asks a model)" if name in helped else name,
+        format_func=lambda name: f"{name} (asks a model)" if name in by_model else name,
         help="Ways to rank; each is measured on the same queries. Runs that you upload below "
         "stand beside them.",
     )  # fmt: skip
@@ -63,13 +61,13 @@ def controls(
         seeds_box(view, info, change)
         _rerank(explorer, view, change)
         _switches(info, change)
-        if needs_model(explorer, view):
+        if view.needs_model:
             calls_box(explorer)
         _run_button(explorer, view, info)
-    if needs_model(explorer, view) and view.systems and not info.problem:
+    if view.needs_model and view.systems and not info.problem:
         with error_boundary():
             request = request_of(explorer, view, info)
-            model_row(explorer, evaluation_estimate(explorer, request))
+            model_row(explorer, explorer.evaluations.estimate(request, chosen(explorer)))
 
 
 def choose_collection(
@@ -101,7 +99,7 @@ def _change(view: EvaluateView) -> None:
         rerank=state["evaluate_rerank"],
         depth=int(state.get("evaluate_depth") or view.depth),
     )
-    write_view(new)
+    new.write()
 
 
 def common_change(view: EvaluateView) -> EvaluateView:
@@ -135,7 +133,7 @@ def seeds_box(view: EvaluateView, info: CollectionInfo, change: Callable[[], Non
 
 
 def _rerank(explorer: Explorer, view: EvaluateView, change: Callable[[], None]) -> None:
-    modes = explorer.verifier.modes
+    modes = explorer.rerank_modes
     st.session_state["evaluate_rerank"] = view.rerank
     st.selectbox(
         "Rerank with a model", ["", *modes], key="evaluate_rerank", on_change=change, width=190,
@@ -146,8 +144,9 @@ def _rerank(explorer: Explorer, view: EvaluateView, change: Callable[[], None]) 
     if view.rerank:
         st.session_state["evaluate_depth"] = view.depth
         st.number_input(
-            "Depth", key="evaluate_depth", min_value=1, max_value=1000, step=10, on_change=change,
-            width=130, help="Documents of each ranking that are reranked; the others follow.",
+            "Depth", key="evaluate_depth", min_value=1, max_value=DEEPEST, step=10, width=130,
+            on_change=change, help="Documents of each ranking that are reranked; the others "
+            "follow.",
         )  # fmt: skip
 
 
@@ -168,19 +167,18 @@ def _switches(info: CollectionInfo, change: Callable[[], None]) -> None:
 
 
 def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
-    job = explorer.laboratory.job()
-    busy = job is not None and job.state == "running"
-    helped = needs_model(explorer, view)
-    st.session_state[DRAWN_BUSY] = busy
+    job = explorer.evaluations.job()
+    busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
 
     def run() -> None:
-        helper = None
-        if helped:
-            helper = explorer.trials.helper(endpoint=chosen(explorer), most_calls=most_calls())
-        write_view(replace(view, model=""))
-        explorer.laboratory.start(view.request(info), helper)
+        connection = None
+        if view.needs_model:
+            connection = explorer.verifier.connection(chosen(explorer), most_calls())
+        new = replace(view, model="")
+        new.write()
+        explorer.evaluations.start(new.request(info), connection)
 
-    lacking = helped and not connected(explorer)
+    lacking = view.needs_model and not connected(explorer)
     st.button(
         "Run", key="evaluate_run", type="primary", on_click=attempt, args=(run,),
         disabled=busy or bool(info.problem) or not view.systems or lacking,

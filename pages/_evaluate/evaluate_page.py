@@ -6,22 +6,38 @@ import html
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.evaluations import CollectionInfo, Evaluation, EvaluationJob, EvaluationRecord
-from pages._common.shared import engine, error_boundary, escape_label, note, show_error
+from engine.types.evaluations import (
+    CollectionInfo,
+    Evaluation,
+    EvaluationProgress,
+    EvaluationRecord,
+    EvaluationReport,
+)
+from engine.types.jobs import Job
+from engine.types.plurals import counted
+from pages._common.job_card import job_card
+from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_model import request_of
-from pages._evaluate.evaluate_view import EvaluateView, of_request, read_view, write_view
-from pages._library.import_jobs import time_left
-from pages._model.model_form import report_line
+from pages._evaluate.evaluate_view import EvaluateView, of_request
+from pages._library.library_page import time_left
+from pages._model.model_form import apply_model_style
+from pages._model.model_lines import joined, report_line
+
+EvaluationJob = Job[EvaluationProgress, EvaluationReport]
+POLL_SECONDS = 0.5
+"""Between two looks at a measurement: most take less than a minute."""
 
 DRAWN_BUSY = "evaluate_drawn_busy"
 """Whether the button was drawn while something ran."""
 FORMER = 8
-"""Former evaluations listed."""
+"""Previous runs listed."""
 
 
 def open_view(
@@ -30,16 +46,16 @@ def open_view(
     """The view of the address; one that cannot be opened is explained and replaced."""
     known = {info.key: info for info in collections}
     try:
-        view = read_view(explorer)
+        view = EvaluateView.read()
         if view.collection and view.collection not in known:
-            explorer.laboratory.collection(view.collection)  # says why not
+            explorer.collections.info(view.collection)  # says why not
     except SeedLensError as error:
         show_error(error)
         view = EvaluateView()
     if view.collection not in known:
         first = explorer.demo_corpus if explorer.demo_corpus in known else collections[0].key
         view = replace(view, collection=first)
-    write_view(view)
+    view.write()
     return view, known[view.collection]
 
 
@@ -53,8 +69,9 @@ def nothing_to_evaluate() -> None:
 
 
 def collection_label(info: CollectionInfo) -> str:
-    """``csfcube``, or ``mine.qrels on demo`` for uploaded judgments."""
-    return f"{info.source} on {info.corpus}" if info.uploaded else info.key
+    """``csfcube``, or ``mine.qrels on demo`` for judgments that the corpus did not come with."""
+    by_itself = info.uploaded or info.key.startswith(f"{info.corpus}@")
+    return f"{Path(info.source).name} on {info.corpus}" if by_itself else info.key
 
 
 def about(info: CollectionInfo) -> None:
@@ -62,9 +79,9 @@ def about(info: CollectionInfo) -> None:
     if info.problem:
         return
     parts = [
-        f"{_count(info.queries, 'query', 'queries')} over {_count(info.seeds, 'seed', 'seeds')}",
+        f"{counted(info.queries, 'query', 'queries')} over {counted(info.seeds, 'seed')}",
         ", ".join(info.aspects) or "no aspects",
-        _count(info.judgments, "grade", "grades") + (", all else is 0" if info.complete else ""),
+        counted(info.judgments, "grade") + (", all else is 0" if info.complete else ""),
         "ranks each query's judged pool" if info.pooled else f"ranks the corpus {info.corpus}",
     ]
     if info.annotators:
@@ -73,10 +90,6 @@ def about(info: CollectionInfo) -> None:
     st.html(f'<div class="sl-facts">{html.escape(" · ".join(parts))}{tag}</div>')
     for warning in info.warnings:
         note(warning)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def broken(info: CollectionInfo) -> None:
@@ -92,24 +105,30 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     if not view.systems:
         st.html('<div class="sl-empty">Choose at least one system.</div>')
         return None
-    laboratory = explorer.laboratory
-    request = request_of(explorer, view, info)
-    job = laboratory.job()
-    found = laboratory.evaluation(request)
-    if found is None and not (job and job.state == "running") and not laboratory.missing(request):
-        failed = job is not None and job.state != "done" and job.request == request
-        if not failed:  # all is ranked already: only to be measured
-            job = laboratory.start(request)
-    if job is not None and job.state == "running":
-        st.fragment(_progress, run_every=0.5)()
+    evaluations, request = explorer.evaluations, request_of(explorer, view, info)
+    job = evaluations.job()
+    found = evaluations.find(request)
+    failed = job is not None and job.request == request and bool(_problem(job))
+    if found is None and not failed and not ((job and job.running) or evaluations.missing(request)):
+        evaluations.start(request)  # all is ranked already: only to be measured
+        job = evaluations.job()
+    if job is not None and job.running:
+        apply_model_style()
+        job_card(
+            job, evaluations.job, key="evaluate", label="Evaluation", line=progress_line,
+            cancel=evaluations.jobs.cancel, border=False, poll=POLL_SECONDS,
+            what_stays="What is done stays: rankings, and every answer of a model. Run goes on "
+            "with the rest.",
+        )  # fmt: skip
         return found
     if st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
-    if job is not None and job.request == request and (found is None or job.error):
+    if job is not None and job.request == request and (found is None or _problem(job)):
         _ended(job)
-        found = found or job.partial
+        if found is None and job.report is not None:
+            found = job.report.evaluation
     if found is None:
-        names = ", ".join(laboratory.missing(request)) or "these systems"
+        names = ", ".join(evaluations.missing(request)) or "these systems"
         st.html(
             f'<div class="sl-empty">{html.escape(names)} not ranked yet with these settings. '
             "Press Run; it goes on when you leave the page, and its result stays.</div>"
@@ -117,53 +136,41 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     return found
 
 
-def _progress() -> None:
-    laboratory = engine().laboratory
-    job = laboratory.job()
-    if job is None or job.state != "running":
-        st.rerun()
-    share = job.done / job.total if job.total else 0.0
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(min(1.0, share), text=escape_label(progress_line(job)))
-        st.button(
-            "Cancel", key="evaluate_cancel", on_click=laboratory.cancel, args=(job.id,),
-            help="What is done stays: rankings, and every answer of a model. Run goes on with "
-            "the rest.",
-        )  # fmt: skip
-    if job.report is not None:
-        st.html(f'<div class="md-line md-quiet">{report_line(job.report)}</div>')
+def _problem(job: EvaluationJob) -> str:
+    """Why an evaluation ended early; "" where it did not."""
+    return job.error or (job.report.problem or job.report.stopped if job.report else "")
 
 
-def progress_line(job: EvaluationJob) -> str:
-    """What, how far, how long, in one line."""
-    parts = [job.step]
-    if job.total > 1:
-        parts.append(f"{job.done:,} of {job.total:,} {job.unit}")
-    left = time_left(job.seconds_left) if job.seconds > 1 else ""
-    return " · ".join([*parts, *([left] if left else []), job.request.collection])
+def progress_line(job: Job[EvaluationProgress, Any]) -> str:
+    """What, how far, how long, and what a model was asked, in one line of HTML."""
+    now = job.progress
+    parts = [now.step]
+    if now.total > 1:
+        parts.append(f"{now.done:,} of {now.total:,} {now.unit}")
+    parts.append(time_left(now.seconds_left) if now.seconds > 1 else "")
+    return joined(parts) + ("" if now.report is None else report_line(now.report))
 
 
 def _ended(job: EvaluationJob) -> None:
-    if job.state == "failed":
-        kept = "What was ranked and answered is kept; Run goes on from there."
-        note(job.error, f"{job.remedy} {kept}" if job.partial else job.remedy, kind="error")
+    kept = "What was ranked and answered is kept; Run goes on from there."
+    if job.report is None:
+        note(job.error, job.remedy, kind="error")
     elif job.state == "cancelled":
-        note(
-            "The evaluation was cancelled.",
-            "What was ranked and answered is kept; Run goes on from there.",
-        )
+        note("The evaluation was cancelled.", kept)
+    elif job.report.stopped:
+        note(job.report.problem, f"{job.report.remedy} {kept}".strip(), kind="error")
 
 
 def history(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
-    """Former evaluations of the collection, each a click away."""
-    former = explorer.laboratory.history(info.key)
+    """Previous runs on the collection, each a click away."""
+    former = explorer.evaluations.history(info.key)
     if not former:
         return
-    with st.expander(f"Former evaluations ({len(former)})", type="compact"), error_boundary():
+    with st.expander(f"Previous runs ({len(former)})", type="compact"), error_boundary():
         for number, record in enumerate(former[:FORMER]):
             st.button(
                 escape_label(record_line(record)), key=f"evaluate_former_{number}", type="tertiary",
-                on_click=write_view, args=(of_request(record.request, view.measure),),
+                on_click=of_request(record.request, view.measure).write,
             )  # fmt: skip
 
 
@@ -185,4 +192,4 @@ def record_line(record: EvaluationRecord) -> str:
 
 def set_measure(view: EvaluateView) -> None:
     """Show another measure in charts and tables."""
-    write_view(replace(view, measure=st.session_state["evaluate_measure"] or view.measure))
+    replace(view, measure=st.session_state["evaluate_measure"] or view.measure).write()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,22 +15,29 @@ from engine.types.evaluations import CollectionInfo, Evaluation
 from pages._common.components import chart, dark
 from pages._common.shared import error_boundary, escape_label, note
 from pages._evaluate.evaluate_charts import interval_plot, strip_plot, trade_off
-from pages._evaluate.evaluate_model import REPORT_HELP, report_rows, request_of
+from pages._evaluate.evaluate_model import request_of
 from pages._evaluate.evaluate_page import set_measure
 from pages._evaluate.evaluate_tables import (
+    REPORT_HELP,
     aspect_rows,
     basis,
     leaderboard_rows,
     pair_rows,
     query_rows,
+    report_rows,
     table,
     tested,
     verdict,
 )
 from pages._evaluate.evaluate_view import CHARTED, MEASURES, EvaluateView
-from pages._evaluate.holes import holes
 from pages._evaluate.published import beside_the_paper
+from pages._evaluate.unjudged import unjudged_documents
 
+READING = (
+    "All are fractions. A 95 % interval says where the mean over more queries of the same kind "
+    "would lie (bootstrap, 10,000 draws). Differences are tested on the same queries by a paired "
+    "t-test and by random signs, corrected after Holm for the number of pairs."
+)
 SENTENCES = 6
 """Differences that are put into words; the table has all."""
 
@@ -41,13 +48,13 @@ def results(
     """Everything that one evaluation says."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Systems", anchor=False)
-        _definitions()
-        _take_home(explorer, view, info, found)
+        definitions("What the measures mean", MEASURES, READING)
+        _export(explorer, view, info, found)
     _leaderboard(found)
     with error_boundary():
-        holes(explorer, view, info)
+        unjudged_documents(explorer, view, info)
     with error_boundary():
-        _asked(explorer, found)
+        _asked(found)
     with error_boundary():
         _verdicts(found)
     with error_boundary():
@@ -83,9 +90,9 @@ def _leaderboard(found: Evaluation) -> None:
     st.html(f'<div class="sl-facts">{html.escape(basis(found))}</div>')
 
 
-def _asked(explorer: Explorer, found: Evaluation) -> None:
+def _asked(found: Evaluation) -> None:
     """What a language model was asked, where one took part."""
-    reports = explorer.laboratory.reports(found)
+    reports = found.model_reports
     if not reports:
         return
     st.subheader("What the model was asked", anchor=False)
@@ -101,18 +108,21 @@ def _text(words: str) -> Any:
     return st.column_config.TextColumn(help=words, width=118)
 
 
-def _definitions() -> None:
-    with st.popover("What the measures mean", type="tertiary"):
+def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
+    """What the words of the page mean, behind a button.
+
+    Args:
+        more: what is said after the list.
+    """
+    with st.popover(label, type="tertiary"):
         lines = "".join(
             f"<dt><strong>{html.escape(name)}</strong></dt>"
             f'<dd style="margin:0 0 .5rem">{html.escape(words)}</dd>'
-            for name, words in MEASURES.items()
+            for name, words in terms.items()
         )
         st.html(
-            f'<dl style="max-width:60ch">{lines}</dl><p style="max-width:60ch">All are fractions. '
-            "A 95 % interval says where the mean over more queries of the same kind would lie "
-            "(bootstrap, 10,000 draws). Differences are tested on the same queries by a paired "
-            "t-test and by random signs, corrected after Holm for the number of pairs.</p>"
+            f'<dl style="max-width:60ch">{lines}</dl><p style="max-width:60ch">'
+            f"{html.escape(more)}</p>"
         )
 
 
@@ -142,7 +152,7 @@ def _verdicts(found: Evaluation) -> None:
 
 
 def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
-    st.subheader("How sure the differences are", anchor=False)
+    st.subheader("Significance", anchor=False)
     items = "".join(f"<li>{html.escape(verdict(row))}</li>" for row in pairs[:SENTENCES])
     st.html(f'<div class="sl-facts">In nDCG@20:</div><ul class="sl-verdicts">{items}</ul>')
     every = f"All {len(pairs)} pairs as a table" if len(pairs) > 1 else "As a table"
@@ -164,7 +174,7 @@ def _queries(
 ) -> None:
     st.header("Query by query", anchor=False)
     measure = _measure_box(view, found)
-    titles = explorer.laboratory.query_titles(info.key)
+    titles = explorer.collections.query_titles(info.key)
     frame = query_rows(found, measure, titles, info)
     with st.container(key="evaluate_pair_queries"):
         left, right = st.columns([7, 5], gap="medium")
@@ -244,32 +254,33 @@ def _aspects(
             )
 
 
-def _take_home(
+def _export(
     explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
 ) -> None:
-    laboratory, request = explorer.laboratory, request_of(explorer, view, info)
-    titles = laboratory.query_titles(info.key)
-    with st.popover("Take home"):
-        _download("Systems (CSV)", lambda: _csv(leaderboard_rows(found)), "systems.csv")
-        _download(
+    evaluations, request = explorer.evaluations, request_of(explorer, view, info)
+    titles = explorer.collections.query_titles(info.key)
+    with st.popover("Export"):
+        download("Systems (CSV)", lambda: _csv(leaderboard_rows(found)), "systems.csv")
+        download(
             "Queries (CSV)", lambda: _csv(query_rows(found, view.measure, titles, info)),
             f"queries-{view.measure}.csv",
         )  # fmt: skip
-        reports = laboratory.reports(found)
+        reports = found.model_reports
         if reports:
-            _download("Model (CSV)", lambda: _csv(report_rows(reports)), "model.csv")
-        _download("Everything (JSON)", lambda: laboratory.report(found), "evaluation.json")
+            download("Model (CSV)", lambda: _csv(report_rows(reports)), "model.csv")
+        download("Everything (JSON)", lambda: evaluations.to_json(found), "evaluation.json")
         for name, scores in found.systems.items():
             # A run that ended early is not kept.
             if scores.kind != "human" and not (scores.llm and scores.llm.stopped):
-                _download(
+                download(
                     escape_label(f"Run of {name} (TREC)"),
-                    partial(laboratory.run_file, request, name), f"{'-'.join(name.split())}.run",
+                    partial(evaluations.run_file, request, name), f"{'-'.join(name.split())}.run",
                 )  # fmt: skip
         st.caption("This page as a link: copy it from the address bar; it restores everything.")
 
 
-def _download(name: str, data: Any, file: str) -> None:
+def download(name: str, data: Callable[[], str], file: str) -> None:
+    """A button for a file that is made when it is asked for."""
     st.download_button(
         name, data=lambda: data().encode(), file_name=f"seedlens-{file}", key=f"evaluate_dl_{file}",
         mime="text/plain", on_click="ignore", width="stretch", type="tertiary",

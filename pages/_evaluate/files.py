@@ -1,4 +1,4 @@
-"""Runs and judgments that people bring to the Evaluate page."""
+"""Runs and judgments that people upload on the Evaluate page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
 from pages._common.shared import attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import collection_label
-from pages._evaluate.evaluate_view import EvaluateView, write_view
+from pages._evaluate.evaluate_view import EvaluateView
 
 MEGABYTES = 100
 
@@ -37,13 +37,13 @@ def _runs(explorer: Explorer, info: CollectionInfo) -> None:
         "evaluate_run_file",
         "Lines 'query_id Q0 doc_id rank score tag'; it stands beside our systems under its tag. "
         + ("Query ids are <seed>_<aspect>." if info.aspects else ""),
-        lambda name, content: explorer.laboratory.add_run(info.key, name, content),
+        lambda name, content: explorer.collections.add_run(info.key, name, content),
     )
-    for run in explorer.laboratory.runs(info.key):
+    for run in explorer.collections.runs(info.key):
         odd = " " + " ".join(run.notes) if run.notes else ""
         _line(
             run.name, f"{run.queries:,} queries.{odd}", f"evaluate_remove_run_{run.id}",
-            explorer.laboratory.remove_run, run.id,
+            explorer.collections.remove_run, run.id,
         )  # fmt: skip
 
 
@@ -52,8 +52,8 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
     corpus = st.session_state.get("evaluate_qrels_corpus") or names[0]
 
     def keep(name: str, content: bytes) -> None:
-        added = explorer.laboratory.add_qrels(corpus, name, content)
-        write_view(EvaluateView(added.key))
+        added = explorer.collections.add_qrels(corpus, name, content)
+        EvaluateView(added.key).write()
 
     _uploader(
         "TREC judgments for a corpus",
@@ -67,7 +67,7 @@ def _judgments(explorer: Explorer, collections: Sequence[CollectionInfo]) -> Non
         if info.uploaded:
             _line(
                 info.source, f"{info.queries:,} queries on {info.corpus}.",
-                f"evaluate_remove_{info.key}", explorer.laboratory.remove_qrels, info.key,
+                f"evaluate_remove_{info.key}", explorer.collections.remove_qrels, info.key,
             )  # fmt: skip
 
 

@@ -1,4 +1,8 @@
-"""Published figures on CSFCube beside ours: facts to compare with, not a race."""
+"""Published figures on CSFCube, all times 100, beside ours: facts to compare with, not a race.
+
+Maheshwari, Mysore & Zamani, "Can Instructed Retrieval Models Really Support Exploration?",
+CHIIR 2026.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,50 @@ import pandas as pd
 import streamlit as st
 
 from engine.types.evaluations import CollectionInfo, Evaluation
-from pages._evaluate.paper import COLUMNS, OBEDIENCE, RELEVANCE, SOURCE, WORDINGS, Row
+
+SOURCE = "Maheshwari et al., CHIIR 2026"
+COLUMNS = ("All", "background", "method", "result")
+Row = tuple[float, float, float, float]
+"""One figure per column."""
+
+RELEVANCE: Mapping[str, Row] = {
+    "Human": (77.91, 82.75, 70.38, 81.00),
+    "SciNCL": (36.43, 45.22, 26.19, 38.24),
+    "SPECTER2": (36.42, 43.44, 26.34, 40.43),
+    "otAspire": (36.02, 45.33, 23.89, 39.35),
+    "GritLM-7B": (42.38, 53.15, 28.82, 45.90),
+    "gpt-3.5-turbo, pointwise": (20.40, 32.16, 9.73, 20.20),
+    "gpt-4o, pointwise": (23.71, 41.79, 21.46, 36.87),
+    "Mistral-7B, pairwise": (27.34, 36.51, 15.58, 30.35),
+    "Llama-3-8B, pairwise": (24.40, 18.51, 20.94, 33.48),
+    "Llama-3-70B, pairwise": (34.79, 43.50, 24.68, 36.71),
+    "gpt-3.5-turbo, pairwise": (30.82, 37.33, 19.11, 36.40),
+    "gpt-4o, pairwise": (41.07, 52.40, 30.04, 41.43),
+}
+"""nDCG@20 x 100, their table 1."""
+OBEDIENCE: Mapping[str, Row] = {
+    "Human": (25.3, 29.8, 22.2, 24.0),
+    "SciNCL": (0.0, 0.0, 0.0, 0.0),
+    "SPECTER2": (0.0, 0.0, 0.0, 0.0),
+    "otAspire": (3.88, 4.53, 3.13, 3.98),
+    "GritLM-7B": (2.02, 2.99, 1.14, 1.92),
+    "gpt-3.5-turbo, pointwise": (0.80, 2.60, -3.74, 3.55),
+    "gpt-4o, pointwise": (0.85, 1.17, 1.13, 0.24),
+    "Mistral-7B, pairwise": (-1.10, 3.29, -8.67, 2.07),
+    "Llama-3-8B, pairwise": (-4.00, 0.68, -3.06, -9.59),
+    "Llama-3-70B, pairwise": (4.44, 8.23, 0.37, 4.73),
+    "gpt-3.5-turbo, pairwise": (0.86, 2.03, -4.20, 4.74),
+    "gpt-4o, pairwise": (0.97, 3.79, 1.50, -2.39),
+}
+"""p-MRR x 100, their table 2."""
+WORDINGS: Mapping[str, tuple[Row, Row]] = {
+    "base": ((42.38, 53.15, 28.82, 45.90), (2.02, 2.99, 1.14, 1.92)),
+    "generic": ((42.08, 52.46, 28.94, 45.53), (0.18, 0.26, 0.20, 0.09)),
+    "definition": ((41.43, 52.54, 28.18, 44.25), (2.01, 2.38, 1.22, 2.44)),
+    "paraphrases": ((42.03, 52.24, 28.87, 45.38), (1.53, 2.70, 0.95, 0.93)),
+    "subset": ((38.21, 47.70, 25.48, 42.07), (5.89, 7.60, 5.96, 4.10)),
+}
+"""nDCG@20 and p-MRR x 100 of GritLM-7B under other wordings, their table 3."""
 
 
 def beside_the_paper(info: CollectionInfo, found: Evaluation) -> None:

@@ -242,7 +242,7 @@ def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
     expect(page.get_by_text(f"{lacking} added to the pool.")).to_be_visible()
     assert len(explorer.annotation.pool(project)) == len(pooled) + lacking
 
-    page.get_by_role("button", name="Judge what waits").click()
+    page.get_by_role("button", name="Judge them").click()
     expect(page.get_by_role("textbox", name="Annotator")).to_be_visible()
     assert "project=holes" in page.url
     page.get_by_role("textbox", name="Annotator").fill("grace")

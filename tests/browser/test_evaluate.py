@@ -16,7 +16,7 @@ def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
 ) -> None:
     page = visit.open("/evaluate?collection=demo&systems=bm25,dense&seeds=20")
     page.get_by_role("button", name="Run", exact=True).click(timeout=180_000)
-    expect(page.get_by_text("How sure the differences are")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Significance")).to_be_visible(timeout=60_000)
     expect(page.locator(".st-key-evaluate_strip .scatterlayer .point").first).to_be_visible()
     cells = page.locator(".st-key-evaluate_leaderboard [data-testid^=glide-cell]")
     expect(cells.filter(has_text=re.compile("^bm25$"))).to_be_attached()
@@ -26,7 +26,7 @@ def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
         file = download(page, f"Download {chart} as SVG")
         assert file.suggested_filename == f"{chart}.svg"
 
-    page.get_by_role("button", name="Take home").click()
+    page.get_by_role("button", name="Export").click()
     lines = read_text(download(page, "Run of dense (TREC)"))
     run = tmp_path / "mine.run"
     run.write_text(lines.replace(" dense\n", " mine\n"), "utf-8")

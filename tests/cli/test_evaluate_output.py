@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
 import ir_measures
 import pytest
 
+from engine.errors import UnknownNameError
+from engine.search.topics import Ranker
 from tests.cli.command_line import run_inside, write_lines
 from tests.cli.json_shapes import assert_shape, fraction
 from tests.small_collection import write_collection
+from tests.support import make_explorer
 
 MEASURES = ("nDCG@10", "nDCG@20", "RR", "AP", "R@20", "R@100", "Judged@20", "p-MRR")
 
@@ -178,3 +182,43 @@ def test_an_impliret_file_is_evaluated_with_the_rows_ids_as_queries_and_document
         if row[3] == "1"
     }
     assert first == {i: i for i, _, _ in FACTS}
+
+
+def test_an_evaluation_is_kept_resumed_and_shown_by_the_app(
+    evaluated: tuple[Path, Path, Any], collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, _, first = evaluated
+    options = ("--systems", "dense,hybrid,aspect", "--json")
+
+    def no_ranking(*_: object) -> None:
+        raise AssertionError("a system was ranked again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ranker, "run", no_ranking)
+        again = run_inside(home, "evaluate", collection, *options)
+    assert (again.code, again.json) == (0, first), "seconds, too: they are those of the ranking"
+    explorer = make_explorer(home)
+    assert [info.key for info in explorer.collections.all()] == ["small"]
+    record = explorer.evaluations.history("small")[0]
+    assert set(record.request.systems) == {"dense", "hybrid", "aspect"}
+    assert explorer.evaluations.find(record.request) is not None
+
+
+def test_files_that_no_corpus_came_from_are_a_collection_of_the_app_while_they_are_there(
+    evaluated: tuple[Path, Path, Any], collection: Path, tmp_path: Path
+) -> None:
+    home, files = evaluated[0], tmp_path / "judged"
+    files.mkdir()
+    for name in ("topics.jsonl", "qrels.txt"):
+        (files / name).write_bytes((collection / name).read_bytes())
+    explorer, key = make_explorer(home), f"small@{files}"
+    with pytest.raises(UnknownNameError, match="Nothing was evaluated"):
+        explorer.collections.info(key)  # whatever a link says
+    options = ("--corpus", "small", "--systems", "dense")
+    assert run_inside(home, "evaluate", files, *options).code == 0
+    assert explorer.collections.info(key).queries == 12
+    assert key in [info.key for info in explorer.collections.all()]
+    (record,) = explorer.evaluations.history(key)
+    assert explorer.evaluations.find(record.request) is not None
+    shutil.rmtree(files)
+    assert key not in [info.key for info in explorer.collections.all()]

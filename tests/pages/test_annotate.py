@@ -178,10 +178,10 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
 # Their source runs as a script of its own, where only builtins have names.
 def holes_page(explorer, key):
     from pages._evaluate.evaluate_view import EvaluateView
-    from pages._evaluate.holes import holes
+    from pages._evaluate.unjudged import unjudged_documents
 
     view = EvaluateView(collection=key, systems=("bm25",))
-    holes(explorer, view, explorer.laboratory.collection(key))
+    unjudged_documents(explorer, view, explorer.collections.info(key))
 
 
 def decide_page(explorer, project):
@@ -208,7 +208,7 @@ def test_only_leads_fill_holes_and_decide_whatever_the_project_says(
     pooled = {seed_of(home_page), *(item.doc_id for item in home_page.annotation.pool(project))}
     other = next(d["doc_id"] for d in DOCUMENTS if d["doc_id"] not in pooled)
     ranked = f"{query_id} Q0 {other} 1 2 mine\n{query_id} Q0 elsewhere 2 1 mine\n"
-    home_page.laboratory.add_run("small:p", "mine.run", ranked.encode())
+    home_page.collections.add_run("small:p", "mine.run", ranked.encode())
     page = run(AppTest.from_function(holes_page, args=(home_page, "small:p")))
     assert "1 of them cannot be judged: the corpus does not have them." in shown(page)
     assert [b.label for b in page.button] == ["Add 1 to the pool"] * (role == "lead")

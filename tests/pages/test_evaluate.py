@@ -27,7 +27,7 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
     assert "12 queries over 4 seeds" in shown(page)
     assert page.toggle(key="evaluate_human").disabled
     page.button(key="evaluate_run").click()
-    page = finished(run(page), lab.laboratory.job)
+    page = finished(run(page), lab.evaluations.job)
     board = page.dataframe[0].value
     assert sorted(board["System"]) == ["aspect", "bm25", "dense"]
     assert list(board["nDCG@20"]) == sorted(board["nDCG@20"], reverse=True)
@@ -38,7 +38,7 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
 
 
 def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> None:
-    lab.laboratory.evaluate(EvaluationRequest("lab", ("dense",), steer=0.25))
+    lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",), steer=0.25))
     page = visit(collection="lab", systems="dense", steer="0.25", measure="RR")
     assert page.multiselect(key="evaluate_systems").value == ["dense"]
     assert page.slider(key="evaluate_steer").value == 25
@@ -68,7 +68,7 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_page_stands(
 
 
 def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
-    lab.laboratory.evaluate(EvaluationRequest("lab", ("aspect",)))
+    lab.evaluations.evaluate(EvaluationRequest("lab", ("aspect",)))
     page = visit(systems="aspect")
     assert page.dataframe
     page.slider(key="evaluate_steer").set_value(75)
@@ -82,22 +82,22 @@ def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
 
 def test_an_uploaded_run_is_a_row_and_can_be_removed(lab: Explorer) -> None:
     request = EvaluationRequest("lab", ("dense",))
-    lab.laboratory.evaluate(request)
-    text = lab.laboratory.run_file(request, "dense").replace(" dense\n", " mine\n")
+    lab.evaluations.evaluate(request)
+    text = lab.evaluations.run_file(request, "dense").replace(" dense\n", " mine\n")
     page = visit(systems="dense")
     page.get("file_uploader")[0].upload("mine.run", text.encode())
-    page = finished(run(page), lab.laboratory.job)
+    page = finished(run(page), lab.evaluations.job)
     assert set(page.dataframe[0].value["System"]) == {"dense", "mine"}
-    (uploaded,) = lab.laboratory.runs("lab")
+    (uploaded,) = lab.collections.runs("lab")
     page.button(key=f"evaluate_remove_run_{uploaded.id}").click()
-    assert set(finished(run(page), lab.laboratory.job).dataframe[0].value["System"]) == {"dense"}
+    assert set(finished(run(page), lab.evaluations.job).dataframe[0].value["System"]) == {"dense"}
 
 
 def test_an_uploaded_run_with_a_bad_line_is_refused_with_its_number(lab: Explorer) -> None:
     page = visit(systems="dense")
     page.get("file_uploader")[0].upload("bad.run", b"q Q0 d 1 1 me\nnonsense\n")
     assert "bad.run, line 2" in shown(run(page))
-    assert lab.laboratory.runs("lab") == ()
+    assert lab.collections.runs("lab") == ()
 
 
 def test_uploaded_judgments_open_as_a_collection(lab: Explorer) -> None:
@@ -105,7 +105,7 @@ def test_uploaded_judgments_open_as_a_collection(lab: Explorer) -> None:
     page = visit(systems="dense")
     page.get("file_uploader")[1].upload("own.qrels", f"{seed}_method 0 {other} 2\n".encode())
     page = run(page)
-    (info,) = [c for c in lab.laboratory.collections() if c.uploaded]
+    (info,) = [c for c in lab.collections.all() if c.uploaded]
     assert page.selectbox(key="evaluate_collection").value == info.key
     assert "1 query over 1 seed ·" in shown(page)
     page.button(key=f"evaluate_remove_{info.key}").click()
@@ -134,13 +134,13 @@ EVIL = "![](http://host/x.png)"
 
 def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> None:
     request = EvaluationRequest("lab", ("dense",))
-    lab.laboratory.evaluate(request)
-    lines = lab.laboratory.run_file(request, "dense").replace(" dense\n", f" {EVIL}\n")
-    run_id = lab.laboratory.add_run("lab", "mine.run", lines.encode()).id
+    lab.evaluations.evaluate(request)
+    lines = lab.evaluations.run_file(request, "dense").replace(" dense\n", f" {EVIL}\n")
+    run_id = lab.collections.add_run("lab", "mine.run", lines.encode()).id
     seed, other = lab.library.open("lab").doc_ids[:2]
-    judged = lab.laboratory.add_qrels("lab", "**x** <b>", f"{seed}_method 0 {other} 2\n".encode())
+    judged = lab.collections.add_qrels("lab", "**x** <b>", f"{seed}_method 0 {other} 2\n".encode())
     try:
-        page = finished(visit(systems="dense"), lab.laboratory.job)
+        page = finished(visit(systems="dense"), lab.evaluations.job)
         labels = [button.label for button in page.get("download_button")]
         assert escape_label(f"Run of {EVIL} (TREC)") in labels
         assert not any(EVIL in label for label in labels)
@@ -148,12 +148,12 @@ def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> Non
         assert "**x**" not in uploader.label
         assert "<b>" not in uploader.label
     finally:
-        lab.laboratory.remove_run(run_id)
-        lab.laboratory.remove_qrels(judged.key)
+        lab.collections.remove_run(run_id)
+        lab.collections.remove_qrels(judged.key)
 
 
 def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None:
-    found = lab.laboratory.evaluate(EvaluationRequest("lab", ("dense",)))
+    found = lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",)))
     named = replace(found, systems={"%{x} <b>": found.systems["dense"]})
     for figure in (
         strip_plot(named, "nDCG@20", {}, (), dark=False),

@@ -9,8 +9,8 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.reranking import Gap, GapPoint, ModelReport
-from pages._evaluate.gap_charts import gap_chart
-from pages._evaluate.gap_tables import point_rows, verdict
+from pages._evaluate.evaluate_charts import gap_chart
+from pages._evaluate.evaluate_tables import gap_verdict, point_rows
 from tests.model_answers import read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.pages.evaluate_page import finished, shown, visit
@@ -46,7 +46,7 @@ def test_a_reranking_is_estimated_run_and_shown_with_what_was_asked(
     assert "calls in" in shown(page)
     assert server.seen.requests == 0, "an estimate asks nothing"
     page.button(key="evaluate_run").click()
-    page = finished(run(page), lab.laboratory.job)
+    page = finished(run(page), lab.evaluations.job)
     board, asked = page.dataframe[0].value, page.dataframe[1].value
     assert list(board["System"]) == ["dense+pairwise", "dense"]
     assert list(asked["System"]) == ["dense+pairwise"]
@@ -62,7 +62,7 @@ def test_questions_that_failed_are_not_said_to_be_answered(
     server.behaviour.faults = {"500": 0.8}
     page = visit(**{**SYSTEMS, "rerank": "pointwise", "seeds": "1", "depth": "5"})
     page.button(key="evaluate_run").click()
-    page = finished(run(page), lab.laboratory.job)
+    page = finished(run(page), lab.evaluations.job)
     assert page.dataframe[1].value["Failed"][0] > 0
     assert "Everything was answered before" not in shown(page)
     assert "calls in" in shown(page), "Run asks these again"
@@ -74,7 +74,7 @@ def test_an_endpoint_that_is_down_is_told_when_nothing_can_be_ranked_without_it(
     server.stop()
     page = visit(systems="rewrite,multi-hop", seeds="1")
     page.button(key="evaluate_run").click()
-    page = finished(run(page), lab.laboratory.job)
+    page = finished(run(page), lab.evaluations.job)
     assert "127.0.0.1" in shown(page)
     assert "not ranked yet" in shown(page)
     assert not page.button(key="evaluate_run").disabled
@@ -100,7 +100,7 @@ def test_what_a_model_answered_is_there_when_it_is_not_connected_any_more(
 ) -> None:
     page = visit(**SYSTEMS)
     page.button(key="evaluate_run").click()
-    finished(run(page), lab.laboratory.job)
+    finished(run(page), lab.evaluations.job)
     monkeypatch.delenv("OPENAI_BASE_URL")
     serve(make_explorer(lab_home))
     page = visit(**SYSTEMS)
@@ -127,7 +127,7 @@ def test_a_gap_is_measured_shown_and_there_on_return(lab: Explorer, server: Mode
     page = visit(**GAP)
     assert "This gap was not measured yet" in shown(page)
     page.button(key="evaluate_gap_run").click()
-    page = finished(run(page), lambda: lab.trials.gap_job("lab"))
+    page = finished(run(page), lambda: lab.gaps.job("lab"))
     assert list(page.dataframe[0].value["Pool"]) == [5, 10]
     assert "the best retriever" in shown(page)
     assert len(page.get("plotly_chart")) == 1
@@ -177,7 +177,7 @@ def test_the_chart_names_every_retriever_once_without_overlap(dark: bool) -> Non
 
 
 def test_a_gap_in_words_and_as_a_file() -> None:
-    assert "The gap lies between +0.140 and +0.350 (n = 12)." in verdict(FOUND)
+    assert "The gap lies between +0.140 and +0.350 (n = 12)." in gap_verdict(FOUND)
     plain = point_rows(FOUND, plain=True)
     assert plain["Upper 95 % high"][0] == 0.87
     assert plain["Gap to"][0] == pytest.approx(0.35)

@@ -30,7 +30,7 @@ def test_its_grades_count_only_where_the_project_says_so_and_no_person_graded(
     assert any("38 items were graded by a model only, and left out" in n for n in found.notes)
     assert annotation.unjudged(project, ["dense"], 10)[0].judged == pytest.approx(0.1)
     assert "".join(annotation.exchange.export(project).files["p.qrels"]).count("\n") == 1
-    (info,) = [c for c in graded.laboratory.collections() if c.key == "small:p"]
+    (info,) = [c for c in graded.collections.all() if c.key == "small:p"]
     assert info.judgments == 1
     assert any("left out" in warning for warning in info.warnings)
 
@@ -41,7 +41,7 @@ def test_its_grades_count_only_where_the_project_says_so_and_no_person_graded(
     assert found.count("model") == 38
     assert any("38 grades rest on a model alone" in note for note in found.notes)
     assert annotation.unjudged(project, ["dense"], 10)[0].judged == 1.0
-    (info,) = [c for c in graded.laboratory.collections() if c.key == "small:p"]
+    (info,) = [c for c in graded.collections.all() if c.key == "small:p"]
     assert info.judgments == DEPTH
     assert any("38 grades rest on a model alone" in warning for warning in info.warnings)
     exported = annotation.exchange.export(project, "jsonl")

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from benchmarks.simulated_judges import MIDDLE, SimulatedJudge
-from engine.assist.reranking import TOP, Plan
-from engine.evaluate.model_evaluation import evaluate_with_model
+from engine.assist.reranking import TOP
+from engine.evaluate.evaluation_run import EvaluationRun
 from engine.explorer import Explorer
+from engine.jobs.runner import in_foreground
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import EndpointError
 from engine.rerank import MODES, Options, estimate, rerank
 from engine.types.collections import Collection
-from engine.types.reranking import ModelEvaluation
+from engine.types.evaluations import Evaluation, EvaluationRequest
 from storage.answers import Answers
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer
@@ -24,7 +25,7 @@ from tests.model_sessions import KEY, connection
 from tests.model_simulated import simulated
 from tests.support import finish
 
-Evaluate = Callable[..., ModelEvaluation]
+Evaluate = Callable[..., Evaluation]
 
 
 @pytest.fixture
@@ -34,18 +35,22 @@ def evaluated(tiny: Explorer, collection: Collection, store: Answers) -> Evaluat
     def run(server: ModelServer, mode: str | None, systems: str = "dense", **more: Any) -> Any:
         depth, sample = more.pop("depth", 30), more.pop("sample", 1)
         model = tiny.verifier.model(connection(server.url, **more))
-        plan = None if mode is None else Plan(mode, depth)
-        names = systems.split(",")
-        searcher = tiny.searcher("tiny")
-        return evaluate_with_model(
-            searcher, collection, names, replace(model, store=store), plan, sample=sample
+        request = EvaluationRequest(
+            "", tuple(systems.split(",")), sample=sample, rerank=mode or "", depth=depth
         )
+        evaluation = EvaluationRun(tiny.searcher("tiny"), collection, request, {})
+        own = replace(model, store=store)
+        # In a thread: Playwright leaves a loop running in this one.
+        report = in_foreground(lambda cancelled: evaluation.compute(cancelled=cancelled, model=own))
+        if not report.evaluation or (not report.evaluation.model_reports and report.problem):
+            raise EndpointError(report.problem, report.remedy)
+        return report.evaluation
 
     return run
 
 
-def ndcg(found: ModelEvaluation, system: str) -> float:
-    value = found.evaluation.systems[system].metrics["nDCG@20"]
+def ndcg(found: Evaluation, system: str) -> float:
+    value = found.systems[system].metrics["nDCG@20"]
     assert value is not None
     return value
 
@@ -58,8 +63,8 @@ def test_every_mode_improves_on_its_first_stage_and_reports_what_it_took(
     pool_server: ModelServer, evaluated: Evaluate, mode: str
 ) -> None:
     found = evaluated(pool_server, mode, depth=12)
-    report = found.reports[f"dense+{mode}"]
-    assert list(found.evaluation.systems) == ["dense", f"dense+{mode}"]
+    report = found.model_reports[f"dense+{mode}"]
+    assert list(found.systems) == ["dense", f"dense+{mode}"]
     assert ndcg(found, f"dense+{mode}") > ndcg(found, "dense") + 0.02
     assert (report.queries, report.unanswered, report.failed, report.stopped) == (3, 0, 0, "")
     assert report.questions > 0
@@ -83,8 +88,8 @@ def test_over_http_the_order_is_that_of_the_judge_itself(
     character = replace(MIDDLE, failures=0.05)
     pool_server.behaviour.handlers = [simulated(character, knowledge)]
     found = evaluated(pool_server, mode, depth=25)
-    assert found.reports[f"dense+{mode}"].unanswered > 0 or MODES[mode].asks == "order"
-    firsts, reranked = found.evaluation.rankings.values()
+    assert found.model_reports[f"dense+{mode}"].unanswered > 0 or MODES[mode].asks == "order"
+    firsts, reranked = found.rankings.values()
     for first, ranking in zip(firsts, reranked, strict=True):
         judge = SimulatedJudge(character, first.query_id, collection.qrels[first.query_id])
         wanted = finish(rerank(first.doc_ids, judge, mode, Options(depth=25, top=TOP)))
@@ -98,11 +103,11 @@ def test_a_repeat_costs_no_call_and_gives_the_same_order(
     first = evaluated(pool_server, "pairwise")
     pool_server.stop()
     again = evaluated(pool_server, "pairwise")
-    report = again.reports["dense+pairwise"]
+    report = again.model_reports["dense+pairwise"]
     assert report.calls == 0
-    assert report.cached == first.reports["dense+pairwise"].questions
+    assert report.cached == first.model_reports["dense+pairwise"].questions
     name = "dense+pairwise"
-    assert again.evaluation.rankings[name] == first.evaluation.rankings[name]
+    assert again.rankings[name] == first.rankings[name]
 
 
 def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
@@ -110,7 +115,7 @@ def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
 ) -> None:
     pool_server.behaviour.faults = {"500": 0.15, "prose": 0.1, "cut": 0.05}
     failing = evaluated(pool_server, "pairwise", depth=30)
-    report = failing.reports["dense+pairwise"]
+    report = failing.model_reports["dense+pairwise"]
     assert report.repeats > 0
     assert report.unanswered > 0
     assert report.failed + report.unread == report.unanswered
@@ -125,11 +130,11 @@ def test_a_budget_ends_a_run_and_the_rest_is_asked_for_later(
     pool_server: ModelServer, evaluated: Evaluate
 ) -> None:
     cut = evaluated(pool_server, "pairwise", budget=Budget(calls=100))
-    report = cut.reports["dense+pairwise"]
+    report = cut.model_reports["dense+pairwise"]
     assert (report.calls, report.stopped) == (100, "budget")
     assert "budget of 100 calls" in report.problem
     assert any("budget" in note for note in cut.evaluation.notes)
-    whole = evaluated(pool_server, "pairwise").reports["dense+pairwise"]
+    whole = evaluated(pool_server, "pairwise").model_reports["dense+pairwise"]
     assert whole.stopped == ""
     assert whole.cached > 0
     assert pool_server.seen.questions == whole.questions, "nothing was asked twice"
@@ -139,7 +144,7 @@ def test_the_budget_is_for_all_systems_together(
     pool_server: ModelServer, evaluated: Evaluate
 ) -> None:
     found = evaluated(pool_server, "pairwise", "dense,bm25", budget=Budget(calls=150), depth=10)
-    assert sum(report.calls for report in found.reports.values()) <= 150
+    assert sum(report.calls for report in found.model_reports.values()) <= 150
     assert pool_server.seen.requests <= 150
 
 
@@ -148,13 +153,13 @@ def test_an_endpoint_that_goes_away_leaves_the_order_so_far(
 ) -> None:
     pool_server.behaviour.most_requests = 120
     found = evaluated(pool_server, "pairwise", "dense,bm25")
-    report = found.reports["dense+pairwise"]
+    report = found.model_reports["dense+pairwise"]
     assert report.stopped == "endpoint"
     assert report.problem
     assert ndcg(found, "dense+pairwise") >= ndcg(found, "dense")
-    assert "bm25+pairwise" not in found.evaluation.systems, "nothing new is begun"
+    assert "bm25+pairwise" not in found.systems, "nothing new is begun"
     pool_server.behaviour.most_requests = None
-    whole = evaluated(pool_server, "pairwise").reports["dense+pairwise"]
+    whole = evaluated(pool_server, "pairwise").model_reports["dense+pairwise"]
     assert whole.cached > 50
     assert whole.unanswered == 0
 
@@ -164,9 +169,9 @@ def test_an_endpoint_that_gives_no_usable_answer_leaves_the_first_stage(
 ) -> None:
     pool_server.behaviour.faults = {"prose": 1.0}
     found = evaluated(pool_server, "pairwise", depth=8)
-    report = found.reports["dense+pairwise"]
+    report = found.model_reports["dense+pairwise"]
     assert report.unanswered == report.questions == report.unread
-    first, reranked = (found.evaluation.rankings[n] for n in ("dense", "dense+pairwise"))
+    first, reranked = (found.rankings[n] for n in ("dense", "dense+pairwise"))
     assert [r.doc_ids for r in first] == [r.doc_ids for r in reranked]
     assert len(store.heads(pool_server.url, MODEL)) == 0
 
@@ -189,9 +194,9 @@ def test_an_endpoint_that_refuses_is_an_error_with_what_to_do(
 @pytest.mark.parametrize("depth", [1, 10_000])
 def test_any_depth_will_do(pool_server: ModelServer, evaluated: Evaluate, depth: int) -> None:
     found = evaluated(pool_server, "pairwise-lite", depth=depth)
-    report = found.reports["dense+pairwise-lite"]
+    report = found.model_reports["dense+pairwise-lite"]
     assert (report.questions == 0) == (depth == 1)
-    first, second = found.evaluation.rankings.values()
+    first, second = found.rankings.values()
     assert [sorted(r.doc_ids) for r in first] == [sorted(r.doc_ids) for r in second]
     for ranking in second:
         assert list(ranking.scores) == sorted(set(ranking.scores), reverse=True)
@@ -201,7 +206,7 @@ def test_candidates_longer_than_the_context_are_cut_and_counted(
     pool_server: ModelServer, evaluated: Evaluate
 ) -> None:
     pool_server.behaviour.context = 800
-    report = evaluated(pool_server, "pairwise", depth=6).reports["dense+pairwise"]
+    report = evaluated(pool_server, "pairwise", depth=6).model_reports["dense+pairwise"]
     assert (report.unanswered, report.failed) == (0, 0)
     assert report.cut > 0
 
@@ -210,7 +215,7 @@ def test_what_is_beyond_the_depth_follows_in_its_order(
     pool_server: ModelServer, evaluated: Evaluate
 ) -> None:
     found = evaluated(pool_server, "pairwise", depth=10)
-    for first, second in zip(*found.evaluation.rankings.values(), strict=True):
+    for first, second in zip(*found.rankings.values(), strict=True):
         assert first.doc_ids[10:] == second.doc_ids[10:]
         assert sorted(first.doc_ids[:10]) == sorted(second.doc_ids[:10])
 
@@ -220,9 +225,9 @@ def test_what_is_beyond_the_depth_follows_in_its_order(
 
 def test_rewriting_asks_one_question_a_query(pool_server: ModelServer, evaluated: Evaluate) -> None:
     found = evaluated(pool_server, None, "dense,rewrite")
-    report = found.reports["rewrite"]
+    report = found.model_reports["rewrite"]
     assert (report.questions, report.unanswered) == (3, 0)
-    dense, rewritten = found.evaluation.rankings["dense"], found.evaluation.rankings["rewrite"]
+    dense, rewritten = found.rankings["dense"], found.rankings["rewrite"]
     assert [r.doc_ids for r in dense] != [r.doc_ids for r in rewritten]
 
 
@@ -231,8 +236,8 @@ def test_without_an_answer_rewriting_is_dense_and_says_so(
 ) -> None:
     pool_server.behaviour.faults = {"empty": 1.0}
     found = evaluated(pool_server, None, "dense,rewrite")
-    assert found.reports["rewrite"].unanswered == 3
-    dense, rewritten = found.evaluation.rankings["dense"], found.evaluation.rankings["rewrite"]
+    assert found.model_reports["rewrite"].unanswered == 3
+    dense, rewritten = found.rankings["dense"], found.rankings["rewrite"]
     assert [r.doc_ids for r in dense] == [r.doc_ids for r in rewritten]
 
 
@@ -240,13 +245,13 @@ def test_several_hops_read_on_carry_notes_and_put_what_was_selected_first(
     pool_server: ModelServer, evaluated: Evaluate
 ) -> None:
     found = evaluated(pool_server, None, "dense,multi-hop", sample=1)
-    report = found.reports["multi-hop"]
+    report = found.model_reports["multi-hop"]
     assert report.unanswered == 0
     assert report.questions == 9, "60 documents are read in three hops of 25"
     assert report.rounds == 9
     later = [p for p in pool_server.seen.prompts if "known so far" in p and "It says so." in p]
     assert len(later) == 6, "notes reach the second and the third hop"
-    for ranking in found.evaluation.rankings["multi-hop"]:
+    for ranking in found.rankings["multi-hop"]:
         assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) == 59
 
 
@@ -255,7 +260,7 @@ def test_several_hops_read_as_much_as_the_models_context_holds(
     pool_server: ModelServer, evaluated: Evaluate, context: int
 ) -> None:
     pool_server.behaviour.context = context
-    report = evaluated(pool_server, None, "dense,multi-hop").reports["multi-hop"]
+    report = evaluated(pool_server, None, "dense,multi-hop").model_reports["multi-hop"]
     assert (report.unanswered, report.failed, report.stopped) == (0, 0, "")
     assert 9 <= report.questions <= 12
     for prompt, body in zip(pool_server.seen.prompts, pool_server.seen.bodies, strict=True):
@@ -266,5 +271,5 @@ def test_a_system_that_needs_a_model_can_be_reranked_too(
     pool_server: ModelServer, evaluated: Evaluate
 ) -> None:
     found = evaluated(pool_server, "pairwise-lite", "rewrite", depth=8)
-    assert list(found.evaluation.systems) == ["rewrite", "rewrite+pairwise-lite"]
+    assert list(found.systems) == ["rewrite", "rewrite+pairwise-lite"]
     assert set(found.reports) == {"rewrite", "rewrite+pairwise-lite"}

@@ -136,7 +136,7 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
     assert {item.query_id for item in annotation.queue(project, "Bo").items} == asked
     assert set(annotation.exchange.qrels(project).grades) == asked
     assert annotation.disagreements(project) == []
-    measured = next(c for c in built.laboratory.collections() if c.key == f"small:{NAME}")
+    measured = next(c for c in built.collections.all() if c.key == f"small:{NAME}")
     assert measured.queries == 5
     [trec] = annotation.exchange.export(project, "trec").files.values()
     assert {line.split()[0] for line in trec} == asked

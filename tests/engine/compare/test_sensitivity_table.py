@@ -10,7 +10,7 @@ from engine.collections.readers import read_collection
 from engine.compare.sensitivity_table import NDCG, sensitivity
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.system_runs import evaluate
+from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.variants import SETS

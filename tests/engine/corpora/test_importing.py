@@ -319,6 +319,6 @@ def test_a_row_that_cannot_be_used_changes_nothing(shards: Explorer, tiny_model:
 
 def test_a_corpus_from_memory_has_no_test_collection(shards: Explorer, tiny_model: Path) -> None:
     shards.library.add("papers", DOCUMENTS, encoder=str(tiny_model))
-    assert shards.laboratory.collections() == ()
+    assert shards.collections.all() == ()
     with pytest.raises(BadInputError, match="did not come from a test collection"):
         shards.comparing.collection("papers")

@@ -11,7 +11,7 @@ from engine.collections.readers import read_collection
 from engine.collections.trec import read_qrels, read_run
 from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.system_runs import evaluate
+from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
 from engine.measures.metrics import P_MRR
 from tests.support import write_jsonl

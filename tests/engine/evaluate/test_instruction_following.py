@@ -12,7 +12,7 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.compare.sensitivity_table import sensitivity
-from engine.evaluate.system_runs import evaluate
+from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
 from engine.measures.metrics import CSFCUBE_NDCG, P_MRR
 from engine.types.collections import Collection
@@ -55,7 +55,7 @@ def test_the_aspect_system_ranks_better_than_dense_and_obeys(
 
 def test_estimated_roles_cost_little_relevance(judged: tuple[Explorer, Collection]) -> None:
     labelled = scores(judged, "csfcube-judged").metrics[CSFCUBE_NDCG]
-    derived = judged[0].laboratory.without_labels("csfcube-judged")
+    derived = judged[0].evaluations.unlabelled.derive("csfcube-judged")
     estimated = scores(judged, derived).metrics[CSFCUBE_NDCG]
     assert estimated >= labelled - 0.03  # type: ignore[operator]
 

@@ -22,7 +22,7 @@ def judged(explorer: Explorer, who: str, project: Project, **changes: int) -> No
 
 
 def of(explorer: Explorer, key: str) -> CollectionInfo:
-    return next(c for c in explorer.laboratory.collections() if c.key == key)
+    return next(c for c in explorer.collections.all() if c.key == key)
 
 
 def project_of_two(explorer: Explorer) -> Project:
@@ -38,9 +38,9 @@ def project_of_two(explorer: Explorer) -> Project:
 
 
 def test_a_project_is_a_collection_of_what_is_decided_so_far(small_copy: Explorer) -> None:
-    assert [c.key for c in small_copy.laboratory.collections()] == []
+    assert [c.key for c in small_copy.collections.all()] == []
     project = project_of_two(small_copy)
-    (info,) = small_copy.laboratory.collections()
+    (info,) = small_copy.collections.all()
     assert (info.key, info.name, info.source_format) == ("small:p", "p", "project")
     assert (info.queries, info.judgments, info.complete, info.pooled) == (1, 3, False, False)
     assert info.annotators == ()
@@ -57,15 +57,16 @@ def test_a_project_is_a_collection_of_what_is_decided_so_far(small_copy: Explore
 def test_systems_and_people_are_measured_on_a_project(small_copy: Explorer) -> None:
     project = project_of_two(small_copy)
     small_copy.annotation.adjudicate(project, METHOD, "maps-survey", 0, "no", "lead")
-    laboratory = small_copy.laboratory
+    evaluations = small_copy.evaluations
     request = EvaluationRequest("small:p", ("dense",), human=True)
-    found = laboratory.evaluate(request)
+    found = evaluations.evaluate(request).evaluation
+    assert found is not None
     assert (found.queries, found.judged.grades, found.judged.complete) == (1, 4, False)
     assert found.unjudged_in_top_k["dense"] > 0.5
     assert set(found.systems["human"].annotators) == {"ann", "bob"}
-    assert laboratory.evaluation(request) is not None
+    assert evaluations.find(request) is not None
     judged(small_copy, "eve", project)
-    assert laboratory.evaluation(request) is None, "other judgments, another evaluation"
+    assert evaluations.find(request) is None, "other judgments, another evaluation"
 
 
 def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy: Explorer) -> None:
@@ -75,9 +76,10 @@ def test_what_is_asked_in_words_is_ranked_by_these_words(small_copy: Explorer) -
     worded = replace(plain, aspect=None, instruction="Find papers whose findings are alike.")
     for query_id in annotation.add_queries(project, [plain, worded]):
         annotation.judge(project, Judgment(query_id, "bread-network", "ann", 2))
-    laboratory, request = small_copy.laboratory, EvaluationRequest("small:worded", ("aspect",))
-    found = laboratory.evaluate(request)
-    ranked = {r.query_id: r.doc_ids for r in laboratory.rankings(request)["aspect"]}
+    evaluations, request = small_copy.evaluations, EvaluationRequest("small:worded", ("aspect",))
+    found = evaluations.evaluate(request).evaluation
+    assert found is not None
+    ranked = {r.query_id: r.doc_ids for r in evaluations.rankings(request)["aspect"]}
     assert found.queries == len(ranked) == 2
     for query_id, query in annotation.queries(project).items():
         shown = small_copy.search(replace(query, system="aspect"))
@@ -93,4 +95,4 @@ def test_what_was_judged_while_exploring_is_a_collection_of_its_own(small_copy: 
     small_copy.notebook.judge(replace(query, focus=(1,)), "bread-network", 2)
     assert "1 query is left out" in " ".join(of(small_copy, "small:").warnings)
     with pytest.raises(UnknownNameError):
-        small_copy.laboratory.collection("nowhere:")
+        small_copy.collections.info("nowhere:")

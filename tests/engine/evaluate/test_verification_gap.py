@@ -10,12 +10,13 @@ import pytest
 from engine.assist.model import Model
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.verification_gap import Ground, check_gap, gap_now, prepare
+from engine.evaluate.verification_gap import Baseline, check_gap, prepare, verify_and_measure
 from engine.explorer import Explorer
+from engine.jobs.runner import in_foreground
 from engine.llm.budget import Budget
 from engine.rerank.candidates import merged
 from engine.types.collections import Collection
-from engine.types.reranking import GapRequest
+from engine.types.reranking import Gap, GapRequest
 from storage.answers import Answers
 from tests.model_server import ModelServer
 from tests.model_sessions import connection, session
@@ -26,7 +27,7 @@ SYSTEMS, SIZES = ("bm25", "dense"), (5, 20)
 
 
 @pytest.fixture
-def ground(tiny: Explorer, collection: Collection) -> Ground:
+def baseline(tiny: Explorer, collection: Collection) -> Baseline:
     return prepare(tiny.searcher("tiny"), collection, "pointwise", SYSTEMS, SIZES, sample=1)
 
 
@@ -35,13 +36,18 @@ def model(tiny: Explorer, pool_server: ModelServer, store: Answers) -> Model:
     return replace(tiny.verifier.model(connection(pool_server.url)), store=store)
 
 
+def measured(baseline: Baseline, model: Model) -> Gap:
+    """In a thread: Playwright leaves a loop running in this one."""
+    return in_foreground(lambda _: verify_and_measure(baseline, model))
+
+
 def test_pools_hold_what_they_are_asked_to_and_infused_ones_all_that_is_relevant(
-    ground: Ground,
+    baseline: Baseline,
 ) -> None:
-    pools = list(ground.pools())
+    pools = list(baseline.pools())
     assert len(pools) == 2 * len(SIZES) * 3
     for pool in pools:
-        relevant = set(ground.relevant(pool.query_id))
+        relevant = set(baseline.relevant(pool.query_id))
         assert len(set(pool.doc_ids)) == len(pool.doc_ids)
         if pool.infused:
             assert relevant <= set(pool.doc_ids)
@@ -59,26 +65,26 @@ def test_a_seed_that_judgments_list_is_not_put_into_its_own_pool(tmp_path: Path)
     assert any("grade its own seed" in warning for warning in collection.warnings)
     explorer = make_explorer(tmp_path / "own-home")
     explorer.library.import_collection(collection)
-    ground = prepare(explorer.searcher("own"), collection, "pointwise", SYSTEMS, (5,), sample=1)
-    assert all(seeds[pool.query_id] not in pool.doc_ids for pool in ground.pools())
+    baseline = prepare(explorer.searcher("own"), collection, "pointwise", SYSTEMS, (5,), sample=1)
+    assert all(seeds[pool.query_id] not in pool.doc_ids for pool in baseline.pools())
 
 
-def test_the_order_of_a_pool_does_not_tell_what_was_put_in(ground: Ground) -> None:
+def test_the_order_of_a_pool_does_not_tell_what_was_put_in(baseline: Baseline) -> None:
     places = []
-    for pool in ground.pools():
-        found = merged([by[pool.query_id].doc_ids for by in ground.rankings.values()], pool.size)
+    for pool in baseline.pools():
+        found = merged([by[pool.query_id].doc_ids for by in baseline.rankings.values()], pool.size)
         last = len(pool.doc_ids) - 1
         places += [i / last for i, d in enumerate(pool.doc_ids) if d not in set(found)]
     assert len(places) > 10
     assert 0.3 < sum(places) / len(places) < 0.7
-    again = list(ground.pools())
-    assert again == list(ground.pools())
+    again = list(baseline.pools())
+    assert again == list(baseline.pools())
 
 
 def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_pool(
-    ground: Ground, model: Model
+    baseline: Baseline, model: Model
 ) -> None:
-    found = gap_now(ground, model)
+    found = measured(baseline, model)
     assert [p.size for p in found.points] == [5, 20]
     assert set(found.retrievers) == set(SYSTEMS)
     best = max(found.retrievers.values())
@@ -96,23 +102,24 @@ def test_a_perfect_verifier_reaches_the_top_where_everything_relevant_is_in_the_
 
 
 def test_a_budget_that_is_reached_is_said(
-    ground: Ground, model: Model, pool_server: ModelServer
+    baseline: Baseline, model: Model, pool_server: ModelServer
 ) -> None:
     limited = replace(model, connection=replace(model.connection, budget=Budget(calls=20)))
-    found = gap_now(ground, limited)
+    found = measured(baseline, limited)
     assert found.report.stopped == "budget"
     assert any("too low" in note for note in found.notes)
     assert pool_server.seen.requests == 20
 
 
-def test_a_gap_is_measured_in_the_background(tiny: Explorer, pool_server: ModelServer) -> None:
+def test_a_gap_is_measured_in_the_backbaseline(tiny: Explorer, pool_server: ModelServer) -> None:
     request = GapRequest("tiny", "pointwise", SYSTEMS, SIZES, sample=1)
-    job_id = tiny.trials.start_gap(request, session(pool_server))
-    job = ended(lambda: tiny.trials.gap_job("tiny"))
+    job_id = tiny.gaps.start(request, session(pool_server))
+    job = ended(lambda: tiny.gaps.job("tiny"))
     assert (job.id, job.state, job.error) == (job_id, "done", "")
-    assert job.done == job.total > 0
-    assert job.gap is not None
-    assert job.gap.collection == "tiny"
+    assert job.progress.done == job.progress.total > 0
+    assert job.report is not None
+    assert job.report.gap is not None
+    assert job.report.gap.collection == "tiny"
 
 
 @pytest.mark.parametrize(

@@ -25,14 +25,14 @@ _ADDED = "evaluate_added"
 _BETWEEN = ":"  # corpus and project, in the key of a project's collection
 
 
-def holes(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
+def unjudged_documents(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
     """Of a project's collection: what is unjudged, put into its pool with one click."""
     project = _project_of(explorer, info)
     if project is None:
         return
-    runs = explorer.laboratory.rankings(request_of(explorer, view, info))
+    runs = explorer.evaluations.rankings(request_of(explorer, view, info))
     found = explorer.annotation.unjudged_in(project, runs, TOP)
-    unjudged = {(q, d) for holes in found for q, ids in holes.missing.items() for d in ids}
+    unjudged = {(q, d) for one in found for q, ids in one.missing.items() for d in ids}
     added = st.session_state.pop(_ADDED, 0)
     if not unjudged and not added:
         return
@@ -46,23 +46,24 @@ def holes(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
         words += f" Leads can add them: {', '.join(project.leads) or 'ask one'}."
     st.html(f'<div class="sl-note" role="status">{html.escape(words)}</div>')
     may_judge = not project.annotators or who in (*project.annotators, *project.leads)
-    with st.container(key="evaluate_holes", horizontal=True):
+    with st.container(key="evaluate_unjudged", horizontal=True):
         if lacking and may_add:
             st.button(
-                f"Add {lacking:,} to the pool", key="evaluate_fill_holes", on_click=attempt,
+                f"Add {lacking:,} to the pool", key="evaluate_add_unjudged", on_click=attempt,
                 args=(partial(_fill, explorer, project, runs, lacking),), type="primary",
                 help="They come up in the project's queue. What is judged there stays.",
             )  # fmt: skip
         waiting = may_judge and len(unjudged) > lacking + len(gone)
-        if waiting and st.button("Judge what waits", key="evaluate_judge_holes"):
+        if waiting and st.button("Judge them", key="evaluate_judge_unjudged"):
             place = {"corpus": project.corpus, "project": project.name}
             st.switch_page(ANNOTATE, query_params=place)
 
 
 def _project_of(explorer: Explorer, info: CollectionInfo) -> Project | None:
     """The project that a collection's grades come from, if it has a queue."""
-    corpus, sign, name = info.key.partition(_BETWEEN)
-    return explorer.annotation.project(corpus, name) if sign and name else None
+    corpus, _, name = info.key.partition(_BETWEEN)
+    of_project = info.source_format == "project" and name
+    return explorer.annotation.project(corpus, name) if of_project else None
 
 
 def _not_to_judge(

@@ -19,8 +19,9 @@ from engine.collections.trec import write_run
 from engine.config import DEMO
 from engine.corpora.contracts import ScoredDocument, Seed
 from engine.errors import BadInputError
+from engine.evaluate.collection_store import fitted_run
+from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.measuring import system_scores
-from engine.evaluate.system_runs import evaluate, fitted_run
 from engine.explorer import Explorer
 from engine.measures.metrics import CSFCUBE_NDCG, P_MRR
 from engine.search.reports import evaluation_from_report, evaluation_report

@@ -9,18 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
-from engine.evaluate.model_runs import HELPED
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import NoEndpointError
-from engine.types.evaluations import Evaluation, EvaluationJob, EvaluationRequest
-from engine.types.reranking import GapJob, GapRequest
+from engine.types.evaluations import (
+    Evaluation,
+    EvaluationProgress,
+    EvaluationReport,
+    EvaluationRequest,
+)
+from engine.types.jobs import Job
+from engine.types.reranking import Gap, GapReport, GapRequest
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import KEY, forget_answers, session
 from tests.support import ended, make_explorer, wait_until
 
+EvaluationJob = Job[EvaluationProgress, EvaluationReport]
+GapJob = Job[EvaluationProgress, GapReport]
 RERANKED = EvaluationRequest("lab", ("dense",), sample=1, rerank="pairwise", depth=20)
 GAP = GapRequest("lab", "pointwise", ("bm25", "dense"), (5, 20), sample=1)
 
@@ -43,19 +49,26 @@ def server(lab_source: Path) -> Iterator[ModelServer]:
 def evaluated(
     lab: Explorer, server: ModelServer, request: EvaluationRequest, most: int | None = None
 ) -> EvaluationJob:
-    helper = lab.trials.helper(session(server), most_calls=most)
-    lab.laboratory.start(request, helper)
-    return ended(lab.laboratory.job)
+    lab.evaluations.start(request, lab.verifier.connection(session(server), most))
+    return ended(lab.evaluations.job)
 
 
 def kept(lab: Explorer, job: EvaluationJob) -> Evaluation:
-    found = lab.laboratory.evaluation(job.request)
+    found = lab.evaluations.find(job.request)
     assert found is not None
     return found
 
 
-def test_the_laboratory_knows_the_systems_that_need_a_model() -> None:
-    assert tuple(MODEL_SYSTEMS) == HELPED
+def reported(job: EvaluationJob) -> EvaluationReport:
+    assert job.report is not None
+    return job.report
+
+
+def partial(job: EvaluationJob) -> Evaluation:
+    """What an evaluation that ended early came to."""
+    found = reported(job).evaluation
+    assert found is not None
+    return found
 
 
 # -- evaluations ---------------------------------------------------------------------------
@@ -74,9 +87,9 @@ def test_a_reranked_system_stands_beside_its_first_stage_and_outlives_the_app(
     assert reranked.llm is not None
     assert reranked.llm.questions == server.seen.questions > 0
     assert (reranked.llm.model, reranked.llm.failed, reranked.llm.depth) == (MODEL, 0, 20)
-    assert '"calls": ' in lab.laboratory.report(found)
-    assert KEY not in lab.laboratory.report(found)
-    assert lab.laboratory.run_file(job.request, "dense+pairwise").endswith("dense+pairwise\n")
+    assert '"calls": ' in lab.evaluations.to_json(found)
+    assert KEY not in lab.evaluations.to_json(found)
+    assert lab.evaluations.run_file(job.request, "dense+pairwise").endswith("dense+pairwise\n")
 
 
 def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(
@@ -89,14 +102,14 @@ def test_what_is_known_is_not_asked_again_and_another_model_is_another_run(
     with_another = EvaluationRequest(
         "lab", ("bm25", "dense"), sample=1, rerank="pairwise", depth=20, model=job.request.model
     )
-    assert lab.laboratory.missing(with_another) == ("bm25+pairwise",) or (
-        lab.laboratory.missing(with_another) == ("bm25", "bm25+pairwise")
+    assert lab.evaluations.missing(with_another) == ("bm25+pairwise",) or (
+        lab.evaluations.missing(with_another) == ("bm25", "bm25+pairwise")
     )
     assert server.seen.requests == asked
     with serving(read_knowledge(lab_source)) as other:
         assert evaluated(lab, other, RERANKED).state == "done"
         assert other.seen.questions > 0
-    assert lab.laboratory.answered_by(RERANKED).model.endswith(other.url)
+    assert lab.evaluations.answered_by(RERANKED).model.endswith(other.url)
 
 
 def test_systems_that_need_a_model_are_measured_like_the_others(
@@ -112,12 +125,11 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
     lab: Explorer, server: ModelServer
 ) -> None:
     stopped = evaluated(lab, server, RERANKED, most=40)
-    assert stopped.state == "failed"
-    assert "budget of 40 calls" in stopped.error
+    assert reported(stopped).stopped == "budget"
+    assert "budget of 40 calls" in reported(stopped).problem
     assert server.seen.requests == 40
-    assert stopped.partial is not None
-    assert list(stopped.partial.systems) == ["dense", "dense+pairwise"]
-    assert lab.laboratory.evaluation(stopped.request) is None, "it is not taken for the result"
+    assert list(partial(stopped).systems) == ["dense", "dense+pairwise"]
+    assert lab.evaluations.find(stopped.request) is None, "it is not taken for the result"
     whole = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"].llm
     assert whole is not None
     # Trying the endpoint out took some of the 40; the others were answers.
@@ -127,16 +139,16 @@ def test_a_budget_leaves_the_best_order_so_far_and_a_second_run_pays_for_the_res
 
 def test_a_cancelled_evaluation_can_still_be_read(lab: Explorer, server: ModelServer) -> None:
     server.behaviour.latency = 0.1
-    lab.laboratory.start(RERANKED, lab.trials.helper(session(server)))
+    lab.evaluations.start(RERANKED, lab.verifier.connection(session(server)))
     wait_until(lambda: server.seen.questions >= 5, what="five questions")
-    running = lab.laboratory.job()
+    running = lab.evaluations.job()
     assert running is not None
-    lab.laboratory.cancel(running.id)
-    job = ended(lab.laboratory.job)
+    lab.evaluations.jobs.cancel(running.id)
+    job = ended(lab.evaluations.job)
     assert (job.state, job.error) == ("cancelled", "")
-    assert list(job.partial.systems) == ["dense", "dense+pairwise"]
-    assert any("cancelled" in note for note in job.partial.notes)
-    assert lab.laboratory.missing(job.request) == ("dense+pairwise",), "dense stays ranked"
+    assert list(partial(job).systems) == ["dense", "dense+pairwise"]
+    assert any("cancelled" in note for note in partial(job).notes)
+    assert lab.evaluations.missing(job.request) == ("dense+pairwise",), "dense stays ranked"
 
 
 def test_an_endpoint_that_does_not_answer_is_told_and_the_other_systems_are_there(
@@ -144,10 +156,9 @@ def test_an_endpoint_that_does_not_answer_is_told_and_the_other_systems_are_ther
 ) -> None:
     server.stop()
     job = evaluated(lab, server, RERANKED)
-    assert job.state == "failed"
-    assert job.error
-    assert job.partial is not None
-    assert list(job.partial.systems) == ["dense"]
+    assert reported(job).stopped == "endpoint"
+    assert reported(job).problem
+    assert list(partial(job).systems) == ["dense"]
 
 
 def test_an_endpoint_that_is_down_is_told_when_all_systems_need_it(
@@ -155,7 +166,7 @@ def test_an_endpoint_that_is_down_is_told_when_all_systems_need_it(
 ) -> None:
     server.stop()
     job = evaluated(lab, server, EvaluationRequest("lab", ("rewrite", "multi-hop"), sample=1))
-    assert (job.state, job.partial) == ("failed", None)
+    assert (job.state, job.report) == ("failed", None)
     assert "127.0.0.1" in job.error
 
 
@@ -167,9 +178,8 @@ def test_questions_that_failed_are_asked_again(lab: Explorer, server: ModelServe
     before = kept(lab, first).systems["dense+pointwise"].llm
     assert before is not None
     assert before.failed > 0
-    laboratory = lab.laboratory
-    assert laboratory.missing(first.request) == (), "its order is there"
-    assert laboratory.missing(first.request, with_failed=True) == ("dense+pointwise",)
+    assert lab.evaluations.missing(first.request) == (), "its order is there"
+    assert lab.evaluations.missing(first.request, with_failed=True) == ("dense+pointwise",)
     server.behaviour.faults = {}
     after = kept(lab, evaluated(lab, server, request)).systems["dense+pointwise"].llm
     assert after is not None
@@ -178,16 +188,18 @@ def test_questions_that_failed_are_asked_again(lab: Explorer, server: ModelServe
         before.questions - before.failed,
         before.failed,
     )
-    assert laboratory.missing(first.request, with_failed=True) == ()
+    assert lab.evaluations.missing(first.request, with_failed=True) == ()
 
 
 def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     lab: Explorer, server: ModelServer
 ) -> None:
-    trials, missing = lab.trials, ("dense", "dense+pairwise")
-    plain = trials.estimate_evaluation(RERANKED, missing)
+    plain = lab.evaluations.estimate(RERANKED)
+    assert plain is not None
     assert plain.input_tokens is None, "nothing is known of the model"
-    told = trials.estimate_evaluation(RERANKED, missing, session(server))
+    connected = replace(RERANKED, model=lab.evaluations.model(session(server)))
+    told = lab.evaluations.estimate(connected, session(server))
+    assert told is not None
     assert (told.calls, told.rounds, told.exact) == (plain.calls, plain.rounds, True)
     assert server.seen.requests == 0
     report = kept(lab, evaluated(lab, server, RERANKED)).systems["dense+pairwise"].llm
@@ -195,99 +207,102 @@ def test_an_estimate_says_what_will_be_asked_and_asks_nothing(
     assert report.questions == told.calls
     assert report.rounds == told.rounds
     assert 0.4 < report.input_tokens / (told.input_tokens or 0) < 1.5
-    assert trials.estimate_evaluation(RERANKED, (), session(server)).calls == 0
+    assert lab.evaluations.estimate(connected, session(server)) is None, "nothing is left to ask"
 
 
 def test_without_an_endpoint_it_says_how_to_connect_one(lab: Explorer) -> None:
-    assert lab.trials.model() == ""
+    assert lab.evaluations.model() == ""
     with pytest.raises(NoEndpointError, match="OPENAI_BASE_URL"):
-        lab.trials.helper()
+        lab.verifier.connection()
     with pytest.raises(BadInputError, match="needs a language model"):
-        lab.laboratory.evaluate(
+        lab.evaluations.evaluate(
             EvaluationRequest("lab", ("dense",), sample=1, rerank="pairwise-thorough")
         )
 
 
 def test_a_mode_or_depth_that_does_not_exist_is_refused(lab: Explorer) -> None:
     with pytest.raises(UnknownNameError, match="pairwise-lite"):
-        lab.laboratory.checked(EvaluationRequest("lab", ("dense",), rerank="best"))
+        lab.evaluations.checked(EvaluationRequest("lab", ("dense",), rerank="best"))
     with pytest.raises(BadInputError, match="depth is 0"):
-        lab.laboratory.checked(EvaluationRequest("lab", ("dense",), rerank="pairwise", depth=0))
+        lab.evaluations.checked(EvaluationRequest("lab", ("dense",), rerank="pairwise", depth=0))
 
 
 # -- the gap -------------------------------------------------------------------------------
 
 
 def measured(lab: Explorer, server: ModelServer, most: int | None = None) -> GapJob:
-    lab.trials.start_gap(GAP, session(server), most_calls=most)
-    return ended(lambda: lab.trials.gap_job("lab"))
+    lab.gaps.start(GAP, session(server), most_calls=most)
+    return ended(lambda: lab.gaps.job("lab"))
+
+
+def gap_of(job: GapJob) -> Gap:
+    assert job.report is not None
+    assert job.report.gap is not None
+    return job.report.gap
 
 
 def test_a_gap_is_kept_and_found_again(lab: Explorer, lab_home: Path, server: ModelServer) -> None:
     job = measured(lab, server)
-    assert (job.state, job.error, job.done) == ("done", "", job.total)
-    restarted = make_explorer(lab_home).trials
-    again = restarted.gap(GAP, restarted.model(session(server)))
+    assert (job.state, job.error) == ("done", "")
+    first = gap_of(job)
+    restarted = make_explorer(lab_home)
+    again = restarted.gaps.find(GAP, restarted.evaluations.model(session(server)))
     assert again is not None
-    assert job.gap is not None
-    assert replace(again, report=job.gap.report) == job.gap
-    assert again.report.questions == job.gap.report.questions
+    assert replace(again, report=first.report) == first
+    assert again.report.questions == first.report.questions
     for point in again.points:
         low, high = again.gap(point)
         assert point.gap_lower_interval is not None
         assert point.gap_upper_interval is not None
         assert point.gap_lower_interval[0] <= low <= point.gap_lower_interval[1]
         assert point.gap_upper_interval[0] <= high <= point.gap_upper_interval[1]
-    record = restarted.gaps("lab")[0]
+    record = restarted.gaps.history("lab")[0]
     assert (record.request, record.bounds) == (GAP, again.gap(again.points[-1]))
-    assert all(r.request.collection == "lab" for r in lab.laboratory.history("lab")), "apart"
+    assert all(r.request.collection == "lab" for r in lab.evaluations.history("lab")), "apart"
 
 
 def test_the_estimate_of_a_gap_is_not_exceeded(lab: Explorer, server: ModelServer) -> None:
-    estimate = lab.trials.estimate_gap(GAP, session(server))
+    estimate = lab.gaps.estimate(GAP, session(server))
     assert server.seen.requests == 0
     job = measured(lab, server)
-    assert job.report is not None
-    assert 0 < job.report.questions <= estimate.calls
-    assert job.settled <= job.at_most <= estimate.calls
+    assert 0 < gap_of(job).report.questions <= estimate.calls
+    assert job.progress.done <= job.progress.total <= estimate.calls
 
 
 def test_a_gap_that_two_people_ask_for_at_once_is_paid_for_once(
     lab: Explorer, server: ModelServer
 ) -> None:
-    trials = lab.trials
+    gaps = lab.gaps
     server.behaviour.latency = 0.2
     with ThreadPoolExecutor(4) as pool:
-        started = set(pool.map(lambda _: trials.start_gap(GAP, session(server)), range(4)))
+        started = set(pool.map(lambda _: gaps.start(GAP, session(server)), range(4)))
     assert len(started) == 1
     other = session(server, SEEDLENS_LLM_MODEL="another")
     for request, own in ((replace(GAP, sizes=(3,)), session(server)), (GAP, other)):
         with pytest.raises(CorpusBusyError, match="being measured"):
-            trials.start_gap(request, own)
-    trials.cancel_gap(started.pop())
-    assert ended(lambda: trials.gap_job("lab")).state == "cancelled", "it can still be reached"
+            gaps.start(request, own)
+    gaps.jobs.cancel(started.pop())
+    assert ended(lambda: gaps.job("lab")).state == "cancelled", "it can still be reached"
 
 
 def test_a_gap_that_the_budget_ended_is_shown_but_not_kept(
     lab: Explorer, server: ModelServer
 ) -> None:
     job = measured(lab, server, most=20)
-    assert job.gap is not None
-    assert job.gap.report.stopped == "budget"
-    trials = lab.trials
-    assert trials.gap(GAP, trials.model(session(server))) is None
-    assert measured(lab, server).gap is not None
+    assert gap_of(job).report.stopped == "budget"
+    assert lab.gaps.find(GAP, lab.evaluations.model(session(server))) is None
+    assert gap_of(measured(lab, server)).report.stopped == ""
 
 
 def test_a_gap_can_be_cancelled_and_an_endpoint_that_is_gone_is_told(
     lab: Explorer, server: ModelServer
 ) -> None:
     server.behaviour.latency = 0.1
-    job_id = lab.trials.start_gap(GAP, session(server))
-    lab.trials.cancel_gap(job_id)
-    assert ended(lambda: lab.trials.gap_job("lab")).state == "cancelled"
+    job_id = lab.gaps.start(GAP, session(server))
+    lab.gaps.jobs.cancel(job_id)
+    assert ended(lambda: lab.gaps.job("lab")).state == "cancelled"
     server.stop()
     gone = measured(lab, server)
     assert gone.state == "failed"
     assert gone.error
-    assert lab.trials.gap_job("lab") == gone
+    assert lab.gaps.job("lab") == gone

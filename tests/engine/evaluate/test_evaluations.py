@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import engine.evaluate.bench
+import engine.evaluate.evaluation_store
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
-from engine.evaluate.bench import FITTED, StoppedError
+from engine.evaluate.evaluation_store import FITTED
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import EvaluationRequest
+from engine.types.evaluations import Evaluation, EvaluationRequest
 from tests.small_collection import QUERIES
 from tests.support import ended, make_explorer
 
@@ -25,29 +25,35 @@ def lab(lab_home: Path) -> Explorer:
     return make_explorer(lab_home)
 
 
+def evaluated(lab: Explorer, request: EvaluationRequest) -> Evaluation:
+    evaluation = lab.evaluations.evaluate(request).evaluation
+    assert evaluation is not None
+    return evaluation
+
+
 def test_a_collection_is_known_by_the_corpus_that_was_imported_from_it(lab: Explorer) -> None:
-    (info,) = [c for c in lab.laboratory.collections() if not c.uploaded]
+    (info,) = [c for c in lab.collections.all() if not c.uploaded]
     assert (info.key, info.corpus, info.queries, info.seeds) == ("lab", "lab", QUERIES, 4)
     assert info.aspects == ("background", "method", "result")
     assert info.complete
     assert info.annotators == ()
     with pytest.raises(UnknownNameError):
-        lab.laboratory.collection("nope")
+        lab.collections.info("nope")
 
 
 def test_documents_without_judgments_are_no_collection(small: Explorer) -> None:
-    assert small.laboratory.collections() == ()
+    assert small.collections.all() == ()
 
 
 def test_an_evaluation_runs_in_the_background_and_outlives_the_app(
     lab: Explorer, lab_home: Path
 ) -> None:
-    assert lab.laboratory.evaluation(REQUEST) is None
-    assert lab.laboratory.missing(REQUEST) == ("bm25", "dense")
-    lab.laboratory.start(REQUEST)
-    job = ended(lab.laboratory.job)
+    assert lab.evaluations.find(REQUEST) is None
+    assert lab.evaluations.missing(REQUEST) == ("bm25", "dense")
+    lab.evaluations.start(REQUEST)
+    job = ended(lab.evaluations.job)
     assert (job.state, job.error) == ("done", "")
-    restarted = make_explorer(lab_home).laboratory
+    restarted = make_explorer(lab_home).evaluations
     found = restarted.evaluation(EvaluationRequest("lab", ("bm25", "dense")))
     assert found is not None, "the order of the systems makes no difference"
     assert set(found.systems) == {"bm25", "dense"}
@@ -58,8 +64,8 @@ def test_an_evaluation_runs_in_the_background_and_outlives_the_app(
 
 
 def test_a_stored_run_is_measured_like_the_one_that_was_just_ranked(lab: Explorer) -> None:
-    first = lab.laboratory.evaluate(EvaluationRequest("lab", ("aspect",), steer=0.25))
-    again = lab.laboratory.evaluate(EvaluationRequest("lab", ("dense", "aspect"), steer=0.25))
+    first = evaluated(lab, EvaluationRequest("lab", ("aspect",), steer=0.25))
+    again = evaluated(lab, EvaluationRequest("lab", ("dense", "aspect"), steer=0.25))
     assert again.systems["aspect"] == first.systems["aspect"], "its seconds, too: not ranked again"
 
 
@@ -71,15 +77,15 @@ def test_a_cancelled_evaluation_keeps_what_was_ranked(lab: Explorer) -> None:
         return len(asked) > QUERIES
 
     request = EvaluationRequest("lab", ("hybrid", "transport"))
-    with pytest.raises(StoppedError):
-        lab.laboratory.evaluate(request, cancelled=after_the_first_system)
-    assert lab.laboratory.evaluation(request) is None
-    assert lab.laboratory.missing(request) == ("transport",)
+    report = lab.evaluations.evaluate(request, cancelled=after_the_first_system)
+    assert (report.evaluation, report.stopped) == (None, "cancelled")
+    assert lab.evaluations.find(request) is None
+    assert lab.evaluations.missing(request) == ("transport",)
 
 
 def test_the_annotators_row_is_refused_where_nobody_kept_their_grades(lab: Explorer) -> None:
     with pytest.raises(BadInputError, match="no grades of single annotators"):
-        lab.laboratory.start(EvaluationRequest("lab", ("dense",), human=True))
+        lab.evaluations.start(EvaluationRequest("lab", ("dense",), human=True))
 
 
 def test_a_corpus_under_the_name_of_a_deleted_one_is_ranked_anew(
@@ -88,19 +94,19 @@ def test_a_corpus_under_the_name_of_a_deleted_one_is_ranked_anew(
     shutil.copytree(lab_home, home)
     lab = make_explorer(home)
     request = EvaluationRequest("lab", ("bm25",))
-    lab.laboratory.evaluate(request)
+    lab.evaluations.evaluate(request)
     before, source = lab.library.open("lab"), Path(lab.library.corpus("lab").source)
     lab.library.delete("lab")
     lab.library.restore("lab")
     assert lab.library.open("lab").identity == before.identity
-    assert lab.laboratory.missing(request) == (), "brought back, it is the same"
+    assert lab.evaluations.missing(request) == (), "brought back, it is the same"
 
     lab.library.delete("lab")
     lab.library.import_documents(ImportRequest(source, "lab"))
     assert lab.library.open("lab").version == before.version, "the numbers do not tell them apart"
     assert lab.library.open("lab").identity != before.identity
-    assert lab.laboratory.evaluation(request) is None
-    assert lab.laboratory.missing(request) == ("bm25",)
+    assert lab.evaluations.find(request) is None
+    assert lab.evaluations.missing(request) == ("bm25",)
 
 
 def test_a_corpus_that_another_process_put_in_place_is_opened_anew(
@@ -121,58 +127,58 @@ def test_other_weights_rank_anew(
     name: str, lab: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = EvaluationRequest("lab", ("bm25",))
-    lab.laboratory.evaluate(request)
+    lab.evaluations.evaluate(request)
     for fitted in FITTED:
         (tmp_path / fitted).parent.mkdir()
         shutil.copy(ASSETS / fitted, tmp_path / fitted)
-    monkeypatch.setattr(engine.evaluate.bench, "ASSETS", tmp_path)
-    assert lab.laboratory.missing(request) == ()
+    monkeypatch.setattr(engine.evaluate.evaluation_store, "ASSETS", tmp_path)
+    assert lab.evaluations.missing(request) == ()
     (tmp_path / name).write_text("{}", encoding="utf-8")
-    assert lab.laboratory.missing(request) == ("bm25",)
+    assert lab.evaluations.missing(request) == ("bm25",)
 
 
 # Runs and judgments that people bring
 
 
 def test_a_run_stands_beside_our_systems_under_its_tag(lab: Explorer) -> None:
-    laboratory = lab.laboratory
-    laboratory.evaluate(EvaluationRequest("lab", ("dense",)))
-    text = laboratory.run_file(EvaluationRequest("lab", ("dense",)), "dense")
-    run = laboratory.add_run("lab", "mine.run", text.encode())
+    collections, request = lab.collections, EvaluationRequest("lab", ("dense",))
+    lab.evaluations.evaluate(request)
+    text = lab.evaluations.run_file(request, "dense")
+    run = collections.add_run("lab", "mine.run", text.encode())
     assert run.name == "dense (uploaded)", "not taken for ours"
-    assert laboratory.add_run("lab", "again.run", text.encode()) == run, "once is enough"
-    found = laboratory.evaluate(EvaluationRequest("lab", ("dense",)))
+    assert collections.add_run("lab", "again.run", text.encode()) == run, "once is enough"
+    found = evaluated(lab, request)
     assert found.systems[run.name].metrics == found.systems["dense"].metrics
     assert found.systems[run.name].kind == "run"
-    laboratory.remove_run(run.id)
-    assert set(laboratory.evaluate(EvaluationRequest("lab", ("dense",))).systems) == {"dense"}
+    collections.remove_run(run.id)
+    assert set(evaluated(lab, request).systems) == {"dense"}
 
 
 def test_a_run_of_another_collection_is_refused(lab: Explorer) -> None:
     with pytest.raises(BadInputError, match=r"'x.run' ranks none of the 12 queries.*'q1'"):
-        lab.laboratory.add_run("lab", "x.run", b"q1 Q0 d 1 1 me\n")
-    assert lab.laboratory.runs("lab") == ()
+        lab.collections.add_run("lab", "x.run", b"q1 Q0 d 1 1 me\n")
+    assert lab.collections.runs("lab") == ()
 
 
 def test_uploaded_judgments_become_a_collection_of_their_own(lab: Explorer) -> None:
     seed, other = lab.library.open("lab").doc_ids[:2]
     text = f"{seed}_method 0 {other} 7\nwhat_else 0 {other} 1\n"
-    info = lab.laboratory.add_qrels("lab", "mine.qrels", text.encode())
+    info = lab.collections.add_qrels("lab", "mine.qrels", text.encode())
     assert (info.corpus, info.queries, info.uploaded) == ("lab", 1, True)
     assert info.warnings == (
         "1 query is left out: no seed and aspect of this corpus (first: 'what_else').",
     )
-    found = lab.laboratory.evaluate(EvaluationRequest(info.key, ("dense",)))
+    found = evaluated(lab, EvaluationRequest(info.key, ("dense",)))
     assert found.queries == 1
     assert found.systems["dense"].metrics["p-MRR"] is None
     assert found.unjudged_in_top_k["dense"] > 0.9
-    lab.laboratory.remove_qrels(info.key)
-    assert [c.key for c in lab.laboratory.collections()] == ["lab"]
+    lab.collections.remove_qrels(info.key)
+    assert [c.key for c in lab.collections.all()] == ["lab"]
 
 
 def test_judgments_with_ids_of_their_own_are_told_what_they_need(lab: Explorer) -> None:
     with pytest.raises(BadInputError, match=r"'<seed>_background'.*'q1'.*topics.jsonl"):
-        lab.laboratory.add_qrels("lab", "mine.qrels", b"q1 0 d 1\n")
+        lab.collections.add_qrels("lab", "mine.qrels", b"q1 0 d 1\n")
 
 
 # Labels left aside
@@ -183,7 +189,7 @@ def test_a_corpus_without_labels_is_derived_once_and_again_when_its_source_chang
 ) -> None:
     shutil.copytree(lab_home, home)
     lab = make_explorer(home)
-    name = lab.laboratory.without_labels("lab")
+    name = lab.evaluations.unlabelled.derive("lab")
     assert name == "lab-without-labels"
     derived, source = lab.library.open(name), lab.library.open("lab")
     assert derived.doc_ids == source.doc_ids
@@ -196,17 +202,17 @@ def test_a_corpus_without_labels_is_derived_once_and_again_when_its_source_chang
     listed = lab.library.corpus(name)
     assert listed.source.startswith("derived from corpus 'lab' (lab@")
     version = derived.version
-    assert lab.laboratory.without_labels("lab") == name
+    assert lab.evaluations.unlabelled.derive("lab") == name
     assert lab.library.open(name).version == version, "kept while the source is unchanged"
 
     more = home / "more.jsonl"
     more.write_text('{"id": "extra", "text": "We count frogs. They sing."}\n', "utf-8")
     lab.library.import_documents(ImportRequest(more, "lab"))
-    lab.laboratory.without_labels("lab")
+    lab.evaluations.unlabelled.derive("lab")
     assert "extra" in lab.library.open(name).row_of
 
 
 def test_a_name_that_is_taken_is_not_overwritten(small_copy: Explorer, small_source: Path) -> None:
     small_copy.library.import_documents(ImportRequest(small_source, "small-without-labels"))
     with pytest.raises(BadInputError, match="'small-without-labels' exists already"):
-        small_copy.laboratory.without_labels("small")
+        small_copy.evaluations.unlabelled.derive("small")

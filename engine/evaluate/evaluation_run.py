@@ -1,0 +1,253 @@
+"""Systems side by side on a test collection: what was ranked before is only measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from engine.assist.model import Model
+from engine.assist.model_systems import MODEL_SYSTEMS
+from engine.assist.reranking import Plan
+from engine.errors import BadInputError, SeedLensError
+from engine.evaluate.human import (
+    HUMAN,
+    TIE_BREAK,
+    annotators_rankings,
+    check_annotators,
+    human_scores,
+)
+from engine.evaluate.measuring import (
+    MAIN_MEASURE,
+    reading_notes,
+    system_scores,
+    unjudged,
+    what_is_judged,
+)
+from engine.evaluate.model_runs import ModelRuns, asks_model, run_names
+from engine.evaluate.watch import EvaluationCancelledError, Tell, Watch
+from engine.measures.metrics import significance
+from engine.search.searcher import Searcher
+from engine.search.systems import find_system
+from engine.search.topics import Ranker, SystemRun, check_documents, sampled, seed_of, usable_topics
+from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.collections import Collection, Topic
+from engine.types.evaluations import Evaluation, EvaluationReport, EvaluationRequest, Sample
+from engine.types.searches import Query
+
+
+class RunStore(Protocol):
+    """Where the rankings of an evaluation are kept, by name; a dict will do."""
+
+    def __contains__(self, name: object, /) -> bool: ...
+    def get(self, name: str, /) -> SystemRun | None: ...
+    def __setitem__(self, name: str, run: SystemRun, /) -> None: ...
+
+
+def evaluate(
+    searcher: Searcher,
+    collection: Collection,
+    systems: Sequence[str],
+    *,
+    steer: float | None = None,
+    sample: int | None = None,
+    human: bool = False,
+) -> Evaluation:
+    """Run every topic on every system and measure; nothing is kept.
+
+    Topics with a judged pool rank that pool only; the others rank the corpus.
+
+    Args:
+        systems: those that need no model; :class:`EvaluationRun` takes the others, too.
+        steer: for systems that take it; None for the default of :class:`engine.types.Query`.
+        sample: ask only this many seeds; see :func:`sampled`.
+        human: also measure the annotators' own grades.
+
+    Raises:
+        UnknownNameError: no such system.
+        BadInputError: a seed or an aspect is not in the corpus, or nobody's own grades are
+            there for ``human``.
+    """
+    steer = Query("").steer if steer is None else steer
+    request = EvaluationRequest("", tuple(systems), steer, sample, human)
+    for name in systems:
+        find_system(name)
+    evaluation = EvaluationRun(searcher, collection, request, {}).compute().evaluation
+    if evaluation is None:
+        raise BadInputError("No system is chosen.", "Choose at least one.")
+    return evaluation
+
+
+class EvaluationRun:
+    """One request on one corpus.
+
+    Args:
+        runs: rankings that there are; what is ranked is put there, system by system.
+        uploaded: rankings that people uploaded, cut to the topics of the request.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        collection: Collection,
+        request: EvaluationRequest,
+        runs: RunStore,
+        uploaded: Sequence[SystemRun] = (),
+    ) -> None:
+        self._searcher, self._collection, self._request = searcher, collection, request
+        self._runs, self._uploaded = runs, uploaded
+
+    def missing(self, *, with_failed: bool = False) -> tuple[str, ...]:
+        """Runs that would have to be made first.
+
+        Args:
+            with_failed: those of which questions failed, too: a model is asked these again.
+        """
+        by_model = [name for name in run_names(self._request) if asks_model(name)]
+        missing = [name for name in (*self._without_model(), *by_model) if name not in self._runs]
+        if with_failed:
+            rest = (name for name in by_model if name not in missing)
+            missing += [name for name in rest if _has_failures(self._runs.get(name))]
+        return tuple(missing)
+
+    def compute(
+        self, tell: Tell = tell_nobody, cancelled: Ask = never, model: Model | None = None
+    ) -> EvaluationReport:
+        """Rank what is not there yet, and measure.
+
+        With a model, questions to it that failed before are asked again.
+
+        Raises:
+            BadInputError: the collection does not fit the corpus, or a run needs a model and
+                none is connected.
+            EndpointError: it refused or failed, and there is nothing to measure.
+        """
+        request, collection = self._request, self._collection
+        if request.human:
+            check_annotators(collection)
+        topics = usable_topics(sampled(collection.topics, request.sample), self._searcher)
+        check_documents(collection, self._searcher)
+        unmade = [name for name in self.missing() if asks_model(name)]
+        if unmade and model is None:
+            raise BadInputError(
+                f"'{unmade[0]}' needs a language model, and none is connected.", "Connect one."
+            )
+        watch = Watch(tell, cancelled)
+        ranker = Ranker(self._searcher, topics, request.steer)
+        try:
+            made, known = self._rank(ranker, watch)
+        except EvaluationCancelledError:
+            return EvaluationReport(None, "cancelled")
+        by_model = None if model is None else ModelRuns(model, self._searcher, topics, watch)
+        error: SeedLensError | None = None
+        try:
+            known += self._rank_with_model(made, by_model)
+        except SeedLensError as failure:
+            error = failure
+        watch.begin("Measuring", 1)
+        runs = [made[name] for name in run_names(request) if name in made]
+        runs += self._uploaded
+        if request.human:
+            runs += human_runs(collection, topics, made[TIE_BREAK])
+        if not runs and error is not None:  # there is not even a best order so far
+            raise error
+        found = judge_runs(self._searcher, collection, topics, runs)
+        if error is not None:
+            return EvaluationReport(found, "endpoint", error.message, error.remedy, tuple(known))
+        stops = [r for r in found.model_reports.values() if r.stopped]
+        if stops:
+            stopped, problem = stops[0].stopped, stops[0].problem
+            return EvaluationReport(found, stopped, problem, known=tuple(known))
+        return EvaluationReport(found, known=tuple(known))
+
+    def _without_model(self) -> tuple[str, ...]:
+        """What is ranked without a model, in order; people's ties are broken by one of them."""
+        own = tuple(name for name in self._request.systems if name not in MODEL_SYSTEMS)
+        return (*own, TIE_BREAK) if self._request.human and TIE_BREAK not in own else own
+
+    def _rank(self, ranker: Ranker, watch: Watch) -> tuple[dict[str, SystemRun], list[str]]:
+        """The runs that need no model by name, and which of them there were before."""
+        names = self._without_model()
+        missing = [name for name in names if name not in self._runs]
+        watch.begin("Ranking", len(missing) * len(ranker.topics))
+        made: dict[str, SystemRun] = {}
+        known = []
+        for name in names:
+            run = self._runs.get(name)
+            if run is None:
+                run = ranker.run(name, lambda step=f"Ranking with {name}": watch.count(step))  # type: ignore[misc]
+                self._runs[name] = run
+            else:
+                known.append(name)
+            made[name] = run
+        return made, known
+
+    def _rank_with_model(self, made: dict[str, SystemRun], by_model: ModelRuns | None) -> list[str]:
+        """Add the runs that a model takes part in, as far as it comes; which there were before.
+
+        Raises:
+            EndpointError: the endpoint refused or failed, and there is not a single answer.
+        """
+        known = []
+        for name in filter(asks_model, run_names(self._request)):
+            run = self._runs.get(name)
+            # Failures are asked again: answers that are there cost nothing.
+            if by_model is not None and (run is None or _has_failures(run)):
+                system, _, mode = name.partition("+")
+                if mode:
+                    run = by_model.rerank(made[system], Plan(mode, self._request.depth))
+                else:
+                    run = by_model.rank(system)
+                if run.llm is not None and not run.llm.stopped:  # everything was asked
+                    self._runs[name] = run
+            elif run is not None:
+                known.append(name)
+            if run is None:
+                continue
+            made[name] = run
+            if run.llm is not None and run.llm.stopped not in ("", "budget"):
+                break
+        return known
+
+
+def _has_failures(run: SystemRun | None) -> bool:
+    return run is not None and run.llm is not None and run.llm.failed > 0
+
+
+def human_runs(
+    collection: Collection, topics: Sequence[Topic], tie_break: SystemRun
+) -> list[SystemRun]:
+    """One run per annotator, called ``human-<annotator>``."""
+    rankings = annotators_rankings(collection, topics, tie_break.rankings)
+    return [SystemRun(f"{HUMAN}-{a}", own, kind="human") for a, own in rankings.items()]
+
+
+def judge_runs(
+    searcher: Searcher, collection: Collection, topics: Sequence[Topic], runs: Sequence[SystemRun]
+) -> Evaluation:
+    """Measure runs against the judgments; those of annotators become one row, ``human``."""
+    scores = {
+        r.system: system_scores(collection, topics, r.rankings, r.seconds, r.kind, r.llm)
+        for r in runs
+        if r.kind != "human"
+    }
+    people = {r.system.removeprefix(f"{HUMAN}-"): r.rankings for r in runs if r.kind == "human"}
+    values = {n: [float(q[MAIN_MEASURE]) for q in s.per_query] for n, s in scores.items()}
+    if people:
+        scores[HUMAN] = human_scores(collection, topics, people)
+    missing = check_documents(collection, searcher)
+    judged = what_is_judged(collection, topics, missing)
+    seeds, every = ({seed_of(t) for t in some} for some in (topics, collection.topics))
+    run_notes = [f"Run '{run.system}': {note}" for run in runs for note in run.notes]
+    return Evaluation(
+        collection=collection.name,
+        corpus=searcher.corpus.name,
+        queries=len(topics),
+        systems=scores,
+        rankings={r.system: r.rankings for r in runs},
+        unjudged_in_top_k={n: unjudged(collection, s) for n, s in scores.items()},
+        missing_documents=missing,
+        significance=tuple(significance(values, MAIN_MEASURE)),
+        judged=judged,
+        sample=None if len(seeds) == len(every) else Sample(len(seeds), len(every)),
+        notes=(*reading_notes(topics, judged, scores), *run_notes),
+    )

@@ -1,0 +1,248 @@
+"""Gaps of one home: measured in the background or for a command, and kept in the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from engine.assist.model import Model, model_name, settled
+from engine.assist.reranking import Plan, model_report
+from engine.errors import BadInputError, CorpusBusyError
+from engine.evaluate.collection_store import CollectionStore
+from engine.evaluate.evaluation_store import corpus_version
+from engine.evaluate.evaluations import Connect, usable
+from engine.evaluate.model_runs import EvaluationEstimates
+from engine.evaluate.verification_gap import (
+    check_gap,
+    foreseen_gap,
+    foreseen_pools,
+    prepare,
+    verify_and_measure,
+)
+from engine.evaluate.watch import EvaluationCancelledError, Tell, Watch
+from engine.jobs.runner import JobRunner
+from engine.llm.budget import RoundProgress
+from engine.llm.endpoints import Connection, Endpoint
+from engine.search.reports import gap_from_report, gap_report
+from engine.search.searcher import Searcher
+from engine.search.topics import sampled
+from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.evaluations import EvaluationProgress
+from engine.types.jobs import Job
+from engine.types.reranking import MOST_POOL, CostEstimate, Gap, GapRecord, GapReport, GapRequest
+from storage.ledger import Ledger
+from storage.records import EvaluationRow
+
+_PREFIX = "gap:"
+"""Of a collection's name in the table of evaluations; no corpus can be called so."""
+
+
+class Gaps:
+    """Gaps between retrievers and a verifier. Safe to share between threads.
+
+    Attributes:
+        jobs: gaps that are being measured in this process.
+
+    Args:
+        searcher: gives the search engine of a corpus by name.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        collections: CollectionStore,
+        searcher: Callable[[str], Searcher],
+        connect: Connect,
+    ) -> None:
+        self._experiments, self._answers = ledger.experiments, ledger.answers
+        self._collections, self._searcher, self._connect = collections, searcher, connect
+        self._estimates = EvaluationEstimates(ledger.answers)
+        self.jobs = JobRunner()
+
+    def checked(self, request: GapRequest) -> GapRequest:
+        """The request in its one form.
+
+        Raises:
+            UnknownNameError, BadInputError: no such collection, system or verifier; sizes.
+        """
+        check_gap(request.verifier, request.systems, request.sizes)
+        info = self._collections.info(request.collection)
+        if info.problem:
+            raise BadInputError(info.problem)
+        sample = request.sample if request.sample and request.sample < info.seeds else None
+        systems = tuple(dict.fromkeys(request.systems))
+        return replace(
+            request, systems=systems, sizes=tuple(sorted(set(request.sizes))), sample=sample
+        )
+
+    def estimate(self, request: GapRequest, endpoint: Endpoint | None = None) -> CostEstimate:
+        """What the verifier will be asked at most; nothing is asked. Raises as :meth:`checked`."""
+        request = self.checked(request)
+        collection = self._collections.read(request.collection)
+        searcher = self._searcher_of(request)
+        topics = sampled(collection.topics, request.sample)
+        ahead = [foreseen_gap(request, searcher, collection, topics)]
+        depth, connection = min(max(request.sizes), MOST_POOL), usable(self._connect, endpoint)
+        return self._estimates.estimate(request, depth, ahead, searcher, topics, connection)
+
+    # -- measuring ---------------------------------------------------------------------
+
+    def measure(
+        self,
+        request: GapRequest,
+        connection: Connection,
+        tell: Tell = tell_nobody,
+        cancelled: Ask = never,
+    ) -> GapReport:
+        """Rank with the retrievers, ask the verifier, measure; kept when all was answered.
+
+        Raises:
+            EndpointError: the endpoint refused or failed, and there is not a single answer.
+            UnknownNameError, BadInputError: as :meth:`checked`.
+        """
+        request = self.checked(request)
+        searcher = self._searcher_of(request)
+        collection = self._collections.read(request.collection)
+        watch, verifier = Watch(tell, cancelled), request.verifier
+        topics = sampled(collection.topics, request.sample)
+        rankings = len(topics) * len(request.systems)
+        watch.begin("Ranking with the retrievers", rankings, "rankings")
+        try:
+            baseline = prepare(
+                searcher, collection, verifier, request.systems, request.sizes, request.sample,
+                watch.count,
+            )  # fmt: skip
+        except EvaluationCancelledError:
+            return GapReport(None, "cancelled")
+        pools = len({(p.query_id, p.doc_ids) for p in baseline.pools()})
+        watch.begin(f"Verifying, {verifier}", foreseen_pools(baseline).calls, "questions at most")
+        verified = 0
+
+        def done() -> None:
+            nonlocal verified
+            verified += 1
+
+        def told(progress: RoundProgress) -> None:
+            step = f"Verifying, {verifier}: {verified:,} of {pools:,} pools"
+            report = model_report(Plan(verifier, max(request.sizes)), progress.usage)
+            watch.update(settled(progress.usage), step=step, report=report)
+
+        model = Model(connection, self._answers, told, cancelled)
+        gap = verify_and_measure(baseline, model, done)
+        if not gap.report.stopped:
+            self._keep(request, model_name(connection), searcher, gap)
+        return GapReport(gap, gap.report.stopped)
+
+    def start(
+        self,
+        request: GapRequest,
+        endpoint: Endpoint | None = None,
+        most_calls: int | None = None,
+        owner: str = "",
+    ) -> str:
+        """:meth:`measure` in the background; returns the job's id.
+
+        The same gap is not measured twice at once: the id is that of the job under way.
+
+        Raises:
+            NoEndpointError: none is set up; says how to.
+            UnknownNameError, BadInputError: as :meth:`checked`.
+            CorpusBusyError: another gap of this collection is being measured.
+        """
+        request = self.checked(request)
+        connection = self._connect(endpoint, most_calls)
+        asked = (request, model_name(connection))
+
+        def work(tell: Tell, cancelled: Ask) -> GapReport:
+            return self.measure(request, connection, tell, cancelled)
+
+        job_id, begun = self.jobs.start(
+            request.collection, work, EvaluationProgress(), request=asked, owner=owner
+        )
+        if not begun and self.jobs.job(job_id).request != asked:
+            raise CorpusBusyError(
+                "Another gap of this collection is being measured.",
+                "Wait until it is done, or cancel it.",
+            )
+        return job_id
+
+    def job(self, collection: str) -> Job[EvaluationProgress, GapReport] | None:
+        """The gap of a collection that is being measured, or the last one in this process.
+
+        Its request is the :class:`GapRequest` and the model's name.
+        """
+        return self.jobs.latest(collection)
+
+    # -- the ledger --------------------------------------------------------------------
+
+    def find(self, request: GapRequest, model: str) -> Gap | None:
+        """A gap that was measured before with the corpus as it is now; None when there is none.
+
+        Raises:
+            UnknownNameError, BadInputError: as :meth:`checked`.
+        """
+        request = self.checked(request)
+        row = self._experiments.evaluation(
+            _PREFIX + request.collection,
+            corpus_version(self._searcher_of(request)),
+            _json(request.systems),
+            self._settings(request, model),
+        )
+        return None if row is None else gap_from_report(json.loads(row.result))
+
+    def history(self, collection: str) -> tuple[GapRecord, ...]:
+        """Gaps of a collection, the newest first; of equal ones only the newest."""
+        records = []
+        for row in self._experiments.evaluations(_PREFIX + collection):
+            asked, summary = json.loads(row.settings), json.loads(row.summary)
+            request = GapRequest(
+                collection,
+                asked["verifier"],
+                tuple(json.loads(row.systems)),
+                tuple(asked["sizes"]),
+                asked["sample"],
+            )
+            low, high = summary["bounds"]
+            time = row.time.isoformat(timespec="seconds")
+            records.append(GapRecord(request, summary["model"], (low, high), time))
+        return tuple(records)
+
+    @staticmethod
+    def to_json(gap: Gap) -> str:
+        """All of a gap as the JSON of ``seedlens gap --json``."""
+        return json.dumps(gap_report(gap), ensure_ascii=False, indent=2)
+
+    def _keep(self, request: GapRequest, model: str, searcher: Searcher, gap: Gap) -> None:
+        bounds = gap.gap(gap.points[-1])
+        self._experiments.add_evaluation(
+            EvaluationRow(
+                collection=_PREFIX + request.collection,
+                corpus=gap.corpus,
+                corpus_version=corpus_version(searcher),
+                systems=_json(request.systems),
+                settings=self._settings(request, model),
+                summary=_json({"bounds": bounds, "model": model}),
+                result=_json(gap_report(gap)),
+                time=datetime.now(UTC),
+            )
+        )
+
+    def _settings(self, request: GapRequest, model: str) -> str:
+        return _json(
+            {
+                "verifier": request.verifier,
+                "sizes": request.sizes,
+                "sample": request.sample,
+                "model": model,
+                "topics": self._collections.digest(request.collection, request.sample),
+            }
+        )
+
+    def _searcher_of(self, request: GapRequest) -> Searcher:
+        return self._searcher(self._collections.info(request.collection).corpus)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
