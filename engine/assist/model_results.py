@@ -50,11 +50,11 @@ def helped(
     Args:
         query: what was asked, with the system's own name.
     """
-    first = {s.doc_id: rank for rank, s in enumerate(stage.ranking, start=1)}
+    first = {doc_id: rank for rank, doc_id in enumerate(stage.ranking.doc_ids, start=1)}
     moves = {
-        s.doc_id: Move(s.doc_id, rank, first[s.doc_id])
-        for rank, s in enumerate(found.ranking, start=1)
-        if s.doc_id in first
+        doc_id: Move(doc_id, rank, first[doc_id])
+        for rank, doc_id in enumerate(found.ranking.doc_ids, start=1)
+        if doc_id in first
     }
     page = searcher.page(stage, found.ranking)
     said = tuple(f"The model searched for: {words}" for words in found.queries)

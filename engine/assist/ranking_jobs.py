@@ -169,7 +169,7 @@ class SearchWork(RankingWork):
             depth=0,
             state=end.state,
             estimate=self.estimate,
-            order=tuple(s.doc_id for s in ranking),
+            order=tuple(ranking.doc_ids),
             rounds=end.outcome.usage.rounds if end.outcome else 0,
             done=now.done if now else 0,
             total=now.total if now else 0,

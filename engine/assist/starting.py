@@ -99,7 +99,7 @@ def searching(
 def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:
     """The first stage's ranking as work for a model."""
     criterion = criterion_for(searcher, stage.query, stage.seed, stage.focus)
-    doc_ids = tuple(s.doc_id for s in stage.ranking)
+    doc_ids = tuple(stage.ranking.doc_ids)
     return Assignment("", criterion, doc_ids, texts_of(searcher))
 
 

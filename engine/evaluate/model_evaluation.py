@@ -147,7 +147,7 @@ def helped_run(
     unanswered = sum(found.unanswered for found in outcome.value)
     report = usage_report(name, 0, len(topics), unanswered, outcome.usage)
     rankings = tuple(
-        Ranking(t.query_id, tuple(s.doc_id for s in f.ranking), tuple(s.score for s in f.ranking))
+        Ranking(t.query_id, tuple(f.ranking.doc_ids), tuple(f.ranking.scores.tolist()))
         for t, f in zip(topics, outcome.value, strict=True)
     )
     return SystemRun(name, rankings, outcome.usage.seconds, notes=_early(report)), report

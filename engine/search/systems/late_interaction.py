@@ -6,14 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from engine.corpora.contracts import (
-    Corpus,
-    Request,
-    ScoredDocument,
-    TokenArray,
-    VectorPart,
-    ordered,
-)
+from engine.corpora.contracts import Corpus, RankedDocuments, Request, TokenArray, VectorPart
 from engine.numeric import FloatArray
 
 CANDIDATES = 1000
@@ -117,20 +110,14 @@ class LateInteractionSystem:
     name = "late-interaction"
     reads_aspect = False
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
-        candidates = corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
-        scored: list[ScoredDocument] = []
-        for chunk in _chunks([c.doc_id for c in candidates[:CANDIDATES]]):
-            rows = corpus.tokens(chunk)
-            tokens = [row.vectors for row in rows]
-            values = max_similarities(request.seed.tokens, tokens, symmetric=request.symmetric)
-            scored += [
-                ScoredDocument(row.doc_id, float(value))
-                for row, value in zip(rows, values, strict=True)
-            ]
-        return ordered(scored)
-
-
-def _chunks(doc_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(doc_ids), CHUNK):
-        yield doc_ids[start : start + CHUNK]
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
+        nearest = corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
+        rows = nearest.rows[:CANDIDATES]
+        scores = np.zeros(len(rows), dtype=np.float32)
+        for start in range(0, len(rows), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            tokens = [found.vectors for found in corpus.tokens(rows[chunk])]
+            scores[chunk] = max_similarities(
+                request.seed.tokens, tokens, symmetric=request.symmetric
+            )
+        return corpus.ranked(rows, scores, request.depth)
