@@ -159,9 +159,7 @@ def _vector_recall(explorer: Explorer, queries: Sequence[Query]) -> dict[str, di
     for system in ("dense", "aspect"):
         asked = [replace(query, system=system) for query in queries]
         pairs = zip(_ranked(explorer, asked), _ranked(exact, asked), strict=True)
-        found[system] = _summary(
-            [recall(mine.scored, dict(all_.scored)) for mine, all_ in pairs]
-        )
+        found[system] = _summary([recall(mine.scored, dict(all_.scored)) for mine, all_ in pairs])
     return found
 
 
@@ -194,7 +192,9 @@ def recall(found: RankedDocuments, exact: dict[str, float], k: int = PAGE_SIZE) 
     A document that ``exact`` does not hold stands behind all that it holds.
     """
     floor = sorted(exact.values(), reverse=True)[:k][-1] - 1e-5
-    return sum(exact.get(doc_id, -2.0) >= floor for doc_id in found[:k].doc_ids) / min(k, len(exact))
+    return sum(exact.get(doc_id, -2.0) >= floor for doc_id in found[:k].doc_ids) / min(
+        k, len(exact)
+    )
 
 
 def _summary(values: Sequence[float]) -> dict[str, float]:

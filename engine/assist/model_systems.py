@@ -80,8 +80,7 @@ async def multi_hop(
         if wanted:
             asked.append(wanted)
             ranking = _dense(searcher, request, searcher.encode_text(wanted).vector)
-    row_of = searcher.corpus.row_of
-    first = np.array([row_of[d] for d in (*hops.selected, *hops.read)], dtype=np.intp)
+    first = searcher.corpus.rows([*hops.selected, *hops.read])
     rows = distinct([first, own.rows])
     order = RankedDocuments(own.corpus_ids, rows, np.arange(len(rows), 0.0, -1.0))
     return Found(order, hops.unanswered, tuple(asked), tuple(hops.notes))

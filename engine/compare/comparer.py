@@ -269,7 +269,7 @@ class Comparer:
         pool = sorted({d for top in (*tops, *before) for d in top})
         if not parts or not pool:
             return [() for _ in ranked]
-        cosines = corpus.cosines(pool, parts)
+        cosines = corpus.cosines(corpus.rows(pool), parts)
         spread = np.maximum(cosines.std(axis=0), 1e-6)
         row = {doc_id: i for i, doc_id in enumerate(pool)}
 

@@ -32,7 +32,7 @@ from engine.corpora.schema import (
     matrix,
     rows_of,
     to_document,
-    to_seed,
+    to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
 from engine.errors import UnknownNameError
@@ -214,6 +214,8 @@ def _half(column: pa.ListArray, row: int, width: int) -> np.ndarray:
 
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
+MOST_PRODUCTS = 16
+"""Vectors whose cosines with all documents are kept: a search asks for the same ones four times."""
 EXACT_BELOW = 20_000
 """Scopes up to this many documents are scored exactly even when the corpus is not resident."""
 
@@ -252,6 +254,7 @@ class OpenCorpus:
             ids += batch["doc_id"].to_pylist()
             self.titles += batch["title"].to_pylist()
             years += batch["year"].to_pylist()
+        table.remember_addresses()
         self.doc_ids = ids
         self.years = years
         self.row_of = {doc_id: row for row, doc_id in enumerate(ids)}
@@ -261,6 +264,7 @@ class OpenCorpus:
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
+        self._products: dict[tuple[str, bytes], FloatArray] = {}
         self._memory: dict[str, dict[int, float]] = {}
         self._words = CorpusWords(table, self.row_of, self.titles)
         self._lock = Lock()
@@ -275,6 +279,10 @@ class OpenCorpus:
         return [aspect.key for aspect in self.lens.aspects]
 
     # -- documents -----------------------------------------------------------------
+
+    def rows(self, doc_ids: Sequence[str]) -> Rows:
+        """The rows of stored documents, as systems name them."""
+        return np.fromiter(map(self.row_of.__getitem__, doc_ids), np.intp, len(doc_ids))
 
     def document(self, doc_id: str) -> Document:
         """One stored document, or UnknownNameError."""
@@ -302,7 +310,7 @@ class OpenCorpus:
     def seeds(self, doc_ids: Sequence[str]) -> list[Seed]:
         """Stored documents with their passages' vectors, in the order asked for."""
         rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS])
-        return [to_seed(rows, i, self.lens, self.spec) for i in range(rows.num_rows)]
+        return to_seeds(rows, self.lens, self.spec)
 
     def find_titles(self, words: str, limit: int) -> list[str]:
         """See :meth:`engine.corpora.opened.CorpusWords.find_titles`."""
@@ -349,7 +357,7 @@ class OpenCorpus:
     def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> RankedDocuments:
         scope = request.scope
         if self.resident:
-            every = sum(p.weight * (self._matrix(p.column) @ p.vector) for p in parts)
+            every = sum(p.weight * self._every_cosine(p) for p in parts)
             rows = np.flatnonzero(scope.allowed)
             scores = np.asarray(every, dtype=np.float32)[rows]
         else:
@@ -369,7 +377,7 @@ class OpenCorpus:
                 nearest.append(self.by_vectors([part], replace(request, depth=each)).rows)
             else:
                 doc_ids = self.table.nearest(part.column, part.vector, each, scope.conditions)
-                rows = np.array([self.row_of[i] for i in doc_ids if i in self.row_of], np.intp)
+                rows = self.rows([doc_id for doc_id in doc_ids if doc_id in self.row_of])
                 nearest.append(rows[scope.allowed[rows]])
         return distinct(nearest)
 
@@ -425,6 +433,19 @@ class OpenCorpus:
 
     def _ids(self, rows: Rows) -> list[str]:
         return [self.doc_ids[row] for row in rows.tolist()]
+
+    def _every_cosine(self, part: VectorPart) -> FloatArray:
+        """Cosines (n,) of all documents; those of the latest searches are kept."""
+        key = (part.column, part.vector.tobytes())
+        with self._lock:
+            known = self._products.pop(key, None)
+        if known is None:
+            known = self._matrix(part.column) @ part.vector
+        with self._lock:
+            self._products[key] = known  # the latest used goes last
+            while len(self._products) > MOST_PRODUCTS:
+                self._products.pop(next(iter(self._products)))
+        return known
 
     def _matrix(self, column: str) -> FloatArray:
         """A column as unit rows; of an aspect, what it says beside the document as a whole."""

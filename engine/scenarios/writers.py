@@ -187,6 +187,8 @@ class ExtractWriter:
         self.recipe = Recipe("extractive", "", extract_version(corpus.lens))
 
     async def write(self, documents: Sequence[Document]) -> list[Scenarios]:
-        rows = np.array([self._corpus.row_of[document.doc_id] for document in documents])
+        rows = self._corpus.rows([document.doc_id for document in documents])
         vectors = self._corpus.sentences(rows)
-        return [extract(d, own, self._corpus.lens) for d, own in zip(documents, vectors, strict=True)]
+        return [
+            extract(d, own, self._corpus.lens) for d, own in zip(documents, vectors, strict=True)
+        ]

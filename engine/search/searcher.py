@@ -120,9 +120,7 @@ class Searcher:
             avoided=avoided(focus, self.corpus.lens),
         )
 
-    def rank(
-        self, query: Query, seed: Seed, pool: Sequence[str] | None = None
-    ) -> RankedDocuments:
+    def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
         """The whole ranking without evidence, of the corpus or of a judged pool only."""
         system = find_system(query.system)
         focus = self.focus(query, seed)[0] if system.reads_aspect else None

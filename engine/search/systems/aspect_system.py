@@ -18,13 +18,12 @@ from engine.corpora.contracts import (
     Request,
     Rows,
     Seed,
-    TokenArray,
     VectorPart,
 )
 from engine.corpora.schema import aspect_column
 from engine.numeric import FloatArray, standardised, unit
 from engine.search.systems.bm25 import query_words
-from engine.search.systems.late_interaction import aspect_similarities, max_similarities
+from engine.search.systems.late_interaction import aspect_similarity, max_similarity, token_cosines
 
 WEIGHTS = ASSETS / "aspect" / "weights.json"
 CANDIDATES = 60
@@ -141,41 +140,48 @@ def find_signals(corpus: Corpus, request: Request, rows: Rows) -> Signals:
     """Every signal of the candidates ``rows``."""
     seed, focus = request.seed, request.focus
     document = seed.document
-    tokens = corpus.tokens(rows)
-    vectors = [found.vectors for found in tokens]
     words = query_words(document.title, document.text)
+    tokens, aspect_tokens = _token_signals(corpus, request, rows)
     whole = {
         "document": corpus.cosines(rows, [("vector", seed.vector)])[:, 0],
-        "tokens": _token_similarities(corpus, seed, rows, vectors),
+        "tokens": tokens,
         "words": np.log1p(corpus.word_scores(words, rows, request)),
     }
     if focus is None:
         return Signals(whole, {})
     vector = focus_vector(seed, focus)
     cosines = corpus.cosines(rows, [(aspect_column(key), vector) for key in corpus.aspects])
-    mine = _seed_token_weights(request, focus)
     aspect = {
         "aspect": cosines @ focus.aspect_weights,
-        "tokens": aspect_similarities(
-            seed.tokens, mine, vectors, [found.roles @ focus.aspect_weights for found in tokens]
-        ),
+        "tokens": aspect_tokens,
         "words": np.log1p(corpus.word_scores(_words_in_focus(request, focus), rows, request)),
         "others": cosines @ _others(focus),
     }
     return Signals(whole, aspect)
 
 
-def _token_similarities(
-    corpus: Corpus, seed: Seed, rows: Rows, vectors: Sequence[TokenArray]
-) -> FloatArray:
-    """MaxSim in both directions; what was computed for the seed before is not computed again."""
-    document = seed.document
-    known = corpus.remembered(f"tokens {document.doc_id} {hash((document.title, document.text))}")
-    places = rows.tolist()
-    new = [i for i, row in enumerate(places) if row not in known]
-    values = max_similarities(seed.tokens, [vectors[i] for i in new], symmetric=True)
-    known.update((places[i], float(v)) for i, v in zip(new, values, strict=True))
-    return np.array([known[row] for row in places], dtype=np.float32)
+def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatArray, FloatArray]:
+    """MaxSim (n,) in both directions, and that of the aspect; zeros without a focus.
+
+    Without a focus, what was computed for the seed before is not computed again.
+    """
+    seed, focus, places = request.seed, request.focus, rows.tolist()
+    text = (seed.document.title, seed.document.text)
+    known = corpus.remembered(f"tokens {seed.document.doc_id} {hash(text)}")
+    new = [i for i, row in enumerate(places) if focus is not None or row not in known]
+    stored = corpus.tokens(rows[new])
+    aspect = np.zeros(len(new), dtype=np.float32)
+    for group in token_cosines(seed.tokens, [found.vectors for found in stored]):
+        values = max_similarity(group, symmetric=True)
+        known.update(
+            (places[new[i]], float(v)) for i, v in zip(group.documents, values, strict=True)
+        )
+        if focus is not None:
+            weights = [found.roles @ focus.aspect_weights for found in stored]
+            mine = _seed_token_weights(request, focus)
+            aspect[group.documents] = aspect_similarity(group, mine, weights)
+    # A document without tokens is like nothing.
+    return np.array([known.get(row, 0.0) for row in places], dtype=np.float32), aspect
 
 
 def _emphasised(weights: Mapping[str, Mapping[str, float]], focus: Focus) -> dict[str, float]:

@@ -17,7 +17,7 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.collections.trec import write_run
 from engine.config import DEMO
-from engine.corpora.contracts import ScoredDocument, Seed
+from engine.corpora.contracts import RankedDocuments, Seed
 from engine.errors import BadInputError
 from engine.evaluate.measuring import system_scores
 from engine.evaluate.system_runs import evaluate, fitted_run
@@ -244,9 +244,7 @@ class CountingSearcher(Searcher):
 
     ranked: list[Query] = field(default_factory=list)
 
-    def rank(
-        self, query: Query, seed: Seed, pool: Sequence[str] | None = None
-    ) -> list[ScoredDocument]:
+    def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
         self.ranked.append(query)
         return super().rank(query, seed, pool)
 
