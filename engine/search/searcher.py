@@ -22,6 +22,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.corpora.stored_facts import facts_of_query, stated_in
 from engine.facts.fact_index import matches
 from engine.lenses.definitions import find_aspect
+from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
 from engine.numeric import FloatArray
 from engine.search.evidence import Words, explain, find_evidence
@@ -68,11 +69,13 @@ class Searcher:
     Attributes:
         encoder: loads the corpus's model; called only for pasted text and free wordings.
         lens_words: embeds the words of a lens; called only for free wordings.
+        embed: wordings as vectors of the corpus's model.
     """
 
     corpus: OpenCorpus
     encoder: Callable[[], Encoder]
     lens_words: Callable[[Lens], LensWords]
+    embed: Embed
 
     def search(self, query: Query) -> SearchResults:
         """The page of results that ``query`` asks for, with evidence."""
@@ -202,10 +205,9 @@ class Searcher:
     def interpreter(self) -> Interpreter:
         """What reads aspects and wordings for this corpus."""
         lens = self.corpus.lens
-        return Interpreter(lens, lambda: self.lens_words(lens), self._wording)
-
-    def _wording(self, words: str) -> FloatArray:
-        return wording_vector(self.encoder(), words)
+        return Interpreter(
+            lens, lambda: self.lens_words(lens), lambda words: self.embed([words])[0]
+        )
 
     def _instructed(self, query: Query, seed: Seed) -> Callable[[], FloatArray] | None:
         """The seed read with the wording in force; None without one, or where nobody asks."""
@@ -295,12 +297,6 @@ class Searcher:
                 )
             )
         return tuple(results)
-
-
-@functools.lru_cache(maxsize=256)
-def wording_vector(encoder: Encoder, words: str) -> FloatArray:
-    """The vector (d,) of a wording; comparisons ask for the same ones often."""
-    return encoder.encode([Passage("", words, ())])[0].vector
 
 
 def _changed(ranking: Sequence[ScoredDocument], before: RankedDocuments) -> float:

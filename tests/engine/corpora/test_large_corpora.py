@@ -110,7 +110,7 @@ def no_model(*_: object) -> NoReturn:
 
 def resolved(corpus: OpenCorpus, asked: Query) -> Request:
     """The query as systems take it, to the depth that a page of a large corpus has."""
-    searcher = Searcher(corpus, no_model, no_model)
+    searcher = Searcher(corpus, no_model, no_model, no_model)
     seed = searcher.seed(asked)
     focus, _ = searcher.focus(asked, seed)
     return replace(searcher.request(asked, seed, focus), depth=CANDIDATES)
@@ -241,7 +241,7 @@ def test_a_judged_pool_is_ranked_whole_and_alone(
 ) -> None:
     pool = ["d0003", "d2000", "d0000", "not there"]
     for corpus in (resident, streamed):
-        searcher = Searcher(corpus, no_model, no_model)
+        searcher = Searcher(corpus, no_model, no_model, no_model)
         for system in ("bm25", *SYSTEMS):
             query = Query("large", seed="d0000", aspect="method", system=system)
             found = searcher.rank(query, searcher.seed(query), pool)

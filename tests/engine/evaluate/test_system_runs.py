@@ -253,7 +253,7 @@ def test_a_system_that_ignores_the_aspect_ranks_once_per_seed(explorer: Explorer
     collection = read_collection(DEMO)
     few = replace(collection, topics=collection.topics[:12])
     plain = explorer.searcher("demo")
-    searcher = CountingSearcher(plain.corpus, plain.encoder, plain.lens_words)
+    searcher = CountingSearcher(plain.corpus, plain.encoder, plain.lens_words, plain.embed)
     evaluate(searcher, few, ["dense", "aspect"])
     asked = Counter(query.system for query in searcher.ranked)
     assert asked == {"dense": 4, "aspect": 12}
