@@ -93,7 +93,7 @@ def load(explorer: Explorer, corpus: str, collection: Collection, seeds: int = 0
         scope = searcher.corpus.scope(without=topic.seed, pool=topic.pool)
         allowed = np.flatnonzero(scope.allowed)
         doc_ids = [searcher.corpus.doc_ids[i] for i in allowed]
-        signals = find_signals(searcher.corpus, replace(request, scope=scope), doc_ids)
+        signals = find_signals(searcher.corpus, replace(request, scope=scope), allowed)
         listed = collection.qrels.get(topic.query_id, {})
         grades = {**dict.fromkeys(doc_ids, 0), **listed} if collection.complete else dict(listed)
         # A seed without a sentence of the aspect has no aspect signals: the whole decides.

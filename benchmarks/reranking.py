@@ -105,8 +105,8 @@ class Bench:
 
     def _ranked(self, topic: Topic) -> list[str]:
         query = Query(CORPUS, seed=topic.seed, aspect=topic.aspect, system="dense")
-        ranked = self._searcher.rank(query, self._searcher.seed(query), topic.pool)
-        return [scored.doc_id for scored in ranked][: OPTIONS.depth]
+        ranking = self._searcher.rank(query, self._searcher.seed(query), topic.pool)
+        return ranking[: OPTIONS.depth].doc_ids
 
 
 def judged(mode: str, character: Character, of: Sequence[Pool], repeats: int) -> Row:

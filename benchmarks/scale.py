@@ -23,7 +23,7 @@ from benchmarks.figures import Figure, peak_memory, percentile
 from benchmarks.query import draw, milliseconds
 from benchmarks.sources import cache, descriptions
 from engine.config import ROOT, Settings
-from engine.corpora.contracts import ScoredDocument
+from engine.corpora.contracts import RankedDocuments
 from engine.explorer import Explorer
 from engine.search.systems.late_interaction import max_similarities
 from engine.types.corpora import ImportRequest, Progress
@@ -144,7 +144,7 @@ def _always_approximate() -> None:
 @dataclass(frozen=True)
 class _Ranked:
     query: Query
-    scored: list[ScoredDocument]
+    scored: RankedDocuments
 
 
 def _ranked(explorer: Explorer, queries: Sequence[Query]) -> list[_Ranked]:
@@ -159,9 +159,7 @@ def _vector_recall(explorer: Explorer, queries: Sequence[Query]) -> dict[str, di
     for system in ("dense", "aspect"):
         asked = [replace(query, system=system) for query in queries]
         pairs = zip(_ranked(explorer, asked), _ranked(exact, asked), strict=True)
-        found[system] = _summary(
-            [recall(mine.scored, {s.doc_id: s.score for s in all_.scored}) for mine, all_ in pairs]
-        )
+        found[system] = _summary([recall(mine.scored, dict(all_.scored)) for mine, all_ in pairs])
     return found
 
 
@@ -188,13 +186,15 @@ def _tokens(row: Any, width: int) -> np.ndarray:
     return np.asarray(values, dtype=np.float32).reshape(-1, width)
 
 
-def recall(found: Sequence[ScoredDocument], exact: dict[str, float], k: int = PAGE_SIZE) -> float:
+def recall(found: RankedDocuments, exact: dict[str, float], k: int = PAGE_SIZE) -> float:
     """Share of the first ``k`` that score as the exact first ``k`` do (a tie is no loss).
 
     A document that ``exact`` does not hold stands behind all that it holds.
     """
     floor = sorted(exact.values(), reverse=True)[:k][-1] - 1e-5
-    return sum(exact.get(s.doc_id, -2.0) >= floor for s in found[:k]) / min(k, len(exact))
+    return sum(exact.get(doc_id, -2.0) >= floor for doc_id in found[:k].doc_ids) / min(
+        k, len(exact)
+    )
 
 
 def _summary(values: Sequence[float]) -> dict[str, float]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from engine.evaluate.human import human_rows
 from engine.evaluate.unlabelled import Unlabelled
 from engine.facts import find_facts
 from engine.generate.generator import Builder
+from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
@@ -38,7 +39,7 @@ from engine.types.annotating import Project
 from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity
 from engine.types.documents import Document
-from engine.types.encoders import Passage
+from engine.types.encoders import EMBEDDED_SHA256, Encoder, Passage
 from engine.types.evaluations import Evaluation, SystemScores
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
@@ -134,21 +135,23 @@ class Explorer:
     def searcher(self, corpus: str) -> Searcher:
         """The search engine of one corpus."""
         opened = self.library.open(corpus)
-        return Searcher(opened, lambda: self.library.encoder(opened), self._lens_words)
+        encoder = partial(self.library.encoder, opened)
+        embed = self._embedded_texts(opened.spec.fingerprint, encoder)
+        return Searcher(opened, encoder, self._lens_words, embed)
 
-    @functools.cached_property
+    @cached_property
     def _lens_words(self) -> Callable[[Lens], LensWords]:
-        """Wordings are read with the embedded model, whatever model the corpus has."""
+        embed = self._embedded_texts(EMBEDDED_SHA256, self.library.embedded)
+        return lru_cache(maxsize=32)(partial(LensWords, embed=embed))
+
+    def _embedded_texts(self, fingerprint: str, encoder: Callable[[], Encoder]) -> EmbeddedTexts:
+        """Texts as vectors of a model, which is loaded for new ones only."""
 
         def embed(texts: Sequence[str]) -> FloatArray:
-            encoded = self.library.embedded().encode([Passage("", text, ()) for text in texts])
+            encoded = encoder().encode([Passage("", text, ()) for text in texts])
             return np.stack([e.vector for e in encoded])
 
-        @functools.lru_cache(maxsize=32)
-        def words(lens: Lens) -> LensWords:
-            return LensWords(lens, embed)
-
-        return words
+        return EmbeddedTexts(self.home.embedded_texts, fingerprint, embed)
 
     def systems_of(self, corpus: str) -> tuple[str, ...]:
         """The systems that a corpus can be searched with; UnknownNameError."""

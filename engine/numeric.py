@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,3 +26,14 @@ def standardised(values: FloatArray) -> FloatArray:
     if spread < 1e-6:
         return np.zeros_like(values)
     return np.asarray((values - values.mean()) / spread, dtype=np.float32)
+
+
+def distinct(values: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """All of these values in order, each once.
+
+    >>> distinct([np.array([4, 2]), np.array([2, 3])]).tolist()
+    [4, 2, 3]
+    """
+    joined = np.concatenate(values)
+    _, first = np.unique(joined, return_index=True)
+    return joined[np.sort(first)]

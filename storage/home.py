@@ -82,6 +82,11 @@ class Home:
         return self.root / "jobs"
 
     @property
+    def embedded_texts(self) -> Path:
+        """The folder for vectors of wordings and of the words of lenses; may be deleted."""
+        return self.root / "embedded-texts"
+
+    @property
     def trash(self) -> Path:
         """The folder for what was removed, until it is deleted."""
         return self.root / "trash"

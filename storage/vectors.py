@@ -276,15 +276,35 @@ class DocumentTable(StoredTable):
     name = "documents"
     key = "doc_id"
 
+    def __init__(self, path: Path, table: LanceTable) -> None:
+        super().__init__(path, table)
+        self._addresses: tuple[int, dict[str, int]] = (0, {})
+
+    def remember_addresses(self) -> None:
+        """Read where each row lies: :meth:`rows` takes half the time from then on.
+
+        Until this table is written to; then rows are found through the index of ids again.
+        """
+        with _wrapped("reading", self.path):
+            query = self._table.search().select(["doc_id"]).with_row_id(True)
+            found = query.limit(max(self.count(), 1)).to_arrow()
+        addresses = zip(found["doc_id"].to_pylist(), found["_rowid"].to_pylist(), strict=True)
+        self._addresses = (self.version, dict(addresses))
+
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows of ``doc_ids``, in that order; ids that are not stored are left out."""
         wanted = list(dict.fromkeys(doc_ids))
         if not wanted:
             return self.schema.empty_table().select(["doc_id", *names])
         columns = list(dict.fromkeys(["doc_id", *names]))
+        version, addresses = self._addresses
         with _wrapped("reading documents", self.path):
-            query = self._table.search().where(_is_one_of("doc_id", wanted))
-            found = query.select(columns).limit(len(wanted)).to_arrow()
+            if version == self.version:
+                places = [addresses[doc_id] for doc_id in wanted if doc_id in addresses]
+                found = self._table.take_row_ids(places).select(columns).to_arrow()
+            else:
+                query = self._table.search().where(_is_one_of("doc_id", wanted))
+                found = query.select(columns).limit(len(wanted)).to_arrow()
         # LanceDB gives rows in stored order: put them back into the order asked for.
         position = {doc_id: row for row, doc_id in enumerate(found["doc_id"].to_pylist())}
         at = [position[doc_id] for doc_id in wanted if doc_id in position]

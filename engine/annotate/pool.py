@@ -109,7 +109,7 @@ def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[
     tops: dict[str, Sequence[str]] = {}
     for system in request.systems:
         plain = replace(query, system=system)
-        tops[system] = [s.doc_id for s in searcher.rank(plain, seed)[: request.depth]]
+        tops[system] = searcher.rank(plain, seed)[: request.depth].doc_ids
         if query.aspect is None or not request.variants:
             continue
         lens = searcher.corpus.lens
@@ -118,7 +118,7 @@ def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[
                 continue  # the base is the aspect's own wording; a subset is another seed
             asked = replace(plain, aspect=None, instruction=variant.instruction)
             ranking = searcher.rank(asked, seed)[: request.depth]
-            tops[f"{system} ({variant.name})"] = [s.doc_id for s in ranking]
+            tops[f"{system} ({variant.name})"] = ranking.doc_ids
     return tops
 
 
@@ -145,7 +145,7 @@ def tops_of(
         seed = searcher.seed(query)
         for system in systems:
             ranking = searcher.rank(replace(query, system=system), seed)[:k]
-            tops.setdefault(system, {})[query_id] = [s.doc_id for s in ranking]
+            tops.setdefault(system, {})[query_id] = ranking.doc_ids
     return tops
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from engine.corpora.contracts import Request, ScoredDocument, VectorPart, scored_documents
+import numpy as np
+
+from engine.corpora.contracts import RankedDocuments, Request, VectorPart
 from engine.errors import UnknownNameError
 from engine.llm.client import Client
 from engine.llm.judges import document_text
 from engine.llm.prompts import NOTED_TOKENS, QUESTION_TOKENS, Criterion, Notes, noting, rewording
 from engine.llm.texts import estimate_tokens
-from engine.numeric import FloatArray
+from engine.numeric import FloatArray, distinct
 from engine.search.searcher import Searcher
 
 HOPS = 4
@@ -35,7 +37,7 @@ class SystemRanking:
         notes: what the model noted, in order.
     """
 
-    ranking: list[ScoredDocument]
+    ranking: RankedDocuments
     unanswered: int = 0
     queries: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -70,7 +72,7 @@ async def multi_hop(
     asked: list[str] = []
     count, tokens = room(question(criterion), await client.context())
     for _ in range(HOPS):
-        batch = [s.doc_id for s in ranking if s.doc_id not in hops.read][:count]
+        batch = [doc_id for doc_id in ranking.doc_ids if doc_id not in hops.read][:count]
         if not batch or client.stopped:
             break
         documents = {d.doc_id: document_text(d) for d in searcher.corpus.documents(batch)}
@@ -79,11 +81,10 @@ async def multi_hop(
         if wanted:
             asked.append(wanted)
             ranking = _dense(searcher, request, searcher.encode_text(wanted).vector)
-    order = dict.fromkeys([*hops.selected, *hops.read, *(s.doc_id for s in own)])
-    scores = map(float, range(len(order), 0, -1))
-    return SystemRanking(
-        scored_documents(order, scores), hops.unanswered, tuple(asked), tuple(hops.notes)
-    )
+    first = searcher.corpus.rows([*hops.selected, *hops.read])
+    rows = distinct([first, own.rows])
+    order = RankedDocuments(own.corpus_ids, rows, np.arange(len(rows), 0.0, -1.0))
+    return SystemRanking(order, hops.unanswered, tuple(asked), tuple(hops.notes))
 
 
 def room(wish: str, context: int | None) -> tuple[int, int]:
@@ -153,7 +154,7 @@ class _Hops:
         return notes.next_query
 
 
-def _dense(searcher: Searcher, request: Request, vector: FloatArray) -> list[ScoredDocument]:
+def _dense(searcher: Searcher, request: Request, vector: FloatArray) -> RankedDocuments:
     plain = replace(request, focus=None, instructed=None)
     return searcher.corpus.by_vectors([VectorPart("vector", vector, 1.0)], plain)
 

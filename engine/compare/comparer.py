@@ -129,14 +129,14 @@ class Comparer:
         started = time.perf_counter()
         query = self.asked(variant)
         seed, focus, notes = self._read(variant, query)
-        scored = self.searcher.rank(query, seed)
+        ranking = self.searcher.rank(query, seed)
         return Ranked(
             variant,
             seed,
             focus,
             notes,
-            tuple(s.doc_id for s in scored),
-            tuple(s.score for s in scored),
+            tuple(ranking.doc_ids),
+            tuple(ranking.scores.tolist()),
             time.perf_counter() - started,
         )
 
@@ -170,7 +170,7 @@ class Comparer:
     def without_wording(self, system: str) -> tuple[str, ...]:
         """The ranking of the same system for the whole seed and no wording."""
         query = replace(self.query, instruction=None, aspect=None, focus=(), system=system)
-        return tuple(s.doc_id for s in self.searcher.rank(query, self._seed))
+        return tuple(self.searcher.rank(query, self._seed).doc_ids)
 
     def _blind(self, ranked: Sequence[Ranked], orders: ModelOrders | None) -> list[Sequence[str]]:
         """For each variant, the ranking that its wording is held against: without a wording.
@@ -269,7 +269,7 @@ class Comparer:
         pool = sorted({d for top in (*tops, *before) for d in top})
         if not parts or not pool:
             return [() for _ in ranked]
-        cosines = corpus.cosines(pool, parts)
+        cosines = corpus.cosines(corpus.rows(pool), parts)
         spread = np.maximum(cosines.std(axis=0), 1e-6)
         row = {doc_id: i for i, doc_id in enumerate(pool)}
 

@@ -57,7 +57,7 @@ def _estimated(
     corpus = comparer.searcher.corpus
     pool = sorted({d for ranking in (*rankings, origin) for d in ranking[:PAGE_SIZE]})
     vector = comparer.searcher.seed(comparer.query).vector
-    whole = standardised(corpus.cosines(pool, [("vector", vector)])[:, 0])
+    whole = standardised(corpus.cosines(corpus.rows(pool), [("vector", vector)])[:, 0])
     alike = dict(zip(pool, whole.tolist(), strict=True))
     before = set(origin[:PAGE_SIZE])
     points: list[tuple[float, float | None]] = []

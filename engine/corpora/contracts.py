@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,54 @@ DEPTH = 1000
 
 TokenArray = NDArray[np.float16] | FloatArray
 """Token vectors (t, p) as stored, or as encoded now."""
+Rows = NDArray[np.intp]
+"""Places of documents in the corpus, from 0: what a document is called while it is ranked."""
 
 
 class ScoredDocument(NamedTuple):
-    """Id and score travel together."""
+    """One document of a ranking."""
 
     doc_id: str
     score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedDocuments(Sequence[ScoredDocument]):
+    """A ranking, best first. Ids are looked up for what is read of it only.
+
+    Attributes:
+        corpus_ids: the ids of all documents of the corpus, in its order.
+        rows: (r,) places of the ranked documents in ``corpus_ids``, each once.
+        scores: (r,) higher is better.
+
+    >>> ranking = RankedDocuments(["a", "b", "c"], np.array([2, 0]), np.array([0.5, 0.25]))
+    >>> ranking[0], ranking.doc_ids, len(ranking[:1])
+    (ScoredDocument(doc_id='c', score=0.5), ['c', 'a'], 1)
+    """
+
+    corpus_ids: Sequence[str]
+    rows: Rows
+    scores: NDArray[np.floating]
+
+    @property
+    def doc_ids(self) -> list[str]:
+        """The ids, best first."""
+        return [self.corpus_ids[row] for row in self.rows.tolist()]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[ScoredDocument]:
+        return map(ScoredDocument, self.doc_ids, self.scores.tolist())
+
+    @overload
+    def __getitem__(self, at: int) -> ScoredDocument: ...
+    @overload
+    def __getitem__(self, at: slice) -> RankedDocuments: ...
+    def __getitem__(self, at: int | slice) -> ScoredDocument | RankedDocuments:
+        if isinstance(at, slice):
+            return RankedDocuments(self.corpus_ids, self.rows[at], self.scores[at])
+        return ScoredDocument(self.corpus_ids[self.rows[at]], float(self.scores[at]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +131,16 @@ class ScenarioScores(Protocol):
         """What a document counts for against its best scenario, 0 to 1."""
         ...
 
-    def everywhere(self, vector: FloatArray) -> FloatArray | None:
-        """:meth:`best` (n,) over the corpus; None when the vectors are not in memory."""
+    @property
+    def resident(self) -> bool:
+        """Whether all vectors are in memory."""
         ...
 
-    def best(self, doc_ids: Sequence[str], vector: FloatArray) -> FloatArray:
+    def best(self, rows: Rows, vector: FloatArray) -> FloatArray:
         """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
         ...
 
-    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> list[str]:
+    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> Rows:
         """Documents by their best scenario, at most ``limit``; ``allowed`` is over the corpus."""
         ...
 
@@ -156,63 +198,62 @@ class TokenRows(NamedTuple):
 
 
 class Corpus(Protocol):
-    """The opened corpus as systems see it."""
+    """The opened corpus as systems see it. Documents are named by :data:`Rows`."""
 
     @property
     def aspects(self) -> Sequence[str]:
         """Keys of the lens's aspects, in order."""
         ...
 
-    def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> list[ScoredDocument]:
-        """Documents by the weighted sum of cosines, best first, at most ``request.depth``."""
+    @property
+    def resident(self) -> bool:
+        """Whether the vectors of documents and aspects fit in memory, to score all exactly."""
         ...
 
-    def all_cosines(self, column: str, vector: FloatArray) -> FloatArray | None:
-        """Cosines (n,) of a column with every document; None when vectors are not in memory."""
+    def ranked(self, rows: Rows, scores: NDArray[np.floating], depth: int) -> RankedDocuments:
+        """These documents by their scores (n,), ties by doc_id; at most ``depth``."""
         ...
 
-    def by_scores(self, scores: FloatArray, request: Request) -> list[ScoredDocument]:
-        """Documents in scope by ``scores`` (n,) over the corpus, at most ``request.depth``."""
+    def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> RankedDocuments:
+        """Documents by the weighted sum of cosines, at most ``request.depth``."""
         ...
 
-    def brought_up(self, parts: Sequence[VectorPart], request: Request, each: int) -> list[str]:
-        """Ids of the ``each`` nearest documents by every part alone, each document once."""
+    def by_words(self, text: str, request: Request) -> RankedDocuments:
+        """Documents by BM25; documents without a word of ``text`` are absent."""
         ...
 
-    def by_words(self, text: str, request: Request) -> list[ScoredDocument]:
-        """Documents by BM25, best first; documents without a word of ``text`` are absent."""
-        ...
-
-    def word_scores(self, text: str, doc_ids: Sequence[str], request: Request) -> FloatArray:
-        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
-        ...
-
-    def by_facts(self, asked: Sequence[Fact], request: Request) -> list[ScoredDocument]:
-        """Documents by how well their facts answer those asked for, 0 to 1, best first.
+    def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
+        """Documents by how well their facts answer those asked for, 0 to 1.
 
         Documents that answer none are absent; see :class:`engine.facts.fact_index.FactIndex`.
         """
         ...
 
-    def cosines(
-        self, doc_ids: Sequence[str], parts: Sequence[tuple[str, FloatArray]]
-    ) -> FloatArray:
-        """Cosines (n, len(parts)) of stored documents' columns with vectors."""
+    def candidates(self, parts: Sequence[VectorPart], request: Request, each: int) -> Rows:
+        """The ``each`` nearest documents by every part alone, each document once."""
         ...
 
-    def tokens(self, doc_ids: Sequence[str]) -> list[TokenRows]:
-        """Token vectors of each document that is stored, in the order asked for."""
+    def cosines(self, rows: Rows, parts: Sequence[tuple[str, FloatArray]]) -> FloatArray:
+        """Cosines (n, len(parts)) of the documents' columns with vectors."""
         ...
 
-    def remembered(self, key: str) -> dict[str, float]:
-        """Values by doc_id that were computed under ``key`` before, to be added to.
+    def word_scores(self, text: str, rows: Rows, request: Request) -> FloatArray:
+        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
+        ...
+
+    def tokens(self, rows: Rows) -> list[TokenRows]:
+        """The documents' token vectors."""
+        ...
+
+    def sentences(self, rows: Rows) -> list[FloatArray]:
+        """The documents' sentence vectors (s, d)."""
+        ...
+
+    def remembered(self, key: str) -> dict[int, float]:
+        """Values by row that were computed under ``key`` before, to be added to.
 
         The latest keys are kept while the corpus is open.
         """
-        ...
-
-    def sentences(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
-        """Sentence vectors (s, d) of each document that is stored, in the order asked for."""
         ...
 
 
@@ -227,17 +268,6 @@ class System(Protocol):
         """False: the ranking is the same whatever the aspect."""
         ...
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         """Rank the documents in scope, best first; ties by doc_id, ascending."""
         ...
-
-
-def scored_documents(doc_ids: Iterable[str], scores: Iterable[float]) -> list[ScoredDocument]:
-    """Pairs of the two, made quickly: rankings hold thousands."""
-    new = tuple.__new__
-    return [new(ScoredDocument, pair) for pair in zip(doc_ids, scores, strict=True)]
-
-
-def ordered(scored: Sequence[ScoredDocument]) -> list[ScoredDocument]:
-    """Best first, ties by doc_id."""
-    return sorted(scored, key=lambda s: (-s.score, s.doc_id))

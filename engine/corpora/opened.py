@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from engine.corpora.aspect_space import token_roles, without_context
 from engine.corpora.contracts import (
     DEPTH,
+    RankedDocuments,
     Request,
+    Rows,
     Scope,
-    ScoredDocument,
     Seed,
     TokenRows,
     VectorPart,
-    ordered,
-    scored_documents,
 )
 from engine.corpora.schema import (
     PASSAGE_COLUMNS,
@@ -33,12 +32,12 @@ from engine.corpora.schema import (
     matrix,
     rows_of,
     to_document,
-    to_seed,
+    to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
-from engine.numeric import FloatArray
+from engine.numeric import FloatArray, distinct
 from engine.types.documents import Document
 from engine.types.encoders import EncoderSpec
 from engine.types.facts import Fact
@@ -57,13 +56,15 @@ _WORD = re.compile(r"\w+")
 class CorpusWords:
     """What one version of a corpus knows of its words, read on first use."""
 
-    def __init__(self, table: DocumentTable, doc_ids: Sequence[str], titles: Sequence[str]) -> None:
-        self._table, self._doc_ids, self._titles = table, doc_ids, titles
-        self._known = frozenset(doc_ids)
+    def __init__(
+        self, table: DocumentTable, row_of: Mapping[str, int], titles: Sequence[str]
+    ) -> None:
+        self._table, self._row_of, self._titles = table, row_of, titles
+        self._doc_ids = list(row_of)
         self._folded: list[str] | None = None
         self._counts: Counter[str] | None = None
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
-        read = partial(_read_scores, table, len(doc_ids))
+        read = partial(_read_scores, table, row_of)
         self._scores = lru_cache(maxsize=MOST_REMEMBERED)(read)
 
     def find_titles(self, words: str, limit: int) -> list[str]:
@@ -76,7 +77,7 @@ class CorpusWords:
         parts = words.casefold().split()
         rows = [i for i, title in enumerate(self._folded) if all(p in title for p in parts)]
         rows.sort(key=lambda i: (len(self._titles[i]), self._doc_ids[i]))
-        exact = [words.strip()] if words.strip() in self._known else []
+        exact = [words.strip()] if words.strip() in self._row_of else []
         return list(dict.fromkeys([*exact, *(self._doc_ids[i] for i in rows)]))[:limit]
 
     def rarity(self, word: str) -> float:
@@ -90,12 +91,14 @@ class CorpusWords:
         counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
         return 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
 
-    def scores(self, text: str, doc_ids: Sequence[str], scope: Scope) -> FloatArray:
+    def scores(self, text: str, rows: Rows, scope: Scope) -> FloatArray:
         """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
-        if not text.strip() or not doc_ids:
-            return np.zeros(len(doc_ids), dtype=np.float32)
-        known, others = self._scores(text, scope.conditions, scope.pool)
-        return np.array([known.get(i, others) for i in doc_ids], dtype=np.float32)
+        if not text.strip() or not len(rows):
+            return np.zeros(len(rows), dtype=np.float32)
+        known, values, others = self._scores(text, scope.conditions, scope.pool)
+        scores = np.full(len(self._doc_ids), others, dtype=np.float32)
+        scores[known] = values
+        return scores[rows]
 
     def _count(self) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -107,18 +110,31 @@ class CorpusWords:
 
 def _read_scores(
     table: DocumentTable,
-    documents: int,
+    row_of: Mapping[str, int],
     text: str,
     conditions: tuple[Condition, ...],
     pool: frozenset[str] | None,
-) -> tuple[Mapping[str, float], float]:
-    """BM25 by doc_id as far as the full text is read, and the most that any other scores."""
+) -> tuple[Rows, FloatArray, float]:
+    """BM25 of the documents that the full text is read for, and the most that any other scores."""
     # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
-    limit = documents if pool is not None else min(documents, DEPTH)
-    found = table.full_text(text, limit, conditions)
-    if pool is not None:
-        return {i: s for i, s in found if i in pool}, 0.0
-    return dict(found), min(s for _, s in found) if len(found) == limit else 0.0
+    limit = len(row_of) if pool is not None else min(len(row_of), DEPTH)
+    rows, scores = _full_text(table, row_of, text, limit, conditions)
+    if pool is not None or len(rows) < limit:
+        return rows, scores, 0.0
+    return rows, scores, float(scores.min())
+
+
+def _full_text(
+    table: DocumentTable,
+    row_of: Mapping[str, int],
+    text: str,
+    limit: int,
+    conditions: tuple[Condition, ...],
+) -> tuple[Rows, FloatArray]:
+    """The first ``limit`` documents by BM25, and their scores."""
+    found = [(row_of[i], s) for i, s in table.full_text(text, limit, conditions) if i in row_of]
+    rows, scores = zip(*found, strict=True) if found else ((), ())
+    return np.array(rows, dtype=np.intp), np.array(scores, dtype=np.float32)
 
 
 KEPT_BYTES = 256_000_000
@@ -156,12 +172,11 @@ class Passages:
             self._keep(read)
         return [found[i] for i in doc_ids if i in found]
 
-    def sentences(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
+    def sentences(self, doc_ids: Sequence[str]) -> list[FloatArray]:
         """Sentence vectors (s, d) of each document that is stored, in the order asked for."""
         rows = self._table.rows(doc_ids, ["sentence_vectors"])
         vectors = rows["sentence_vectors"].combine_chunks()
-        ids = rows["doc_id"].to_pylist()
-        return [(i, rows_of(vectors, at, self._dimension)) for at, i in enumerate(ids)]
+        return [rows_of(vectors, at, self._dimension) for at in range(len(vectors))]
 
     def _keep(self, rows: Sequence[TokenRows]) -> None:
         with self._lock:
@@ -199,6 +214,8 @@ def _half(column: pa.ListArray, row: int, width: int) -> np.ndarray:
 
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
+MOST_PRODUCTS = 16
+"""Vectors whose cosines with all documents are kept: a search asks for the same ones four times."""
 EXACT_BELOW = 20_000
 """Scopes up to this many documents are scored exactly even when the corpus is not resident."""
 
@@ -237,6 +254,7 @@ class OpenCorpus:
             ids += batch["doc_id"].to_pylist()
             self.titles += batch["title"].to_pylist()
             years += batch["year"].to_pylist()
+        table.remember_addresses()
         self.doc_ids = ids
         self.years = years
         self.row_of = {doc_id: row for row, doc_id in enumerate(ids)}
@@ -246,8 +264,9 @@ class OpenCorpus:
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
-        self._memory: dict[str, dict[str, float]] = {}
-        self._words = CorpusWords(table, ids, self.titles)
+        self._products: dict[tuple[str, bytes], FloatArray] = {}
+        self._memory: dict[str, dict[int, float]] = {}
+        self._words = CorpusWords(table, self.row_of, self.titles)
         self._lock = Lock()
         self._passages = Passages(table, spec.dimension, spec.token_dimension, len(lens.aspects))
         self.resident = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects)) <= resident_bytes
@@ -260,6 +279,10 @@ class OpenCorpus:
         return [aspect.key for aspect in self.lens.aspects]
 
     # -- documents -----------------------------------------------------------------
+
+    def rows(self, doc_ids: Sequence[str]) -> Rows:
+        """The rows of stored documents, as systems name them."""
+        return np.fromiter(map(self.row_of.__getitem__, doc_ids), np.intp, len(doc_ids))
 
     def document(self, doc_id: str) -> Document:
         """One stored document, or UnknownNameError."""
@@ -287,7 +310,7 @@ class OpenCorpus:
     def seeds(self, doc_ids: Sequence[str]) -> list[Seed]:
         """Stored documents with their passages' vectors, in the order asked for."""
         rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS])
-        return [to_seed(rows, i, self.lens, self.spec) for i in range(rows.num_rows)]
+        return to_seeds(rows, self.lens, self.spec)
 
     def find_titles(self, words: str, limit: int) -> list[str]:
         """See :meth:`engine.corpora.opened.CorpusWords.find_titles`."""
@@ -321,91 +344,81 @@ class OpenCorpus:
             allowed[self.row_of[without]] = False
         return Scope(allowed, conditions, None if pool is None else frozenset(pool))
 
-    # -- scoring -----------------------------------------------------------------------
+    # -- scoring: see :class:`engine.corpora.contracts.Corpus` -----------------------------
 
-    def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> list[ScoredDocument]:
-        """See :class:`engine.corpora.contracts.Corpus`."""
+    def ranked(self, rows: Rows, scores: NDArray[np.floating], depth: int) -> RankedDocuments:
+        if len(rows) > depth:
+            floor = np.partition(scores, len(rows) - depth)[len(rows) - depth]
+            best = scores >= floor
+            rows, scores = rows[best], scores[best]
+        order = np.lexsort((self._tie_order[rows], -scores))[:depth]
+        return RankedDocuments(self.doc_ids, rows[order], scores[order])
+
+    def by_vectors(self, parts: Sequence[VectorPart], request: Request) -> RankedDocuments:
         scope = request.scope
         if self.resident:
-            scores = sum(p.weight * (self._matrix(p.column) @ p.vector) for p in parts)
-            return self._top(np.asarray(scores, dtype=np.float32), scope.allowed, request.depth)
-        if scope.size <= EXACT_BELOW:
-            rows = [self.doc_ids[i] for i in np.flatnonzero(scope.allowed)]
+            every = sum(p.weight * self._every_cosine(p) for p in parts)
+            rows = np.flatnonzero(scope.allowed)
+            scores = np.asarray(every, dtype=np.float32)[rows]
         else:
-            rows = self._nearest(parts, request)
-        scored = self._score_rows(rows, parts)
-        return ordered(scored)[: request.depth]
+            if scope.size <= EXACT_BELOW:
+                rows = np.flatnonzero(scope.allowed)
+            else:
+                rows = self.candidates(parts, request, max(2 * request.depth, 1000))
+            cosines = self.cosines(rows, [(p.column, p.vector) for p in parts])
+            scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
+        return self.ranked(rows, scores, request.depth)
 
-    def brought_up(self, parts: Sequence[VectorPart], request: Request, each: int) -> list[str]:
-        """See :class:`engine.corpora.contracts.Corpus`."""
+    def candidates(self, parts: Sequence[VectorPart], request: Request, each: int) -> Rows:
         scope = request.scope
-        found: dict[str, None] = {}
+        nearest = []
         for part in parts:
             if self.resident or scope.size <= EXACT_BELOW:
-                nearest = [s.doc_id for s in self.by_vectors([part], replace(request, depth=each))]
+                nearest.append(self.by_vectors([part], replace(request, depth=each)).rows)
             else:
-                nearest = self.table.nearest(part.column, part.vector, each, scope.conditions)
-            found.update((i, None) for i in nearest if self._in_scope(i, scope))
-        return list(found)
+                doc_ids = self.table.nearest(part.column, part.vector, each, scope.conditions)
+                rows = self.rows([doc_id for doc_id in doc_ids if doc_id in self.row_of])
+                nearest.append(rows[scope.allowed[rows]])
+        return distinct(nearest)
 
-    def by_words(self, text: str, request: Request) -> list[ScoredDocument]:
-        """See :class:`engine.corpora.contracts.Corpus`."""
+    def by_words(self, text: str, request: Request) -> RankedDocuments:
         scope = request.scope
+        if not text.strip():
+            return self.ranked(np.zeros(0, np.intp), np.zeros(0, np.float32), 0)
         # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
         limit = len(self) if scope.pool is not None else request.depth + 1
-        found = self.table.full_text(text, max(limit, 1), scope.conditions) if text.strip() else []
-        scored = [ScoredDocument(i, s) for i, s in found if self._in_scope(i, scope)]
-        return ordered(scored)[: request.depth]
+        rows, scores = _full_text(self.table, self.row_of, text, limit, scope.conditions)
+        allowed = scope.allowed[rows]
+        return self.ranked(rows[allowed], scores[allowed], request.depth)
 
-    def tokens(self, doc_ids: Sequence[str]) -> list[TokenRows]:
-        """See :class:`engine.corpora.contracts.Corpus`."""
-        return self._passages.tokens(doc_ids)
-
-    def sentences(self, doc_ids: Sequence[str]) -> list[tuple[str, FloatArray]]:
-        """See :class:`engine.corpora.contracts.Corpus`."""
-        return self._passages.sentences(doc_ids)
-
-    def cosines(
-        self, doc_ids: Sequence[str], parts: Sequence[tuple[str, FloatArray]]
-    ) -> FloatArray:
-        """See :class:`engine.corpora.contracts.Corpus`."""
-        out = np.zeros((len(doc_ids), len(parts)), dtype=np.float32)
-        if self.resident:
-            at = [self.row_of[i] for i in doc_ids]
-            vectors = {column: self._matrix(column)[at] for column, _ in parts}
-        else:
-            vectors = self._vectors_of(doc_ids, [column for column, _ in parts])
-        for i, (column, vector) in enumerate(parts):
-            out[:, i] = vectors[column] @ vector
-        return out
-
-    def all_cosines(self, column: str, vector: FloatArray) -> FloatArray | None:
-        """See :class:`engine.corpora.contracts.Corpus`."""
-        return np.asarray(self._matrix(column) @ vector) if self.resident else None
-
-    def by_scores(self, scores: FloatArray, request: Request) -> list[ScoredDocument]:
-        """See :class:`engine.corpora.contracts.Corpus`."""
-        return self._top(scores, request.scope.allowed, request.depth)
-
-    def by_facts(self, asked: Sequence[Fact], request: Request) -> list[ScoredDocument]:
-        """See :class:`engine.corpora.contracts.Corpus`."""
+    def by_facts(self, asked: Sequence[Fact], request: Request) -> RankedDocuments:
         with self._fact_lock:
             if self._fact_index is None:
                 self._fact_index = FactIndex(facts for _, facts in all_facts(self.table))
         scores = self._fact_index.scores(asked, request.scope.allowed).astype(np.float32)
-        return self._top(scores, scores > 0, request.depth)
+        rows = np.flatnonzero(scores > 0)
+        return self.ranked(rows, scores[rows], request.depth)
 
-    def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
-        """The facts of stored documents, by id."""
-        rows = self.table.rows(doc_ids, facts_to_read(self.table)).to_pylist()
-        return {row["doc_id"]: facts_of(row) for row in rows}
+    def word_scores(self, text: str, rows: Rows, request: Request) -> FloatArray:
+        return self._words.scores(text, rows, request.scope)
 
-    def word_scores(self, text: str, doc_ids: Sequence[str], request: Request) -> FloatArray:
-        """See :class:`engine.corpora.contracts.Corpus`."""
-        return self._words.scores(text, doc_ids, request.scope)
+    def cosines(self, rows: Rows, parts: Sequence[tuple[str, FloatArray]]) -> FloatArray:
+        out = np.zeros((len(rows), len(parts)), dtype=np.float32)
+        if self.resident:
+            vectors = {column: self._matrix(column)[rows] for column, _ in parts}
+        else:
+            vectors = self._vectors_of(self._ids(rows), [column for column, _ in parts])
+        for i, (column, vector) in enumerate(parts):
+            out[:, i] = vectors[column] @ vector
+        return out
 
-    def remembered(self, key: str) -> dict[str, float]:
-        """See :class:`engine.corpora.contracts.Corpus`."""
+    def tokens(self, rows: Rows) -> list[TokenRows]:
+        return self._passages.tokens(self._ids(rows))
+
+    def sentences(self, rows: Rows) -> list[FloatArray]:
+        return self._passages.sentences(self._ids(rows))
+
+    def remembered(self, key: str) -> dict[int, float]:
         with self._lock:
             found = self._memory.pop(key, {})
             self._memory[key] = found  # the latest used goes last
@@ -413,9 +426,26 @@ class OpenCorpus:
                 self._memory.pop(next(iter(self._memory)))
         return found
 
-    def _in_scope(self, doc_id: str, scope: Scope) -> bool:
-        row = self.row_of.get(doc_id)
-        return row is not None and bool(scope.allowed[row])
+    def facts(self, doc_ids: Sequence[str]) -> dict[str, tuple[Fact, ...]]:
+        """The facts of stored documents, by id."""
+        rows = self.table.rows(doc_ids, facts_to_read(self.table)).to_pylist()
+        return {row["doc_id"]: facts_of(row) for row in rows}
+
+    def _ids(self, rows: Rows) -> list[str]:
+        return [self.doc_ids[row] for row in rows.tolist()]
+
+    def _every_cosine(self, part: VectorPart) -> FloatArray:
+        """Cosines (n,) of all documents; those of the latest searches are kept."""
+        key = (part.column, part.vector.tobytes())
+        with self._lock:
+            known = self._products.pop(key, None)
+        if known is None:
+            known = self._matrix(part.column) @ part.vector
+        with self._lock:
+            self._products[key] = known  # the latest used goes last
+            while len(self._products) > MOST_PRODUCTS:
+                self._products.pop(next(iter(self._products)))
+        return known
 
     def _matrix(self, column: str) -> FloatArray:
         """A column as unit rows; of an aspect, what it says beside the document as a whole."""
@@ -436,35 +466,3 @@ class OpenCorpus:
         read = {c: matrix(rows[c].combine_chunks(), self.spec.dimension) for c in columns}
         whole = matrix(rows["vector"].combine_chunks(), self.spec.dimension)
         return {c: v if c == "vector" else without_context(v, whole) for c, v in read.items()}
-
-    def _top(
-        self, scores: FloatArray, allowed: NDArray[np.bool_], depth: int
-    ) -> list[ScoredDocument]:
-        rows = np.flatnonzero(allowed)
-        if len(rows) > depth:
-            floor = np.partition(scores[rows], len(rows) - depth)[len(rows) - depth]
-            rows = rows[scores[rows] >= floor]
-        order = np.lexsort((self._tie_order[rows], -scores[rows]))[:depth]
-        best = rows[order].tolist()
-        return scored_documents([self.doc_ids[i] for i in best], scores[best].tolist())
-
-    def _nearest(self, parts: Sequence[VectorPart], request: Request) -> list[str]:
-        """Candidates from the vector indexes: the union over all parts of the score."""
-        limit = max(2 * request.depth, 1000)
-        found: dict[str, None] = {}
-        for part in parts:
-            for doc_id in self.table.nearest(
-                part.column, part.vector, limit, request.scope.conditions
-            ):
-                if self._in_scope(doc_id, request.scope):
-                    found[doc_id] = None
-        return list(found)
-
-    def _score_rows(
-        self, doc_ids: Sequence[str], parts: Sequence[VectorPart]
-    ) -> list[ScoredDocument]:
-        if not doc_ids:
-            return []
-        cosines = self.cosines(doc_ids, [(p.column, p.vector) for p in parts])
-        scores = cosines @ np.array([p.weight for p in parts], dtype=np.float32)
-        return scored_documents(doc_ids, scores.tolist())

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
@@ -101,20 +100,22 @@ def to_document(row: dict[str, Any], lens: Lens) -> Document:
     )
 
 
-def to_seed(rows: pa.Table, i: int, lens: Lens, spec: EncoderSpec) -> Seed:
-    """Row ``i`` of a table with text and passage columns."""
-
-    def vectors(name: str, width: int) -> FloatArray:
-        return rows_of(rows[name].combine_chunks(), i, width)
-
-    def offsets(name: str) -> NDArray[np.int32]:
-        return np.asarray(rows[name][i].values.to_numpy(zero_copy_only=False), dtype=np.int32)
-
-    document = to_document(rows.select(TEXT_COLUMNS).slice(i, 1).to_pylist()[0], lens)
-    return Seed(
-        document=document,
-        vector=matrix(rows["vector"].combine_chunks().slice(i, 1), spec.dimension)[0],
-        sentences=vectors("sentence_vectors", spec.dimension),
-        tokens=vectors("token_vectors", spec.token_dimension),
-        token_spans=np.stack([offsets("token_starts"), offsets("token_ends")], axis=1),
+def to_seeds(rows: pa.Table, lens: Lens, spec: EncoderSpec) -> list[Seed]:
+    """The rows of a table with text and passage columns."""
+    vector, sentences, tokens, starts, ends = (
+        rows[name].combine_chunks() for name in PASSAGE_COLUMNS
     )
+    vectors = matrix(vector, spec.dimension)
+    return [
+        Seed(
+            document=to_document(row, lens),
+            vector=vectors[i],
+            sentences=rows_of(sentences, i, spec.dimension),
+            tokens=rows_of(tokens, i, spec.token_dimension),
+            token_spans=np.stack(
+                [np.asarray(offsets[i].values, dtype=np.int32) for offsets in (starts, ends)],
+                axis=1,
+            ),
+        )
+        for i, row in enumerate(rows.select(TEXT_COLUMNS).to_pylist())
+    ]

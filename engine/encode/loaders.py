@@ -21,10 +21,8 @@ from engine.encode.one_pass import ModelParts, OnePassEncoder
 from engine.encode.presets import Preset, resolve
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray, unit
-from engine.types.encoders import EMBEDDED, EncoderSpec
+from engine.types.encoders import EMBEDDED, EMBEDDED_SHA256, EncoderSpec
 
-EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the published all-MiniLM-L6-v2 weights (model.safetensors)."""
 PROJECTION = ASSETS / "models" / "projection.npy"
 """(384, 128) float32: orthonormal directions fitted by benchmarks/fit_projection.py."""
 TOKEN_DIMENSION = 128

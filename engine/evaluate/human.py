@@ -162,7 +162,7 @@ def _shared(own: Qrels, rest: Qrels) -> tuple[dict[str, dict[str, int]], dict[st
 
 def _order(searcher: Searcher, query: Query) -> list[str]:
     plain = replace(query, system=TIE_BREAK)
-    ranking = [s.doc_id for s in searcher.rank(plain, searcher.seed(query))]
+    ranking = searcher.rank(plain, searcher.seed(query)).doc_ids
     return [*ranking, query.seed] if query.seed is not None else ranking
 
 

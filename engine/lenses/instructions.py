@@ -14,20 +14,18 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from engine.config import ASSETS
+from engine.lenses.embedded_texts import Embed
 from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
 
 WEIGHTS = ASSETS / "wordings" / "reader.json"
-Embed = Callable[[Sequence[str]], FloatArray]
-"""Texts to unit rows (n, d), by the embedded model."""
-
 CLEAR = 0.5
 """Probability from which a clause speaks of an aspect beyond doubt."""
 SECOND = 0.6
@@ -147,6 +145,8 @@ def stems(text: str) -> list[str]:
 
 class LensWords:
     """The words of a lens, embedded: what clauses are compared with.
+
+    Wordings are read with the embedded model, whatever model the corpus has.
 
     ``read`` remembers the wordings it has read: comparisons ask for the same ones often.
     """

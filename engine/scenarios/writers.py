@@ -182,5 +182,8 @@ class ExtractWriter:
         self.recipe = Recipe("extractive", "", extract_version(corpus.lens))
 
     async def write(self, documents: Sequence[Document]) -> list[Scenarios]:
-        vectors = dict(self._corpus.sentences([document.doc_id for document in documents]))
-        return [extract(d, vectors[d.doc_id], self._corpus.lens) for d in documents]
+        rows = self._corpus.rows([document.doc_id for document in documents])
+        vectors = self._corpus.sentences(rows)
+        return [
+            extract(d, own, self._corpus.lens) for d, own in zip(documents, vectors, strict=True)
+        ]

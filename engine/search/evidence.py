@@ -30,11 +30,11 @@ Words = dict[Span, list["Word"]]
 
 
 class Word(NamedTuple):
-    """A word of a passage: where it stands, its vector (p,), how rare it is."""
+    """A word of a passage: where it stands, how rare it is, its vector (p,)."""
 
     span: Span
-    vector: FloatArray
     rarity: float
+    vector: FloatArray
 
 
 def equally_rare(_: str) -> float:
@@ -154,13 +154,16 @@ def find_words(seed: Seed, span: Span, rarity: Rarity) -> list[Word]:
     # Tokens of the title and the model's marks stand nowhere in the text; the rest is in order.
     in_text = np.flatnonzero(seed.token_spans[:, 0] >= 0)
     starts = seed.token_spans[in_text, 0]
-    first = np.searchsorted(starts, [word[0] for word, _ in found])
-    last = np.searchsorted(starts, [word[1] for word, _ in found])
-    return [
-        Word(word, unit(seed.tokens[in_text[a:b]].sum(axis=0)), telling)
-        for (word, telling), a, b in zip(found, first, last, strict=True)
-        if b > a
-    ]
+    bounds = np.searchsorted(starts, [word for word, _ in found])
+    present = bounds[:, 1] > bounds[:, 0]
+    if not present.any():
+        return []
+    # Sums from each word's first token to its last: every second one, the others lie between.
+    lowest, highest = int(bounds[:, 0].min()), int(bounds[:, 1].max())
+    tokens = np.pad(seed.tokens[in_text[lowest:highest]], ((0, 1), (0, 0)))
+    sums = np.add.reduceat(tokens, (bounds[present] - lowest).ravel())[::2]
+    words = [pair for pair, is_there in zip(found, present, strict=True) if is_there]
+    return [Word(*pair, vector) for pair, vector in zip(words, unit(sums), strict=True)]
 
 
 def explain(

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.corpora.contracts import Rows
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import (
     TEXT_COLUMNS,
@@ -26,7 +27,6 @@ from storage.scenarios import ScenarioTable
 
 RESIDENT_BYTES = 2**30
 """Vectors up to this size are searched exactly in memory, when the corpus's own are."""
-Rows = NDArray[np.int64]
 
 
 class ScenarioIndex:
@@ -37,7 +37,7 @@ class ScenarioIndex:
     Attributes:
         settings: what the corpus is set to.
         doc_ids: documents that have scenarios, in the order of the corpus.
-        rows: (g,) their places in the corpus.
+        rows: (g,) their rows in the corpus.
         row_of: doc_id -> place in ``doc_ids``.
         resident: the vectors are in memory, and scores exact.
 
@@ -60,8 +60,7 @@ class ScenarioIndex:
         self.rows, self._starts = groups
         self.doc_ids = [corpus.doc_ids[row] for row in self.rows]
         self.row_of = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
-        # Documents without scenarios look one place behind those that have some.
-        self._places = {doc_id: self.row_of.get(doc_id, len(self)) for doc_id in corpus.doc_ids}
+        self._corpus_ids = corpus.doc_ids
         self._hashes = dict(
             zip(held["doc_id"].to_pylist(), held["content_hash"].to_pylist(), strict=True)
         )
@@ -88,42 +87,37 @@ class ScenarioIndex:
         """False when somebody wrote or removed scenarios, or changed the settings."""
         return self._table.is_newest() and read_settings(self._table.path) == self.settings
 
-    def everywhere(self, vector: FloatArray) -> FloatArray | None:
-        """:meth:`best` (n,) over the corpus; None when the vectors are not in memory."""
-        if self._texts is None:
-            return None
-        found = np.full(len(self._places), np.nan, dtype=np.float32)
-        if len(self):
-            found[self.rows] = np.maximum.reduceat(self._matrix @ vector, self._starts)
-        return found
+    def best(self, rows: Rows, vector: FloatArray) -> FloatArray:
+        """Cosine (n,) of each document's best scenario with ``vector``; NaN without any.
 
-    def best(self, doc_ids: Sequence[str], vector: FloatArray) -> FloatArray:
-        """Cosine (n,) of each document's best scenario with ``vector``; NaN without any."""
+        Args:
+            rows: (n,) of the documents in the corpus.
+        """
         if self._texts is None:
+            doc_ids = [self._corpus_ids[row] for row in rows]
             found = {d: max(c) for d, c in self._read_cosines(doc_ids, vector).items()}
             return np.array([found.get(d, np.nan) for d in doc_ids], dtype=np.float32)
-        if not len(self):
-            return np.full(len(doc_ids), np.nan, dtype=np.float32)
-        best = np.append(np.maximum.reduceat(self._matrix @ vector, self._starts), np.nan)
-        at = np.fromiter(map(self._places.__getitem__, doc_ids), np.int64, len(doc_ids))
-        return np.asarray(best[at], dtype=np.float32)
+        best = np.full(len(self._corpus_ids), np.nan, dtype=np.float32)
+        if len(self):
+            best[self.rows] = np.maximum.reduceat(self._matrix @ vector, self._starts)
+        return best[rows]
 
-    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> list[str]:
-        """Documents by their best scenario, at most ``limit``, best first.
+    def nearest(self, vector: FloatArray, limit: int, allowed: NDArray[np.bool_]) -> Rows:
+        """Rows of documents by their best scenario, at most ``limit``, best first.
 
         Args:
             allowed: (n,) bool over the corpus.
         """
         if self._texts is None:
             found = dict.fromkeys(self._table.nearest("vector", vector, 4 * limit))
-            near = [d for d in found if d in self.row_of and allowed[self.rows[self.row_of[d]]]]
-            return near[:limit]
+            near = [self.rows[self.row_of[d]] for d in found if d in self.row_of]
+            return np.array([row for row in near if allowed[row]][:limit], dtype=np.intp)
         if not len(self):
-            return []
+            return np.zeros(0, dtype=np.intp)
         best = np.maximum.reduceat(self._matrix @ vector, self._starts)
         best[~allowed[self.rows]] = -np.inf
         order = np.argsort(-best, kind="stable")[:limit]
-        return [self.doc_ids[row] for row in order if np.isfinite(best[row])]
+        return self.rows[order[np.isfinite(best[order])]]
 
     def matches(self, doc_ids: Sequence[str], vector: FloatArray) -> dict[str, ScenarioMatch]:
         """The best scenario of each document that has any."""
@@ -183,12 +177,12 @@ def _grouped(corpus: OpenCorpus, table: pa.Table) -> tuple[pa.Table, tuple[Rows,
     hashes = ScenarioStore(corpus).hashes
     ids, given = table["doc_id"].to_pylist(), table["content_hash"].to_pylist()
     fresh = np.array([hashes.get(d) == h for d, h in zip(ids, given, strict=True)], dtype=np.bool_)
-    places = np.array([corpus.row_of.get(d, -1) for d in ids], dtype=np.int64)
+    places = np.array([corpus.row_of.get(d, -1) for d in ids], dtype=np.intp)
     positions = table["position"].to_numpy()
     chosen = np.flatnonzero(fresh)
     chosen = chosen[np.lexsort((positions[chosen], places[chosen]))]
     rows, starts = np.unique(places[chosen], return_index=True)
-    return table.take(pa.array(chosen)), (rows, starts.astype(np.int64))
+    return table.take(pa.array(chosen)), (rows, starts)
 
 
 def no_scenarios(corpus: str) -> BadInputError:

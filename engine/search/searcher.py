@@ -9,12 +9,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.corpora.contracts import DEPTH, Focus, Request, ScoredDocument, Seed
+from engine.corpora.contracts import (
+    DEPTH,
+    Focus,
+    RankedDocuments,
+    Request,
+    ScoredDocument,
+    Seed,
+)
 from engine.corpora.indexing import role_probabilities
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.stored_facts import facts_of_query, stated_in
 from engine.facts.fact_index import matches
 from engine.lenses.definitions import find_aspect
+from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
 from engine.numeric import FloatArray
 from engine.search.evidence import Words, explain, find_evidence
@@ -50,8 +58,8 @@ class FirstStage:
     focus: Focus | None
     notes: tuple[str, ...]
     request: Request
-    ranking: list[ScoredDocument]
-    before: list[ScoredDocument] | None
+    ranking: RankedDocuments
+    before: RankedDocuments | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +69,13 @@ class Searcher:
     Attributes:
         encoder: loads the corpus's model; called only for pasted text and free wordings.
         lens_words: embeds the words of a lens; called only for free wordings.
+        embed: wordings as vectors of the corpus's model.
     """
 
     corpus: OpenCorpus
     encoder: Callable[[], Encoder]
     lens_words: Callable[[Lens], LensWords]
+    embed: Embed
 
     def search(self, query: Query) -> SearchResults:
         """The page of results that ``query`` asks for, with evidence."""
@@ -79,14 +89,14 @@ class Searcher:
         focus, notes = self.focus(query, seed)
         request = self.request(query, seed, focus)
         ranking = find_system(query.system).rank(self.corpus, request)
-        before = self._without_aspect(query, request)
+        before = self._without_aspect(query, request, ranking)
         notes = (*notes, *self._fact_notes(query, request))
         return FirstStage(query, seed, focus, notes, request, ranking, before)
 
     def page(
         self,
         stage: FirstStage,
-        ranking: list[ScoredDocument] | None = None,
+        ranking: Sequence[ScoredDocument] | None = None,
         started: float | None = None,
     ) -> SearchResults:
         """The page of results that the query of ``stage`` asks for, with evidence.
@@ -113,9 +123,7 @@ class Searcher:
             avoided=avoided(focus, self.corpus.lens),
         )
 
-    def rank(
-        self, query: Query, seed: Seed, pool: Sequence[str] | None = None
-    ) -> list[ScoredDocument]:
+    def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
         """The whole ranking without evidence, of the corpus or of a judged pool only."""
         system = find_system(query.system)
         focus = self.focus(query, seed)[0] if system.reads_aspect else None
@@ -197,10 +205,9 @@ class Searcher:
     def interpreter(self) -> Interpreter:
         """What reads aspects and wordings for this corpus."""
         lens = self.corpus.lens
-        return Interpreter(lens, lambda: self.lens_words(lens), self._wording)
-
-    def _wording(self, words: str) -> FloatArray:
-        return wording_vector(self.encoder(), words)
+        return Interpreter(
+            lens, lambda: self.lens_words(lens), lambda words: self.embed([words])[0]
+        )
 
     def _instructed(self, query: Query, seed: Seed) -> Callable[[], FloatArray] | None:
         """The seed read with the wording in force; None without one, or where nobody asks."""
@@ -233,24 +240,33 @@ class Searcher:
             scenarios=functools.cache(lambda: scenario_index(self.corpus)),
         )
 
-    def _without_aspect(self, query: Query, request: Request) -> list[ScoredDocument] | None:
-        """The same search without an aspect; None when there is no aspect to leave out."""
+    def _without_aspect(
+        self, query: Query, request: Request, ranking: RankedDocuments
+    ) -> RankedDocuments | None:
+        """The same search without an aspect; None when there is no aspect to leave out.
+
+        Nothing where ``ranking`` itself does not read it.
+        """
         if request.focus is None and request.instructed is None:
             return None
         system = find_system(query.system)
         if not system.reads_aspect:
-            return []
+            return ranking[:0]
         plain = replace(query, instruction=None)
         facts = self._facts(plain, request.seed, None)
         request = replace(request, focus=None, steer=0.0, instructed=None, facts=facts)
         return system.rank(self.corpus, request)
 
-    def _explained(self, stage: FirstStage, ranking: list[ScoredDocument]) -> tuple[Result, ...]:
+    def _explained(
+        self, stage: FirstStage, ranking: Sequence[ScoredDocument]
+    ) -> tuple[Result, ...]:
         query, seed, focus, before = stage.query, stage.seed, stage.focus, stage.before
         asked = stage.request.facts
-        page = ranking[query.offset : query.offset + query.k]
+        page = list(ranking[query.offset : query.offset + query.k])
         reads_aspect = find_system(query.system).reads_aspect
-        old_ranks = {s.doc_id: rank for rank, s in enumerate(before or (), start=1)}
+        ranks_before = np.zeros(len(self.corpus), dtype=np.intp)  # 0 for what was not ranked
+        if before is not None:
+            ranks_before[before.rows] = np.arange(1, len(before) + 1)
         documents = {s.document.doc_id: s for s in self.corpus.seeds([s.doc_id for s in page])}
         facts = self.corpus.facts([s.doc_id for s in page]) if asked else {}
         scenarios = (
@@ -264,8 +280,8 @@ class Searcher:
             found = documents[scored.doc_id]
             change = None
             if before is not None:
-                old = old_ranks.get(scored.doc_id) if reads_aspect else rank
-                change = None if old is None else old - rank
+                old = int(ranks_before[self.corpus.row_of[scored.doc_id]])
+                change = 0 if not reads_aspect else old - rank if old else None
             evidence = find_evidence(seed, found, focus, self.corpus.rarity, known=known)
             answers = matches(asked, facts.get(scored.doc_id, ()))
             results.append(
@@ -283,15 +299,9 @@ class Searcher:
         return tuple(results)
 
 
-@functools.lru_cache(maxsize=256)
-def wording_vector(encoder: Encoder, words: str) -> FloatArray:
-    """The vector (d,) of a wording; comparisons ask for the same ones often."""
-    return encoder.encode([Passage("", words, ())])[0].vector
-
-
-def _changed(ranking: list[ScoredDocument], before: list[ScoredDocument]) -> float:
+def _changed(ranking: Sequence[ScoredDocument], before: RankedDocuments) -> float:
     """Share of the top 20 that the aspect brought in, 0 to 1; 0 for a system that ignores it."""
     top = {s.doc_id for s in ranking[:PAGE_SIZE]}
-    if not before or not top:
+    if not len(before) or not top:
         return 0.0
-    return len(top - {s.doc_id for s in before[:PAGE_SIZE]}) / len(top)
+    return len(top - set(before[:PAGE_SIZE].doc_ids)) / len(top)

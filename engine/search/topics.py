@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.corpora.contracts import ScoredDocument, Seed
+from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -154,13 +154,14 @@ def topic_query(topic: Topic, searcher: Searcher, system: str, steer: float | No
 
 def pool_ranking(searcher: Searcher, query: Query, topic: Topic, seed: Seed) -> Ranking:
     """The ranking of a topic's judged pool, or of the corpus where it has none."""
-    scored: Sequence[ScoredDocument] = searcher.rank(query, seed, topic.pool)
-    found = {s.doc_id for s in scored}
+    ranking = searcher.rank(query, seed, topic.pool)
+    doc_ids, scores = ranking.doc_ids, ranking.scores.tolist()
     # bm25 leaves out what shares no word: a judged pool is still ranked whole.
-    missing = sorted(d for d in topic.pool or () if d not in found and d in searcher.corpus.row_of)
-    floor = min((s.score for s in scored), default=0.0)
+    known = searcher.corpus.row_of
+    missing = sorted({d for d in topic.pool or () if d in known}.difference(doc_ids))
+    floor = min(scores, default=0.0)
     return Ranking(
         query_id=topic.query_id,
-        doc_ids=(*(s.doc_id for s in scored), *missing),
-        scores=(*(s.score for s in scored), *(floor - 1.0 - i for i in range(len(missing)))),
+        doc_ids=(*doc_ids, *missing),
+        scores=(*scores, *(floor - 1.0 - i for i in range(len(missing)))),
     )

@@ -14,6 +14,8 @@ from engine.types.documents import Span
 
 EMBEDDED = "all-MiniLM-L6-v2"
 """The model that ships with SeedLens."""
+EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""SHA-256 of its published weights (model.safetensors), and its fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)

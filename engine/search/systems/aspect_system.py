@@ -14,18 +14,16 @@ from engine.corpora.aspect_space import token_roles, without_context
 from engine.corpora.contracts import (
     Corpus,
     Focus,
+    RankedDocuments,
     Request,
-    ScoredDocument,
+    Rows,
     Seed,
-    TokenArray,
     VectorPart,
-    ordered,
-    scored_documents,
 )
 from engine.corpora.schema import aspect_column
 from engine.numeric import FloatArray, standardised, unit
 from engine.search.systems.bm25 import query_words
-from engine.search.systems.late_interaction import aspect_similarities, max_similarities
+from engine.search.systems.late_interaction import aspect_similarity, max_similarity, token_cosines
 
 WEIGHTS = ASSETS / "aspect" / "weights.json"
 CANDIDATES = 60
@@ -79,29 +77,34 @@ class AspectSystem:
     name = "aspect"
     reads_aspect = True
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         steer = 0.0 if request.focus is None else request.steer * request.focus.strength
         if steer == 0.0:  # then the aspect brings up nothing either
             request = replace(request, focus=None)
         focus = request.focus
         parts = _vector_parts(corpus, request)
         ranking = corpus.by_vectors(_weighed(parts, steer), request)
-        if not ranking:
-            return []
-        doc_ids = _candidates(corpus, request, parts, ranking)
-        signals = find_signals(corpus, request, doc_ids)
+        if not len(ranking):
+            return ranking
+        # The candidates are the same whatever the steer; a judged pool is scored whole.
+        pooled = request.scope.pool is not None
+        rows = ranking.rows if pooled else corpus.candidates(parts, request, CANDIDATES)
+        signals = find_signals(corpus, request, rows)
         weights = fitted_weights()
         scores = (1.0 - steer) * combined(signals.whole, weights["whole"])
         if focus is not None:
             scores = scores + steer * combined(signals.aspect, _emphasised(weights, focus))
         # The rest keep their order, below what was scored by all signals. Scores compare
         # within a ranking only, so it is the few best that are moved.
-        scored = set(doc_ids)
-        rest = [s for s in ranking if s.doc_id not in scored]
-        if rest:
-            scores = scores + (rest[0].score + GAP - float(scores.min()))
-        best = ordered(scored_documents(doc_ids, scores.tolist()))
-        return [*best, *rest][: request.depth]
+        rest = np.isin(ranking.rows, rows, invert=True)
+        if rest.any():
+            scores = scores + (float(ranking.scores[rest][0]) + GAP - float(scores.min()))
+        best = corpus.ranked(rows, scores, len(rows))
+        return RankedDocuments(
+            ranking.corpus_ids,
+            np.concatenate([best.rows, ranking.rows[rest]]),
+            np.concatenate([best.scores, ranking.scores[rest]]),
+        )[: request.depth]
 
 
 def _vector_parts(corpus: Corpus, request: Request) -> list[VectorPart]:
@@ -126,18 +129,6 @@ def _weighed(parts: Sequence[VectorPart], steer: float) -> list[VectorPart]:
     return [part for part in weighed if part.weight > 0]
 
 
-def _candidates(
-    corpus: Corpus,
-    request: Request,
-    parts: Sequence[VectorPart],
-    ranking: Sequence[ScoredDocument],
-) -> list[str]:
-    """What is scored by all signals: the same whatever the steer."""
-    if request.scope.pool is not None:  # a judged pool is scored whole, whatever its size
-        return [s.doc_id for s in ranking]
-    return corpus.brought_up(parts, request, CANDIDATES)
-
-
 def focus_vector(seed: Seed, focus: Focus) -> FloatArray:
     """(d,): the seed's sentences in focus, beside the seed as a whole."""
     mean = unit(focus.sentence_weights @ seed.sentences)
@@ -145,44 +136,52 @@ def focus_vector(seed: Seed, focus: Focus) -> FloatArray:
     return rows.reshape(-1)
 
 
-def find_signals(corpus: Corpus, request: Request, doc_ids: Sequence[str]) -> Signals:
-    """Every signal of the candidates ``doc_ids``."""
+def find_signals(corpus: Corpus, request: Request, rows: Rows) -> Signals:
+    """Every signal of the candidates ``rows``."""
     seed, focus = request.seed, request.focus
     document = seed.document
-    tokens = corpus.tokens(doc_ids)
-    vectors = [row.vectors for row in tokens]
     words = query_words(document.title, document.text)
+    tokens, aspect_tokens = _token_signals(corpus, request, rows)
     whole = {
-        "document": corpus.cosines(doc_ids, [("vector", seed.vector)])[:, 0],
-        "tokens": _token_similarities(corpus, seed, doc_ids, vectors),
-        "words": np.log1p(corpus.word_scores(words, doc_ids, request)),
+        "document": corpus.cosines(rows, [("vector", seed.vector)])[:, 0],
+        "tokens": tokens,
+        "words": np.log1p(corpus.word_scores(words, rows, request)),
     }
     if focus is None:
         return Signals(whole, {})
     vector = focus_vector(seed, focus)
-    cosines = corpus.cosines(doc_ids, [(aspect_column(key), vector) for key in corpus.aspects])
-    mine = _seed_token_weights(request, focus)
+    cosines = corpus.cosines(rows, [(aspect_column(key), vector) for key in corpus.aspects])
     aspect = {
         "aspect": cosines @ focus.aspect_weights,
-        "tokens": aspect_similarities(
-            seed.tokens, mine, vectors, [row.roles @ focus.aspect_weights for row in tokens]
-        ),
-        "words": np.log1p(corpus.word_scores(_words_in_focus(request, focus), doc_ids, request)),
+        "tokens": aspect_tokens,
+        "words": np.log1p(corpus.word_scores(_words_in_focus(request, focus), rows, request)),
         "others": cosines @ _others(focus),
     }
     return Signals(whole, aspect)
 
 
-def _token_similarities(
-    corpus: Corpus, seed: Seed, doc_ids: Sequence[str], vectors: Sequence[TokenArray]
-) -> FloatArray:
-    """MaxSim in both directions; what was computed for the seed before is not computed again."""
-    document = seed.document
-    known = corpus.remembered(f"tokens {document.doc_id} {hash((document.title, document.text))}")
-    new = [i for i, doc_id in enumerate(doc_ids) if doc_id not in known]
-    values = max_similarities(seed.tokens, [vectors[i] for i in new], symmetric=True)
-    known.update((doc_ids[i], float(v)) for i, v in zip(new, values, strict=True))
-    return np.array([known[doc_id] for doc_id in doc_ids], dtype=np.float32)
+def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatArray, FloatArray]:
+    """MaxSim (n,) in both directions, and that of the aspect; zeros without a focus.
+
+    Without a focus, what was computed for the seed before is not computed again.
+    """
+    seed, focus, places = request.seed, request.focus, rows.tolist()
+    text = (seed.document.title, seed.document.text)
+    known = corpus.remembered(f"tokens {seed.document.doc_id} {hash(text)}")
+    new = [i for i, row in enumerate(places) if focus is not None or row not in known]
+    stored = corpus.tokens(rows[new])
+    aspect = np.zeros(len(new), dtype=np.float32)
+    for group in token_cosines(seed.tokens, [found.vectors for found in stored]):
+        values = max_similarity(group, symmetric=True)
+        known.update(
+            (places[new[i]], float(v)) for i, v in zip(group.documents, values, strict=True)
+        )
+        if focus is not None:
+            weights = [found.roles @ focus.aspect_weights for found in stored]
+            mine = _seed_token_weights(request, focus)
+            aspect[group.documents] = aspect_similarity(group, mine, weights)
+    # A document without tokens is like nothing.
+    return np.array([known.get(row, 0.0) for row in places], dtype=np.float32), aspect
 
 
 def _emphasised(weights: Mapping[str, Mapping[str, float]], focus: Focus) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from engine.corpora.contracts import Corpus, Request, ScoredDocument
+from engine.corpora.contracts import Corpus, RankedDocuments, Request
 
 MOST_WORDS = 512
 """Distinct words of the seed that make the query; the most frequent ones of a longer seed."""
@@ -26,6 +26,6 @@ class Bm25System:
     name = "bm25"
     reads_aspect = False
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         document = request.seed.document
         return corpus.by_words(query_words(document.title, document.text), request)

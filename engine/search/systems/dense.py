@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.corpora.contracts import Corpus, Request, ScoredDocument, VectorPart
+from engine.corpora.contracts import Corpus, RankedDocuments, Request, VectorPart
 
 
 class DenseSystem:
@@ -11,5 +11,5 @@ class DenseSystem:
     name = "dense"
     reads_aspect = False
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         return corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.corpora.contracts import (
     Corpus,
     Focus,
+    RankedDocuments,
     Request,
-    ScoredDocument,
+    Rows,
     Seed,
     System,
     VectorPart,
-    ordered,
-    scored_documents,
 )
-from engine.numeric import standardised
+from engine.numeric import distinct, standardised
 from engine.search.systems.bm25 import query_words
 from engine.types.facts import Fact
 
@@ -42,19 +42,18 @@ class FactsSystem:
     name = "facts"
     reads_aspect = True
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         nearest = corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
         words = topic_words(request)
         lexical = corpus.by_words(words, request)
-        answers = {s.doc_id: s.score for s in corpus.by_facts(request.facts, request)}
-        doc_ids = list(dict.fromkeys([*answers, *(s.doc_id for s in (*nearest, *lexical))]))
-        if not doc_ids:
-            return []
-        dense = corpus.cosines(doc_ids, [("vector", request.seed.vector)])[:, 0]
-        bm25 = corpus.word_scores(words, doc_ids, request)
+        answering, answers = _answers(corpus, request)
+        rows = distinct([answering, nearest.rows, lexical.rows])
+        if not len(rows):
+            return nearest
+        dense = corpus.cosines(rows, [("vector", request.seed.vector)])[:, 0]
+        bm25 = corpus.word_scores(words, rows, request)
         topic = LEXICAL * standardised(bm25) + (1 - LEXICAL) * standardised(dense)
-        scores = topic + NARROWS * np.array([answers.get(i, 0.0) for i in doc_ids])
-        return ordered(scored_documents(doc_ids, scores.tolist()))[: request.depth]
+        return corpus.ranked(rows, topic + NARROWS * answers[rows], request.depth)
 
 
 class WithFacts:
@@ -66,20 +65,26 @@ class WithFacts:
         self._system = system
         self.name = f"{system.name}+facts"
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         ranking = self._system.rank(corpus, request)
-        answers = {s.doc_id: s.score for s in corpus.by_facts(request.facts, request)}
-        if not answers:
+        answering, answers = _answers(corpus, request)
+        if not len(answering):
             return ranking
-        known = {s.doc_id for s in ranking}
-        floor = min((s.score for s in ranking), default=0.0)
-        ranking += [ScoredDocument(doc_id, floor) for doc_id in answers if doc_id not in known]
-        scores = standardised(np.array([s.score for s in ranking], dtype=np.float32))
-        raised = [
-            ScoredDocument(s.doc_id, float(score) + NARROWS * answers.get(s.doc_id, 0.0))
-            for s, score in zip(ranking, scores, strict=True)
-        ]
-        return ordered(raised)[: request.depth]
+        rows = distinct([ranking.rows, answering])
+        # What the system did not rank stands with the last that it did.
+        floor = ranking.scores.min() if len(ranking) else 0.0
+        scores = np.full(len(rows), floor, dtype=np.float32)
+        scores[: len(ranking)] = ranking.scores
+        raised = standardised(scores) + NARROWS * answers[rows]
+        return corpus.ranked(rows, raised, request.depth)
+
+
+def _answers(corpus: Corpus, request: Request) -> tuple[Rows, NDArray[np.float64]]:
+    """The documents that answer the query's facts, best first; how well every document does."""
+    found = corpus.by_facts(request.facts, request)
+    answers = np.zeros(len(request.scope.allowed))
+    answers[found.rows] = found.scores
+    return found.rows, answers
 
 
 def in_focus(facts: Sequence[Fact], seed: Seed, focus: Focus) -> tuple[Fact, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import numpy as np
 
-from engine.corpora.contracts import Corpus, Request, ScoredDocument, System, ordered
+from engine.corpora.contracts import Corpus, RankedDocuments, Request, System
 
 RANK_CONSTANT = 60
 """The constant of the paper; damps the weight of the very first ranks."""
@@ -19,9 +19,10 @@ class HybridSystem:
     def __init__(self, *systems: System) -> None:
         self._systems = systems
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
-        fused: defaultdict[str, float] = defaultdict(float)
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
+        fused = np.zeros(len(request.scope.allowed))
         for system in self._systems:
-            for rank, scored in enumerate(system.rank(corpus, request), start=1):
-                fused[scored.doc_id] += 1.0 / (RANK_CONSTANT + rank)
-        return ordered([ScoredDocument(*item) for item in fused.items()])[: request.depth]
+            rows = system.rank(corpus, request).rows
+            fused[rows] += 1.0 / (RANK_CONSTANT + np.arange(1, len(rows) + 1))
+        rows = np.flatnonzero(fused)
+        return corpus.ranked(rows, fused[rows], request.depth)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.corpora.contracts import Corpus, Request, ScoredDocument, VectorPart
+from engine.corpora.contracts import Corpus, RankedDocuments, Request, VectorPart
 
 
 class InstructedSystem:
@@ -18,7 +18,7 @@ class InstructedSystem:
     name = "instructed"
     reads_aspect = True
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         read = request.instructed
         vector = request.seed.vector if read is None else read()
         return corpus.by_vectors([VectorPart("vector", vector, 1.0)], request)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.corpora.contracts import (
-    Corpus,
-    Request,
-    ScoredDocument,
-    TokenArray,
-    VectorPart,
-    ordered,
-)
+from engine.corpora.contracts import Corpus, RankedDocuments, Request, TokenArray, VectorPart
 from engine.numeric import FloatArray
 
 CANDIDATES = 1000
@@ -25,6 +20,37 @@ CHUNK = 128
 """Documents whose tokens are fetched together."""
 SIMILARITIES = 16_000_000
 """Token pairs scored in one matrix product: 64 MB."""
+
+
+class TokenCosines(NamedTuple):
+    """Every token of a query against every token of some documents.
+
+    Attributes:
+        documents: positions of the documents among those asked for.
+        starts: (n,) where each document's tokens begin.  lengths: (n,).
+        cosines: (q, sum of lengths).
+    """
+
+    documents: list[int]
+    starts: NDArray[np.intp]
+    lengths: NDArray[np.intp]
+    cosines: FloatArray
+
+
+def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterator[TokenCosines]:
+    """Groups of the documents that have tokens, of at most :data:`SIMILARITIES` pairs.
+
+    Args:
+        query: (q, p) unit rows.  documents: (t_i, p) unit rows each; may be empty.
+    """
+    filled = [i for i, tokens in enumerate(documents) if len(tokens)]
+    if not len(query):
+        return
+    for group in _groups([len(documents[i]) for i in filled], SIMILARITIES // len(query)):
+        chosen = [filled[i] for i in group]
+        lengths = np.array([len(documents[i]) for i in chosen])
+        tokens = np.concatenate([documents[i] for i in chosen]).astype(np.float32, copy=False)
+        yield TokenCosines(chosen, np.cumsum(lengths) - lengths, lengths, query @ tokens.T)
 
 
 def max_similarities(
@@ -43,58 +69,40 @@ def max_similarities(
         (len(documents),), -1 to 1; 0 for a document without tokens.
     """
     scores = np.zeros(len(documents), dtype=np.float32)
-    filled = [i for i, tokens in enumerate(documents) if len(tokens)]
-    if not filled or not len(query):
-        return scores
-    for group in _groups([len(documents[i]) for i in filled], SIMILARITIES // len(query)):
-        rows = [filled[i] for i in group]
-        lengths = np.array([len(documents[i]) for i in rows])
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        similarities = _joined(documents, rows) @ query.T
-        values = np.maximum.reduceat(similarities, starts, axis=0).mean(axis=1)
-        if symmetric:
-            backwards = np.add.reduceat(similarities.max(axis=1), starts) / lengths
-            values = (values + backwards) / 2
-        scores[rows] = values
+    for group in token_cosines(query, documents):
+        scores[group.documents] = max_similarity(group, symmetric=symmetric)
     return scores
 
 
-def aspect_similarities(
-    seed: FloatArray,
-    seed_weights: FloatArray,
-    documents: Sequence[TokenArray],
-    document_weights: Sequence[FloatArray],
+def max_similarity(group: TokenCosines, *, symmetric: bool) -> FloatArray:
+    """:func:`max_similarities` of the documents of a group."""
+    best = np.maximum.reduceat(group.cosines, group.starts, axis=1)
+    values = np.ascontiguousarray(best.T).mean(axis=1)
+    if symmetric:
+        backwards = np.add.reduceat(group.cosines.max(axis=0), group.starts) / group.lengths
+        values = (values + backwards) / 2
+    return np.asarray(values, dtype=np.float32)
+
+
+def aspect_similarity(
+    group: TokenCosines, seed_weights: FloatArray, document_weights: Sequence[FloatArray]
 ) -> FloatArray:
-    """How well a document's tokens of an aspect are matched by the seed's tokens of it.
+    """How well the tokens of an aspect in a group's documents are matched by the seed's of it.
 
     The weighted mean, over the document's tokens, of the best cosine among the seed's
     tokens, each cosine times the weight of the seed's token.
 
     Args:
-        seed: (q, p) unit rows.  seed_weights: (q,) 0 to 1.
-        documents: (t_i, p) unit rows each.  document_weights: (t_i,) 0 to 1 each.
+        seed_weights: (q,) 0 to 1.  document_weights: (t_i,) 0 to 1 each, of all documents.
 
     Returns:
-        (len(documents),), 0 to 1; 0 where nothing carries weight.
+        (documents of the group,), 0 to 1; 0 where nothing carries weight.
     """
-    scores = np.zeros(len(documents), dtype=np.float32)
-    used = np.flatnonzero(seed_weights > 0)
-    filled = [i for i, weights in enumerate(document_weights) if weights.any()]
-    if not filled or not len(used):
-        return scores
-    weighted = (seed[used] * seed_weights[used, None]).T
-    for group in _groups([len(documents[i]) for i in filled], SIMILARITIES // len(used)):
-        rows = [filled[i] for i in group]
-        starts = np.concatenate([[0], np.cumsum([len(documents[i]) for i in rows])[:-1]])
-        best = (_joined(documents, rows) @ weighted).max(axis=1)
-        weights = np.concatenate([document_weights[i] for i in rows])
-        totals = np.add.reduceat(weights, starts)
-        scores[rows] = np.add.reduceat(weights * np.clip(best, 0, None), starts) / totals
-    return scores
-
-
-def _joined(documents: Sequence[TokenArray], rows: Sequence[int]) -> FloatArray:
-    return np.asarray(np.concatenate([documents[i] for i in rows]), dtype=np.float32)
+    best = (group.cosines * seed_weights[:, None]).max(axis=0)
+    weights = np.concatenate([document_weights[i] for i in group.documents])
+    totals = np.add.reduceat(weights, group.starts)
+    sums = np.add.reduceat(weights * np.clip(best, 0, None), group.starts)
+    return np.asarray(sums / np.where(totals > 0, totals, 1.0), dtype=np.float32)
 
 
 def _groups(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
@@ -117,20 +125,14 @@ class LateInteractionSystem:
     name = "late-interaction"
     reads_aspect = False
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
-        candidates = corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
-        scored: list[ScoredDocument] = []
-        for chunk in _chunks([c.doc_id for c in candidates[:CANDIDATES]]):
-            rows = corpus.tokens(chunk)
-            tokens = [row.vectors for row in rows]
-            values = max_similarities(request.seed.tokens, tokens, symmetric=request.symmetric)
-            scored += [
-                ScoredDocument(row.doc_id, float(value))
-                for row, value in zip(rows, values, strict=True)
-            ]
-        return ordered(scored)
-
-
-def _chunks(doc_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(doc_ids), CHUNK):
-        yield doc_ids[start : start + CHUNK]
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
+        nearest = corpus.by_vectors([VectorPart("vector", request.seed.vector, 1.0)], request)
+        rows = nearest.rows[:CANDIDATES]
+        scores = np.zeros(len(rows), dtype=np.float32)
+        for start in range(0, len(rows), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            tokens = [found.vectors for found in corpus.tokens(rows[chunk])]
+            scores[chunk] = max_similarities(
+                request.seed.tokens, tokens, symmetric=request.symmetric
+            )
+        return corpus.ranked(rows, scores, request.depth)

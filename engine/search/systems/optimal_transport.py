@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.corpora.contracts import Corpus, Request, ScoredDocument, VectorPart, ordered
+from engine.corpora.contracts import Corpus, RankedDocuments, Request, VectorPart
 from engine.numeric import FloatArray
 
 CANDIDATES = 1000
@@ -68,26 +68,6 @@ def transport_costs(
         plans, padded = _solve([distances[i] for i in group], shares)
         costs[group] = (plans * padded).sum(axis=(1, 2))
     return costs
-
-
-def transport_plan(
-    query: FloatArray, document: FloatArray, weights: FloatArray | None = None
-) -> tuple[FloatArray, float]:
-    """What :func:`transport_costs` moves where, and its cost.
-
-    Returns:
-        (q, s) plan that sums to 1, zero for sentences that take no part; and the cost. All
-        zeros and the cost 2 when either side has no sentence that takes part.
-    """
-    plan = np.zeros((len(query), len(document)), dtype=np.float32)
-    rows, shares = _participants(query, weights)
-    columns = np.flatnonzero(document.any(axis=1))
-    if not len(rows) or not len(columns):
-        return plan, FARTHEST
-    distances = _distances(query[rows], document[columns])
-    solved, _ = _solve([distances], shares)
-    plan[np.ix_(rows, columns)] = solved[0]
-    return plan, float((solved[0] * distances).sum())
 
 
 def _participants(
@@ -166,22 +146,19 @@ class TransportSystem:
     name = "transport"
     reads_aspect = True
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         seed, focus = request.seed, request.focus
         weights = np.full(len(seed.sentences), 1.0 / max(1, len(seed.sentences)))
         if focus is not None:
             steer = request.steer * focus.strength
             weights = (1.0 - steer) * weights + steer * focus.sentence_weights
-        candidates = corpus.by_vectors([VectorPart("vector", seed.vector, 1.0)], request)
-        doc_ids = [c.doc_id for c in candidates[:CANDIDATES]]
-        scored: list[ScoredDocument] = []
-        for start in range(0, len(doc_ids), CHUNK):
-            found = corpus.sentences(doc_ids[start : start + CHUNK])
-            costs = transport_costs(
-                seed.sentences, [rows for _, rows in found], weights.astype(np.float32)
+        rows = corpus.by_vectors([VectorPart("vector", seed.vector, 1.0)], request).rows[
+            :CANDIDATES
+        ]
+        costs = np.zeros(len(rows), dtype=np.float32)
+        for start in range(0, len(rows), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            costs[chunk] = transport_costs(
+                seed.sentences, corpus.sentences(rows[chunk]), weights.astype(np.float32)
             )
-            scored += [
-                ScoredDocument(doc_id, -float(cost))
-                for (doc_id, _), cost in zip(found, costs, strict=True)
-            ]
-        return ordered(scored)
+        return corpus.ranked(rows, -costs, request.depth)

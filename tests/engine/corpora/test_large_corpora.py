@@ -15,7 +15,7 @@ import pytest
 import engine.corpora.opened
 import engine.search.systems.aspect_system
 import engine.search.systems.late_interaction
-from engine.corpora.contracts import Request, ScoredDocument, VectorPart, ordered
+from engine.corpora.contracts import RankedDocuments, Request, VectorPart
 from engine.corpora.indexing import table_schema
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.schema import aspect_column, facet, vector_columns
@@ -110,19 +110,24 @@ def no_model(*_: object) -> NoReturn:
 
 def resolved(corpus: OpenCorpus, asked: Query) -> Request:
     """The query as systems take it, to the depth that a page of a large corpus has."""
-    searcher = Searcher(corpus, no_model, no_model)
+    searcher = Searcher(corpus, no_model, no_model, no_model)
     seed = searcher.seed(asked)
     focus, _ = searcher.focus(asked, seed)
     return replace(searcher.request(asked, seed, focus), depth=CANDIDATES)
 
 
-def rank(corpus: OpenCorpus, **query: object) -> list[ScoredDocument]:
+def rank(corpus: OpenCorpus, **query: object) -> RankedDocuments:
     """The top twenty."""
     asked = Query("large", aspect="method", **query)  # type: ignore[arg-type]
     return find_system(asked.system).rank(corpus, resolved(corpus, asked))[:20]
 
 
-def assert_alike(found: list[ScoredDocument], expected: list[ScoredDocument]) -> None:
+def in_order(ranking: RankedDocuments) -> bool:
+    """Best first, ties by doc_id."""
+    return list(ranking) == sorted(ranking, key=lambda s: (-s.score, s.doc_id))
+
+
+def assert_alike(found: RankedDocuments, expected: RankedDocuments) -> None:
     assert [s.doc_id for s in found] == [s.doc_id for s in expected]
     scores = [s.score for s in expected]
     assert [s.score for s in found] == pytest.approx(scores, abs=1e-5)
@@ -169,7 +174,7 @@ def test_what_the_index_finds_has_its_exact_score(
     exact = dict(resident.by_vectors(parts, replace(request, depth=COUNT)))
     assert len(found) == CANDIDATES
     assert [s.score for s in found] == pytest.approx([exact[s.doc_id] for s in found], abs=1e-6)
-    assert found == ordered(found)
+    assert in_order(found)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -181,13 +186,13 @@ def test_documents_that_are_no_candidates_follow_in_the_order_of_their_vectors(
     monkeypatch.setattr(engine.search.systems.aspect_system, "CANDIDATES", 50)
     found = AspectSystem().rank(resident, request)
     parts = first_stage(resident, request)
-    candidates = set(resident.brought_up(parts, request, 50))
+    candidates = {resident.doc_ids[i] for i in resident.candidates(parts, request, 50)}
     assert 50 <= len(candidates) <= 100, "the document's vector and the aspect's bring up 50 each"
     count = len(candidates)
     assert {s.doc_id for s in found[:count]} == candidates
     by_vectors = [s.doc_id for s in resident.by_vectors(parts, request)]
     assert [s.doc_id for s in found[count:]] == [d for d in by_vectors if d not in candidates]
-    assert found == ordered(found)
+    assert in_order(found)
     assert found[count].score < found[count - 1].score
 
 
@@ -228,7 +233,7 @@ def test_a_filter_that_nothing_meets_gives_nothing(
     monkeypatch.setattr(engine.corpora.opened, "EXACT_BELOW", -1)
     for system in ("bm25", *SYSTEMS):
         filters = (parse_filter("half=2"),)
-        assert rank(streamed, seed="d0000", system=system, filters=filters) == []
+        assert rank(streamed, seed="d0000", system=system, filters=filters).doc_ids == []
 
 
 def test_a_judged_pool_is_ranked_whole_and_alone(
@@ -236,7 +241,7 @@ def test_a_judged_pool_is_ranked_whole_and_alone(
 ) -> None:
     pool = ["d0003", "d2000", "d0000", "not there"]
     for corpus in (resident, streamed):
-        searcher = Searcher(corpus, no_model, no_model)
+        searcher = Searcher(corpus, no_model, no_model, no_model)
         for system in ("bm25", *SYSTEMS):
             query = Query("large", seed="d0000", aspect="method", system=system)
             found = searcher.rank(query, searcher.seed(query), pool)
@@ -250,12 +255,12 @@ def test_words_score_alike_in_every_pool_and_from_every_thread(table: DocumentTa
     expected = dict(table.full_text("word", COUNT))
     for wanted in (["d0003", "d2000"], ["d2999"], ["d0003", "d2999"]):
         pooled = replace(request, scope=corpus.scope(pool=wanted))
-        found = corpus.word_scores("word", wanted, pooled)
+        found = corpus.word_scores("word", corpus.rows(wanted), pooled)
         assert found.tolist() == pytest.approx([expected[i] for i in wanted])
     ids = corpus.doc_ids[::7]
 
     def score(_: int) -> list[float]:
-        return corpus.word_scores("word", ids, request).tolist()
+        return corpus.word_scores("word", corpus.rows(ids), request).tolist()
 
     with ThreadPoolExecutor(8) as threads:
         for found_there in threads.map(score, range(16)):

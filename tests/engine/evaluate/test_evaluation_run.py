@@ -17,7 +17,7 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.collections.trec import write_run
 from engine.config import DEMO
-from engine.corpora.contracts import ScoredDocument, Seed
+from engine.corpora.contracts import RankedDocuments, Seed
 from engine.errors import BadInputError
 from engine.evaluate.collection_store import fitted_run
 from engine.evaluate.evaluation_run import evaluate
@@ -245,9 +245,7 @@ class CountingSearcher(Searcher):
 
     ranked: list[Query] = field(default_factory=list)
 
-    def rank(
-        self, query: Query, seed: Seed, pool: Sequence[str] | None = None
-    ) -> list[ScoredDocument]:
+    def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
         self.ranked.append(query)
         return super().rank(query, seed, pool)
 
@@ -256,7 +254,7 @@ def test_a_system_that_ignores_the_aspect_ranks_once_per_seed(explorer: Explorer
     collection = read_collection(DEMO)
     few = replace(collection, topics=collection.topics[:12])
     plain = explorer.searcher("demo")
-    searcher = CountingSearcher(plain.corpus, plain.encoder, plain.lens_words)
+    searcher = CountingSearcher(plain.corpus, plain.encoder, plain.lens_words, plain.embed)
     evaluate(searcher, few, ["dense", "aspect"])
     asked = Counter(query.system for query in searcher.ranked)
     assert asked == {"dense": 4, "aspect": 12}

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import engine.search.systems.aspect_system
-from engine.corpora.contracts import Corpus, Request, ScoredDocument
+from engine.corpora.contracts import Corpus, RankedDocuments, Request, ScoredDocument
+from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.numeric import unit
@@ -200,11 +201,12 @@ class Fixed:
 
     reads_aspect = False
 
-    def __init__(self, *doc_ids: str) -> None:
+    def __init__(self, corpus: OpenCorpus, *doc_ids: str) -> None:
         self.name = "fixed"
-        self.ranking = [ScoredDocument(d, -float(i)) for i, d in enumerate(doc_ids)]
+        scores = -np.arange(len(doc_ids), dtype=np.float32)
+        self.ranking = RankedDocuments(corpus.doc_ids, corpus.rows(doc_ids), scores)
 
-    def rank(self, corpus: Corpus, request: Request) -> list[ScoredDocument]:
+    def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         return self.ranking
 
 
@@ -212,14 +214,16 @@ def test_reciprocal_ranks_are_fused_by_hand(small: Explorer) -> None:
     searcher = small.searcher("small")
     query = Query("small", seed="plain")
     request = searcher.request(query, searcher.seed(query), None)
-    fused = HybridSystem(Fixed("a", "b", "c"), Fixed("c", "d")).rank(searcher.corpus, request)
-    assert fused == [
-        ("c", pytest.approx(1 / 63 + 1 / 61)),
-        ("a", pytest.approx(1 / 61)),
-        ("b", pytest.approx(1 / 62)),
-        ("d", pytest.approx(1 / 62)),
+    corpus = searcher.corpus
+    a, b, d, c = "bees-network", "bees-survey", "maps-network", "no-method"
+    fused = HybridSystem(Fixed(corpus, a, b, c), Fixed(corpus, c, d)).rank(corpus, request)
+    assert list(fused) == [
+        (c, pytest.approx(1 / 63 + 1 / 61)),
+        (a, pytest.approx(1 / 61)),
+        (b, pytest.approx(1 / 62)),
+        (d, pytest.approx(1 / 62)),
     ]
-    assert len(HybridSystem(Fixed("a", "b")).rank(searcher.corpus, replace(request, depth=1))) == 1
+    assert len(HybridSystem(Fixed(corpus, a, b)).rank(corpus, replace(request, depth=1))) == 1
 
 
 def test_hybrid_fuses_bm25_and_dense(small: Explorer) -> None:
@@ -247,7 +251,11 @@ def test_at_steer_1_what_says_nothing_of_the_aspect_earns_nothing(small: Explore
     query = Query("small", seed="bees-network", aspect="method", steer=1.0)
     seed = searcher.seed(query)
     request = searcher.request(query, seed, searcher.focus(query, seed)[0])
-    signals = find_signals(searcher.corpus, request, ["no-method", "bees-survey", "maps-network"])
+    signals = find_signals(
+        searcher.corpus,
+        request,
+        searcher.corpus.rows(["no-method", "bees-survey", "maps-network"]),
+    )
     for name in ("aspect", "tokens", "words"):
         nothing, other, same = signals.aspect[name].tolist()
         assert nothing == pytest.approx(0.0, abs=1e-3)

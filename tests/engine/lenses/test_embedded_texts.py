@@ -1,0 +1,74 @@
+"""Vectors of wordings are kept in the home: the same ones, and never those of other words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import engine.lenses.embedded_texts
+from engine.corpora.library import Library
+from engine.explorer import Explorer
+from engine.lenses.embedded_texts import EmbeddedTexts
+from engine.numeric import FloatArray
+from engine.types.searches import Query
+
+
+class Lengths:
+    """A model whose vectors are the lengths of the texts; counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, texts: Sequence[str]) -> FloatArray:
+        self.asked += 1
+        return np.array([[len(text), 1.0] for text in texts], dtype=np.float32)
+
+
+def test_a_text_is_embedded_once_for_each_model(tmp_path: Path) -> None:
+    model = Lengths()
+    one, other = EmbeddedTexts(tmp_path, "one", model), EmbeddedTexts(tmp_path, "other", model)
+    for _ in range(2):
+        assert one(["same", "method"]).tolist() == [[4, 1], [6, 1]]
+    assert model.asked == 1
+    other(["same", "method"])
+    one(["method", "same"])
+    one(["samemethod"])
+    assert model.asked == 4
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 48])
+def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+    model = Lengths()
+    embed = EmbeddedTexts(tmp_path, "model", model)
+    expected = embed(["same", "method"])
+    [file] = tmp_path.iterdir()
+    file.write_bytes(damage)
+    assert np.array_equal(embed(["same", "method"]), expected)
+    assert np.array_equal(embed(["same", "method"]), expected)
+    assert model.asked == 2
+
+
+def test_the_folder_holds_so_many_files_and_may_be_unwritable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.lenses.embedded_texts, "MOST_FILES", 3)
+    embed = EmbeddedTexts(tmp_path / "kept", "model", Lengths())
+    for length in range(1, 7):
+        embed(["x" * length])
+    assert len(list((tmp_path / "kept").iterdir())) == 3
+    (tmp_path / "file").touch()
+    assert EmbeddedTexts(tmp_path / "file", "model", Lengths())(["same"]).tolist() == [[4, 1]]
+
+
+def test_a_wording_that_was_searched_with_before_needs_no_model(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = Query("small", seed="bees-network", instruction="the same method, not the topic")
+    first = small_copy.search(query)
+    monkeypatch.setattr(Library, "_load", lambda *_, **__: pytest.fail("no model is needed"))
+    again = Explorer(small_copy.settings).search(query)
+    assert [r.doc_id for r in again.results] == [r.doc_id for r in first.results]
+    assert again.understood == first.understood
