@@ -153,7 +153,8 @@ def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> Non
 
 
 def test_a_name_in_a_chart_is_not_filled_in_as_a_template(lab: Explorer) -> None:
-    found = lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",)))
+    found = lab.evaluations.evaluate(EvaluationRequest("lab", ("dense",))).evaluation
+    assert found is not None
     named = replace(found, systems={"%{x} <b>": found.systems["dense"]})
     for figure in (
         strip_plot(named, "nDCG@20", {}, (), dark=False),
