@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine.collections.readers import read_collection
     from engine.collections.trec import write_run
     from engine.config import Settings
+    from engine.config import __version__ as __version__
     from engine.errors import SeedLensError
     from engine.explorer import Explorer
     from engine.lenses.definitions import read_lens
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from engine.types.lenses import Aspect, Lens
     from engine.types.searches import Filter, Query, Ranking, Result, SearchResults
 
-__version__ = "0.1.0"
 __all__ = [
     "Aspect",
     "Collection",
@@ -53,7 +53,7 @@ __all__ = [
 _NAMES_OF = {
     "engine.collections.readers": ("read_collection",),
     "engine.collections.trec": ("write_run",),
-    "engine.config": ("Settings",),
+    "engine.config": ("Settings", "__version__"),
     "engine.errors": ("SeedLensError",),
     "engine.explorer": ("Explorer",),
     "engine.lenses.definitions": ("read_lens",),

@@ -11,6 +11,7 @@ from platformdirs import user_data_path
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+__version__ = "0.1.0"
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
 DEMO = ASSETS / "demo"

@@ -11,13 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from engine import __version__
 from engine.annotate.adjudication import DecidedQrels
 from engine.annotate.annotation import Annotation
 from engine.annotate.exporting import decided_files
 from engine.build.build_records import Expanded
 from engine.build.build_store import BuildStore
 from engine.build.expanding import positives, project_of, read_expanded
+from engine.config import __version__
 from engine.errors import BadInputError, StorageError
 from engine.types.annotating import Judgment
 from engine.types.builds import BuildLens, BuildState, Provenance

@@ -11,7 +11,7 @@ import click
 from engine.cli.common import json_option, open_explorer
 from engine.cli.model import INTERRUPTED
 from engine.cli.terminal import bar_of, print_json, stop_requested
-from engine.types.scenarios import Distilled, Training
+from engine.scenarios.training import Distilled, Training
 
 PAPER = Training()
 

@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 import click
 from pydantic import ValidationError
 
-from engine import __version__
 from engine.cli.annotate import judge, pool
 from engine.cli.annotate_agreement import agreement
 from engine.cli.annotate_model import grade
@@ -46,7 +45,7 @@ from engine.cli.terminal import (
     progress,
     stop_requested,
 )
-from engine.config import ROOT, Settings
+from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
 from engine.types.searches import Query
 

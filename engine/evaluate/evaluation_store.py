@@ -9,9 +9,8 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from engine import __version__
 from engine.assist.model_systems import MODEL_SYSTEMS
-from engine.config import ASSETS
+from engine.config import ASSETS, __version__
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.measuring import MAIN_MEASURE
 from engine.evaluate.model_runs import asks_model

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine import __version__
+from engine.config import __version__
 from engine.errors import BadInputError, StorageError
 from engine.generate.constraints import constraints_for
 from engine.generate.implicit_records import (

@@ -14,8 +14,8 @@ from typing import Any
 from engine.errors import BadInputError, ModelMissingError, StorageError
 from engine.scenarios.distilled import ADAPTER, CARD, chat, load_tokenizer
 from engine.scenarios.teaching import INSTRUCTION, Lesson, split
+from engine.scenarios.training import Distilled, Training
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.scenarios import Distilled, Training
 
 NEEDED = ("peft", "trl", "datasets")
 CHECKPOINTS = "checkpoints"
