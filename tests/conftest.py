@@ -107,9 +107,10 @@ def small_home(tmp_path_factory: pytest.TempPathFactory, small_source: Path) -> 
     """A home with the corpus ``small``. For reading only."""
     from engine.types.corpora import ImportRequest
 
-    home = tmp_path_factory.mktemp("small-home")
-    make_explorer(home).library.import_documents(ImportRequest(small_source, "small"))
-    return home
+    wanted = ImportRequest(small_source, "small")
+    return made_once(
+        "small", tmp_path_factory, lambda home: make_explorer(home).library.import_documents(wanted)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -135,9 +136,12 @@ def lab_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _lab_imported(tmp_path_factory: pytest.TempPathFactory, lab_source: Path) -> Path:
     from engine.types.corpora import ImportRequest
 
-    home = tmp_path_factory.mktemp("lab-imported")
-    make_explorer(home).library.import_documents(ImportRequest(lab_source, "lab"))
-    return home
+    wanted = ImportRequest(lab_source, "lab")
+    return made_once(
+        "lab-imported",
+        tmp_path_factory,
+        lambda home: make_explorer(home).library.import_documents(wanted),
+    )
 
 
 @pytest.fixture(scope="module")

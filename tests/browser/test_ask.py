@@ -108,16 +108,6 @@ def test_an_answer_is_written_in_place_and_can_be_cancelled(
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
 
 
-def test_without_a_model_the_page_says_how_to_connect_one(visit: Visit) -> None:
-    page = visit.open(f"{ASK}&question=Why%20do%20trees%20cool%3F")
-    expect(page.get_by_label("Question")).to_have_value("Why do trees cool?")
-    expect(page.get_by_text("No language model is connected.")).to_be_visible()
-    expect(page.get_by_text("Connect a model below to ask.")).to_be_visible()
-    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_disabled()
-    expect(page.get_by_text("This corpus has no scenarios yet.")).to_be_visible()
-    visit.shoot("ask-no-model")
-
-
 def test_an_endpoint_that_fails_is_explained_and_the_question_stays(
     visit: Visit, model: ModelServer
 ) -> None:

@@ -201,31 +201,3 @@ def test_a_pasted_text_can_be_the_seed(visit: Visit) -> None:
     expect(page.locator("section.card .kicker")).to_have_text(re.compile("pasted", re.I))
     expect(page).to_have_url(re.compile("text="))
     expect(results(page)).to_have_count(20)
-
-
-def test_a_system_that_ignores_the_aspect_says_so(visit: Visit) -> None:
-    page = visit.open(METHOD + "&system=dense")
-    results(page)
-    expect(page.get_by_text("does not read the aspect")).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("link", "words"),
-    [
-        ("/?corpus=demo&seed=nobody", "There is no document 'nobody'"),
-        ("/?corpus=nowhere", "There is no corpus 'nowhere'"),
-        ("/?corpus=demo&seed=demo-0001&aspect=taste", "There is no aspect 'taste'"),
-        ("/?corpus=demo&seed=demo-0001&steer=many", "This link cannot be read"),
-        ("/?corpus=demo&seed=demo-0001&from=x", "'x' is not a year"),
-    ],
-)
-def test_a_broken_link_says_what_is_wrong(visit: Visit, link: str, words: str) -> None:
-    page = visit.open(link)
-    expect(page.get_by_role("alert").first).to_contain_text(words)
-    expect(page.get_by_text("Traceback")).to_have_count(0)
-
-
-def test_filters_that_leave_nothing_say_so(visit: Visit) -> None:
-    page = visit.open(METHOD + "&from=2030")
-    expect(page.get_by_text("No document meets the filters")).to_be_visible()
-    visit.shoot("explore-no-results")

@@ -42,16 +42,6 @@ def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(
     assert page.title() == "SeedLens"
 
 
-def test_a_path_that_does_not_exist_is_an_error_with_a_remedy(visit: Visit) -> None:
-    page = visit.open("/library")
-    page.get_by_text("Folder or file on this machine").click()
-    box = page.get_by_role("textbox").first
-    box.fill("/no/such/place")
-    box.press("Enter")
-    expect(page.get_by_text("/no/such/place").last).to_be_visible()
-    expect(page.get_by_text("does not exist")).to_be_visible()
-
-
 def test_the_server_sends_its_security_headers(server: Server) -> None:
     with urllib.request.urlopen(server.url, timeout=10) as answer:
         policy = answer.headers["content-security-policy"]

@@ -75,3 +75,15 @@ def test_an_empty_question_is_refused_in_words(page: AppTest, server: ModelServe
     click(page, "ask_button")
     assert "The question is empty." in shown(page)
     assert server.seen.requests == 0
+
+
+def test_without_a_model_the_page_says_how_to_connect_one(small_copy: Explorer) -> None:
+    page = address(APP, corpus="small", question="Why do trees cool?")
+    page.switch_page(script("ask"))
+    run(page)
+    assert page.text_area(key="ask_question").value == "Why do trees cool?"
+    words = shown(page, "markdown", "caption", "text")
+    assert "No language model is connected." in words
+    assert "Connect a model below to ask." in words
+    assert page.button(key="ask_button").disabled
+    assert "This corpus has no scenarios yet." in words

@@ -53,6 +53,37 @@ def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens_all_the_same
     assert page.get("bidi_component"), "the demo is shown instead"
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("seed", "nobody", "There is no document &#x27;nobody&#x27;"),
+        ("corpus", "nowhere", "There is no corpus &#x27;nowhere&#x27;"),
+        ("aspect", "taste", "There is no aspect &#x27;taste&#x27;"),
+        ("steer", "many", "This link cannot be read"),
+        ("from", "x", "&#x27;x&#x27; is not a year"),
+    ],
+)
+def test_a_broken_link_says_what_is_wrong(page: AppTest, name: str, value: str, says: str) -> None:
+    page.query_params[name] = value
+    run(page)
+    assert says in shown(page)
+    assert "Traceback" not in shown(page)
+
+
+def test_filters_that_leave_nothing_say_so(page: AppTest) -> None:
+    page.query_params["from"] = "2030"
+    run(page)
+    assert "No document meets the filters" in shown(page)
+
+
+def test_a_system_that_ignores_the_aspect_says_so(page: AppTest) -> None:
+    run(page)
+    assert "does not read the aspect" not in shown(page)
+    page.query_params["system"] = "dense"
+    run(page)
+    assert "does not read the aspect" in shown(page)
+
+
 def test_a_page_beyond_the_end_says_where_the_ranking_ends(page: AppTest) -> None:
     page.query_params["page"] = "999"
     run(page)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.lens_builds import AUTHOR, LENS, knows_methods, run_all
 from tests.model_server import ModelServer
-from tests.support import make_explorer
+from tests.support import made_once, make_explorer
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
@@ -29,12 +29,14 @@ def built_home(
     small_home: Path, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A home with the collection, all steps done. For reading only."""
-    home = tmp_path_factory.mktemp("built") / "home"
-    shutil.copytree(small_home, home)
-    builds = make_explorer(home).builds
-    builds.save(LENS, AUTHOR)
-    run_all(builds, model)
-    return home
+
+    def build(home: Path) -> None:
+        shutil.copytree(small_home, home)
+        builds = make_explorer(home).builds
+        builds.save(LENS, AUTHOR)
+        run_all(builds, model)
+
+    return made_once("built", tmp_path_factory, build)
 
 
 @pytest.fixture

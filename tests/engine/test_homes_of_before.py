@@ -1,0 +1,120 @@
+"""A home that an earlier SeedLens wrote is read as that SeedLens read it.
+
+The homes are in ``tests/data/home_<commit>``, each with the script that made it and with what
+that version read from it.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from engine.explorer import Explorer
+from engine.types.annotating import Project
+from engine.types.evaluations import EvaluationRequest
+from engine.types.searches import Query
+from tests.support import make_explorer
+
+HOMES = sorted((Path(__file__).parents[1] / "data").glob("home_*"))
+CORPUS, TRAIL = "old", "trail-of-ada"
+
+
+@pytest.fixture(scope="module", params=HOMES, ids=lambda path: path.name)
+def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An explorer over the home as it was written, and what is expected of it."""
+    folder = tmp_path_factory.mktemp("before")
+    with tarfile.open(request.param / "home.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    with duckdb.connect(str(folder / "home" / "ledger.duckdb")) as ledger:  # it has moved here
+        ledger.execute("UPDATE corpora SET source = ?", [str(folder / "source" / CORPUS)])
+    expected = json.loads((request.param / "expected.json").read_text("utf-8"))
+    return make_explorer(folder / "home"), expected
+
+
+@pytest.fixture
+def opened(before: tuple[Explorer, dict[str, Any]]) -> Explorer:
+    return before[0]
+
+
+@pytest.fixture
+def expected(before: tuple[Explorer, dict[str, Any]]) -> dict[str, Any]:
+    return before[1]
+
+
+@pytest.fixture
+def project(opened: Explorer) -> Project:
+    return opened.annotation.project(CORPUS, "relevance")
+
+
+def test_its_corpora_are_listed(opened: Explorer, expected: dict[str, Any]) -> None:
+    listed = [[c.name, c.documents, c.state, c.lens.key] for c in opened.library.corpora()]
+    assert listed == expected["corpora"]
+
+
+def test_its_documents_are_ranked_as_before_with_the_same_scores(
+    opened: Explorer, expected: dict[str, Any]
+) -> None:
+    assert len(expected["searches"]) == 12
+    for search in expected["searches"]:
+        results = search.pop("results")
+        query = Query(CORPUS, **search, k=len(results) + 1)
+        ranked = opened.search(query).results
+        assert [r.document.doc_id for r in ranked] == [doc_id for doc_id, _ in results], search
+        scores = [score for _, score in results]
+        assert [r.score for r in ranked] == pytest.approx(scores, abs=1e-4), search
+
+
+def test_what_was_graded_walked_and_kept_while_exploring_is_there(
+    opened: Explorer, expected: dict[str, Any]
+) -> None:
+    notebook = opened.notebook
+    trail = notebook.trail(TRAIL)
+    assert [[q.seed, q.text, q.aspect, q.system] for q in trail] == expected["trail"]
+    assert notebook.grades(trail[0], "ada") == expected["grades"]
+    assert [[corpus, d.doc_id] for corpus, d in notebook.kept(TRAIL)] == expected["kept"]
+    text_id, text = expected["text"]
+    assert notebook.text(text_id) == text
+    for kind, content in expected["trail_files"].items():
+        assert notebook.export_trail(TRAIL, kind) == content
+
+
+def test_its_project_has_the_same_pool_history_and_agreement(
+    opened: Explorer, project: Project, expected: dict[str, Any]
+) -> None:
+    assert (project.leads, project.per_item) == (("lead",), 2)
+    assert list(opened.annotation.queries(project)) == expected["query_ids"]
+    pool = [[item.query_id, item.doc_id] for item in opened.annotation.pool(project)]
+    assert pool == expected["pool"]
+    assert len(opened.annotation.history(project)) == expected["history"]
+    measured = {m.name: m.value for m in opened.annotation.agreement(project).measures}
+    assert measured == pytest.approx(expected["agreement"])
+
+
+@pytest.mark.parametrize(("kind", "own"), [("trec", False), ("csv", False), ("jsonl", True)])
+def test_its_judgments_are_exported_byte_for_byte(
+    opened: Explorer, project: Project, expected: dict[str, Any], kind: str, own: bool
+) -> None:
+    exported = opened.annotation.export(project, kind, per_annotator=own)
+    files = {name: "".join(parts) for name, parts in exported.files.items()}
+    assert files == expected["exports"][kind]
+
+
+def test_its_evaluation_runs_and_judgments_that_were_brought_are_shown(
+    opened: Explorer, expected: dict[str, Any]
+) -> None:
+    laboratory = opened.laboratory
+    assert sorted(c.key for c in laboratory.collections()) == expected["collections"]
+    assert [[run.name, run.queries] for run in laboratory.runs(CORPUS)] == expected["runs"]
+    request = EvaluationRequest(CORPUS, ("dense", "bm25"))
+    assert laboratory.missing(request) == ()
+    evaluation = laboratory.evaluation(request)
+    assert evaluation is not None
+    assert set(evaluation.systems) == set(expected["evaluation"])
+    for name, metrics in expected["evaluation"].items():
+        assert dict(evaluation.systems[name].metrics) == pytest.approx(metrics), name
+    assert laboratory.history(CORPUS)
