@@ -54,7 +54,7 @@ def test_an_evaluation_runs_in_the_background_and_outlives_the_app(
     job = ended(lab.evaluations.job)
     assert (job.state, job.error) == ("done", "")
     restarted = make_explorer(lab_home).evaluations
-    found = restarted.evaluation(EvaluationRequest("lab", ("bm25", "dense")))
+    found = restarted.find(EvaluationRequest("lab", ("bm25", "dense")))
     assert found is not None, "the order of the systems makes no difference"
     assert set(found.systems) == {"bm25", "dense"}
     assert restarted.missing(EvaluationRequest("lab", ("dense", "hybrid"))) == ("hybrid",)
