@@ -23,7 +23,7 @@ from engine.evaluate.measuring import (
     unjudged,
     what_is_judged,
 )
-from engine.evaluate.model_runs import ModelRuns, asks_model, run_names
+from engine.evaluate.model_runs import ModelRuns, asks_model, run_names, system_and_mode
 from engine.evaluate.watch import EvaluationCancelledError, Tell, Watch
 from engine.measures.metrics import significance
 from engine.search.searcher import Searcher
@@ -192,7 +192,7 @@ class EvaluationRun:
             run = self._runs.get(name)
             # Failures are asked again: answers that are there cost nothing.
             if by_model is not None and (run is None or _has_failures(run)):
-                system, _, mode = name.partition("+")
+                system, mode = system_and_mode(name)
                 if mode:
                     run = by_model.rerank(made[system], Plan(mode, self._request.depth))
                 else:

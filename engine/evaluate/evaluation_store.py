@@ -13,7 +13,7 @@ from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.config import ASSETS, __version__
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.measuring import MAIN_MEASURE
-from engine.evaluate.model_runs import asks_model
+from engine.evaluate.model_runs import asks_model, system_and_mode
 from engine.search.reports import (
     evaluation_from_report,
     evaluation_report,
@@ -120,7 +120,7 @@ class EvaluationStore:
 
     def _run_settings(self, name: str) -> str:
         """What a ranking depends on beside corpus and system."""
-        system, _, mode = name.partition("+")
+        system, mode = system_and_mode(name)
         settings: dict[str, object] = {"topics": self._topics}
         if system not in MODEL_SYSTEMS:
             reads_steer = find_system(system).reads_aspect

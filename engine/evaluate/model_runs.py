@@ -36,6 +36,7 @@ from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.prompts import Criterion
 from engine.llm.run import ask_model
+from engine.rerank import MODES
 from engine.search.criterion import criterion_for
 from engine.search.searcher import Searcher
 from engine.search.topics import SystemRun, topic_query
@@ -55,9 +56,20 @@ def reranked_name(system: str, mode: str) -> str:
     return f"{system}+{mode}"
 
 
+def system_and_mode(run: str) -> tuple[str, str]:
+    """The system of a run's name, and the mode that reranks it; "" where none does.
+
+    >>> system_and_mode("hybrid+facts+pairwise"), system_and_mode("hybrid+facts")
+    (('hybrid+facts', 'pairwise'), ('hybrid+facts', ''))
+    """
+    system, _, mode = run.rpartition("+")
+    return (system, mode) if mode in MODES and system else (run, "")
+
+
 def asks_model(run: str) -> bool:
     """Whether a model takes part in the run of this name."""
-    return run in MODEL_SYSTEMS or "+" in run
+    system, mode = system_and_mode(run)
+    return bool(mode) or system in MODEL_SYSTEMS
 
 
 def run_names(request: EvaluationRequest) -> tuple[str, ...]:

@@ -247,7 +247,7 @@ class Answer:
         retry: the events that are not settled shall come again, later.
     """
 
-    judging_view: str = ""
+    desk: str = ""
     turn: int = 0
     settled: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
