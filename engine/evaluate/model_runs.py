@@ -216,7 +216,7 @@ def foreseen_runs(
     """What is asked at most for those of the named runs that need a model."""
     sizes = ranking_sizes(searcher, topics)
     return [
-        count_for_reranking(Plan(name.partition("+")[2], depth), sizes)
+        count_for_reranking(Plan(system_and_mode(name)[1], depth), sizes)
         if "+" in name
         else count_for_system(name, sizes)
         for name in names

@@ -14,7 +14,7 @@ from pages._compare.compare_view import CompareView
 
 def exports(explorer: Explorer, view: CompareView, comparison: Comparison) -> None:
     """The ranks, the runs, and the link."""
-    with st.popover("Take home", width="stretch"):
+    with st.popover("Export", width="stretch"):
         st.download_button(
             "Ranks (CSV)",
             data=lambda: ranks_csv(explorer, comparison).encode(),
