@@ -294,9 +294,9 @@ class DocumentTable(StoredTable):
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows of ``doc_ids``, in that order; ids that are not stored are left out."""
         wanted = list(dict.fromkeys(doc_ids))
-        if not wanted:
-            return self.schema.empty_table().select(["doc_id", *names])
         columns = list(dict.fromkeys(["doc_id", *names]))
+        if not wanted:
+            return self.schema.empty_table().select(columns)
         version, addresses = self._addresses
         with _wrapped("reading documents", self.path):
             if version == self.version:
