@@ -99,7 +99,7 @@ def test_its_project_has_the_same_pool_history_and_agreement(
 def test_its_judgments_are_exported_byte_for_byte(
     opened: Explorer, project: Project, expected: dict[str, Any], kind: str, own: bool
 ) -> None:
-    exported = opened.annotation.export(project, kind, per_annotator=own)
+    exported = opened.annotation.exchange.export(project, kind, per_annotator=own)
     files = {name: "".join(parts) for name, parts in exported.files.items()}
     assert files == expected["exports"][kind]
 
@@ -107,14 +107,14 @@ def test_its_judgments_are_exported_byte_for_byte(
 def test_its_evaluation_runs_and_judgments_that_were_brought_are_shown(
     opened: Explorer, expected: dict[str, Any]
 ) -> None:
-    laboratory = opened.laboratory
-    assert sorted(c.key for c in laboratory.collections()) == expected["collections"]
-    assert [[run.name, run.queries] for run in laboratory.runs(CORPUS)] == expected["runs"]
+    collections, evaluations = opened.collections, opened.evaluations
+    assert sorted(c.key for c in collections.all()) == expected["collections"]
+    assert [[run.name, run.queries] for run in collections.runs(CORPUS)] == expected["runs"]
     request = EvaluationRequest(CORPUS, ("dense", "bm25"))
-    assert laboratory.missing(request) == ()
-    evaluation = laboratory.evaluation(request)
+    assert evaluations.missing(request) == ()
+    evaluation = evaluations.find(request)
     assert evaluation is not None
     assert set(evaluation.systems) == set(expected["evaluation"])
     for name, metrics in expected["evaluation"].items():
         assert dict(evaluation.systems[name].metrics) == pytest.approx(metrics), name
-    assert laboratory.history(CORPUS)
+    assert evaluations.history(CORPUS)

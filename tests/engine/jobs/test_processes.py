@@ -61,6 +61,7 @@ def an_old_job(**changes: object) -> ImportJob:
         ),
         state="done",
         progress=Progress("done", 3, 3, 1.0),
+        seconds=1.0,
         started_at="2026-01-01T00:00:00+00:00",
         updated_at="2026-01-01T00:00:00+00:00",
     )
