@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from engine.explorer import Explorer
-from engine.types.builds import Label, StepEstimate, StepJob, StepProgress, StepReport, StepState
+from engine.types.builds import Label, StepEstimate, StepProgress, StepReport, StepState
+from engine.types.jobs import Job
 from pages._build import build_lines
+from pages._build.labels import facts
 from pages._build.result import provenance_html
 from pages._model.model_lines import is_finished
 from tests.build_answers import builds_collections, small_methods
@@ -115,17 +117,17 @@ def test_a_stale_step_says_why(clustered: Explorer) -> None:
 
 
 def test_cost_progress_and_outcome_in_words() -> None:
-    found = StepState("label", 0, 360)
+    state = StepState("label", 0, 360)
     estimate = StepEstimate("label", 360, 360, 300_000, 20_000, 0.5)
-    said = build_lines.estimate_line(estimate, found, with_model=True)
+    said = build_lines.estimate_line(estimate, state, with_model=True)
     assert said.startswith("360 documents: at most 360 calls, 0.32 M tokens, cost 0.500.")
-    assert build_lines.estimate_line(estimate, found, with_model=False) == "360 documents."
+    assert build_lines.estimate_line(estimate, state, with_model=False) == "360 documents."
     progress = StepProgress("label", 90, 360, 30.0, calls=92, tokens=80_000)
     said = build_lines.progress_line(progress, 31.0)
     for words in ("90 of 360", "92 calls", "80 k tokens", "31 s", "about 2 min left"):
         assert words in said
     report = StepReport("label", made=80, failed=3, left=270, calls=92, stopped="cancelled")
-    job = StepJob("1", progress.step, "cancelled", progress, report)
+    job = Job("1", progress.step, "cancelled", progress, report)
     said = build_lines.outcome_line(job)
     for words in ("Cancelled", "80 labels", "270 not reached", "3 without a usable answer"):
         assert words in said
@@ -138,6 +140,6 @@ def test_labels_of_documents_that_nobody_read_are_not_counted_as_showing_nothing
         Label("b", "", maker="person", author="ada"),
         Label("c", ""),
     ]
-    said = labels.facts(labels)
+    said = facts(labels)
     assert "1 of 2 documents shows it, 1 does not" in said
     assert "1 document not read yet." in said
