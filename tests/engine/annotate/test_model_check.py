@@ -30,7 +30,7 @@ def test_a_sample_is_drawn_from_what_no_person_graded_and_goes_on_where_it_was_l
     queue = annotation.queue(project, "Ada", frozenset(first))
     assert queue.progress().total == 10
 
-    annotation.judge(project, Judgment(*first[0], "Ada", 2, verdict="withdrawn"))
+    annotation.judge(project, Judgment(*first[0], "Ada", 2))
     annotation.judge(project, Judgment(*first[1], "Ada", verdict="skip"))
     assert annotation.grading.sample(project, 9)[:2] == first[1:3]
     assert annotation.grading.sample(project, 8, annotator="Ada") == first[2:]
