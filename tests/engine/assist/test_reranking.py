@@ -133,7 +133,7 @@ def test_a_budget_ends_a_run_and_the_rest_is_asked_for_later(
     report = cut.model_reports["dense+pairwise"]
     assert (report.calls, report.stopped) == (100, "budget")
     assert "budget of 100 calls" in report.problem
-    assert any("budget" in note for note in cut.evaluation.notes)
+    assert any("budget" in note for note in cut.notes)
     whole = evaluated(pool_server, "pairwise").model_reports["dense+pairwise"]
     assert whole.stopped == ""
     assert whole.cached > 0
@@ -272,4 +272,4 @@ def test_a_system_that_needs_a_model_can_be_reranked_too(
 ) -> None:
     found = evaluated(pool_server, "pairwise-lite", "rewrite", depth=8)
     assert list(found.systems) == ["rewrite", "rewrite+pairwise-lite"]
-    assert set(found.reports) == {"rewrite", "rewrite+pairwise-lite"}
+    assert set(found.model_reports) == {"rewrite", "rewrite+pairwise-lite"}
