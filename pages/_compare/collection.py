@@ -48,9 +48,10 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
             collection_tables(job.report)
     else:
         _start_button(explorer)
-        if job is not None:
-            remedy = job.remedy or "Start it again."
-            note(f"The table was not finished. {job.error}", remedy, kind="error")
+        if job is not None and job.state == "cancelled":
+            note("Cancelled: nothing of the table is kept.")
+        elif job is not None:
+            note(f"The table was not finished. {job.error}", job.remedy, kind="error")
     paper_table()
 
 

@@ -40,6 +40,10 @@ class View(UrlState):
     page: int = param("page", 1, lambda text: max(1, int(text)))
     trail: str = param("trail", "")
 
+    def to_params(self) -> dict[str, str]:
+        """URL parameters, defaults left out, and the depth where nothing is reranked."""
+        return UrlState.to_params(self if self.rerank else replace(self, depth=DEFAULT_DEPTH))
+
     def link(self) -> str:
         """The query part of a link that others can open: without the trail."""
         return UrlState.link(replace(self, trail=""))

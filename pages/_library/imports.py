@@ -20,6 +20,7 @@ from engine.types.lenses import Lens
 from pages._common.shared import attempt_at, error_boundary, forget_problem, note, show_problem
 from pages._library.corpus_list import cut
 from pages._library.lens_editor import choose_lens
+from pages._login import login
 
 ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "parquet", "bib", "ris"]
 UPLOAD, PLACE = "Upload", "Folder or file on this machine"
@@ -283,7 +284,8 @@ def _start(
     mapping: Mapping[str, str],
     lens: Lens | None,
 ) -> ImportJob:
-    job = explorer.library.start_import(path, name, source_format, mapping, lens)
+    owner = login.name() or ""
+    job = explorer.library.start_import(path, name, source_format, mapping, lens, owner)
     # An empty form says that this one is under way; the uploader only forgets under a new key.
     st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1
     st.session_state.pop("library_uploaded", None)

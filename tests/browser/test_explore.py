@@ -161,18 +161,18 @@ def test_a_reload_and_a_shared_link_bring_the_same_view_back(
 
 def test_a_grade_is_kept_across_a_reload_and_can_be_taken_back(visit: Visit) -> None:
     page = visit.open("/?corpus=demo&seed=demo-0100&aspect=background")
-    grade = results(page).nth(2).get_by_role("button", name="2: alike")
+    grade = results(page).nth(2).get_by_role("button", name="2: Similar")
     grade.click()
     expect(grade).to_have_attribute("aria-pressed", "true")
     page.wait_for_timeout(800)
     page.reload()
-    grade = results(page).nth(2).get_by_role("button", name="2: alike")
+    grade = results(page).nth(2).get_by_role("button", name="2: Similar")
     expect(grade).to_have_attribute("aria-pressed", "true")
     grade.click()
     expect(grade).to_have_attribute("aria-pressed", "false")
     page.wait_for_timeout(800)
     page.reload()
-    expect(results(page).nth(2).get_by_role("button", name="2: alike")).to_have_attribute(
+    expect(results(page).nth(2).get_by_role("button", name="2: Similar")).to_have_attribute(
         "aria-pressed", "false"
     )
 

@@ -26,7 +26,7 @@ def form(fresh: Explorer, serve: Serve, tmp_path: Path) -> AppTest:
 def start(page: AppTest, fresh: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Press Index; what would be imported, without a process."""
     requests: list[object] = []
-    monkeypatch.setattr(fresh.library.jobs, "start_import", requests.append)
+    monkeypatch.setattr(fresh.library.jobs, "start", lambda asked, owner: requests.append(asked))
     page.button(key="library_index").click()
     run(page)
     return requests
