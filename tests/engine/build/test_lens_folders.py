@@ -45,6 +45,7 @@ def _texts(files: dict[str, list[str]], **more: str) -> dict[str, str]:
     return {**{name: "".join(pieces) for name, pieces in files.items()}, **more}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_kill_at_any_step_leaves_all_or_nothing(tmp_path: Path, replaces: bool) -> None:
     mine = {"notes.txt": "mine"} if replaces else {}

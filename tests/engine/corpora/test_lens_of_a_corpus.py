@@ -87,6 +87,7 @@ def test_a_sentence_without_tokens_serves_every_aspect_alike(encoder: OnePassEnc
     assert found.probabilities(rows[:0]).shape == (0, 4)
 
 
+@pytest.mark.nightly
 def test_prototypes_tell_aspects_apart_far_better_than_chance(
     explorer: Explorer, encoder: OnePassEncoder
 ) -> None:
@@ -220,6 +221,7 @@ Explorer().library.set_lens("small", POSTS, tell)
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("phase", ["indexing", "finishing"])
 def test_a_kill_in_the_middle_leaves_the_corpus_as_it_was(
     small_copy: Explorer, home: Path, phase: str

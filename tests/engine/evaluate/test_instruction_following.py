@@ -21,6 +21,8 @@ from engine.types.evaluations import SystemScores
 from tests.csfcube_files import write_judged
 from tests.support import make_explorer
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def judged(csfcube: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Explorer, Collection]:

@@ -45,6 +45,7 @@ def avoided(reading: Reading) -> set[str]:
     return {RESEARCH.aspects[i].key for i in np.flatnonzero(reading.avoids)}
 
 
+@pytest.mark.nightly
 def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses: dict[str, LensWords]) -> None:
     recorded = json.loads((WORDINGS / "reader.json").read_text("utf-8"))["accuracy"]["test"]
     rows = [json.loads(line) for line in (WORDINGS / "test.jsonl").read_text("utf-8").splitlines()]
