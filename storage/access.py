@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import duckdb
 from filelock import FileLock, Timeout
@@ -39,6 +39,21 @@ LOCKED_WORDS = ("Could not set lock on file", "used by another process")
 
 
 MOST_REMEMBERED = 512
+READ_ALONG = 16
+"""Reads that are renewed together, at most: what a page asks for at every click is fewer."""
+
+
+class Remembered(NamedTuple):
+    """What was read of one state of the file, and how to read it again.
+
+    Attributes:
+        used: whether anybody has asked for it since.
+    """
+
+    signature: Signature
+    value: Any
+    read: Callable[[duckdb.DuckDBPyConnection], Any]
+    used: bool
 
 
 class LedgerFile:
@@ -47,7 +62,8 @@ class LedgerFile:
     def __init__(self, path: Path, wait_seconds: float) -> None:
         self._path = path
         self._wait_seconds = wait_seconds
-        self._memory: dict[Hashable, tuple[Signature, Any]] = {}
+        self._memory: dict[Hashable, Remembered] = {}
+        self._migrated: Signature | None = None
         self._memory_lock = threading.Lock()
         self._checked = False
 
@@ -56,21 +72,30 @@ class LedgerFile:
     ) -> Value:
         """What ``read`` finds, from memory while nobody has written to the file since.
 
-        An access costs some 25 ms, and a page asks for several things at every click.
+        An access costs some 25 ms, and a page asks for several things at every click: the
+        first of them that finds the file changed reads along what was asked for before.
         """
         signature = self._signature()
         with self._memory_lock:
-            held = self._memory.get(key)
-        if held is not None and held[0] == signature:
-            return cast(Value, held[1])
+            held = self._memory.pop(key, None)
+            if held is not None and held.signature == signature:
+                self._memory[key] = held._replace(used=True)  # the latest used goes last
+                return cast(Value, held.value)
+            stale = [(k, e.read) for k, e in self._memory.items()
+                     if e.used and e.signature != signature]  # fmt: skip
         with self.access() as connection:
             value = read(connection)
+            values: dict[Hashable, tuple[Any, Callable[..., Any]]] = {
+                name: (how(connection), how) for name, how in stale[-READ_ALONG:]
+            }
             # Still under the lock: what was read belongs to this state of the file.
             signature = self._signature()
         with self._memory_lock:
             if len(self._memory) >= MOST_REMEMBERED:
                 self._memory.clear()
-            self._memory[key] = (signature, value)
+            for name, (other, how) in values.items():
+                self._memory[name] = Remembered(signature, other, how, used=False)
+            self._memory[key] = Remembered(signature, value, read, used=True)
         return value
 
     def _signature(self) -> Signature:
@@ -93,9 +118,12 @@ class LedgerFile:
                     self._create(deadline)
                 self._back_up(deadline)
                 with closing(_connect(self._path, deadline)) as connection:
-                    migrate(connection)
+                    # Nobody has changed the schema of a file that nobody has written to.
+                    if self._migrated != self._signature():
+                        migrate(connection)
                     with transaction(connection):
                         yield connection
+                self._migrated = self._signature()
         except Timeout as e:
             raise self._busy() from e
         except (duckdb.Error, OSError) as e:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import secrets
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import reduce
@@ -92,11 +92,29 @@ class StoredTable:
         self.path = path
         self._table = table
         self._watch: LanceTable | None = None
+        self._newest: Hashable = None
 
     @classmethod
     def is_stored(cls, path: Path) -> bool:
         """Whether there is such a table under ``path``."""
         return (path / f"{cls.name}.lance").is_dir()
+
+    @classmethod
+    def stamp(cls, path: Path) -> Hashable:
+        """Changes with every write to the table under ``path``, and with another in its place.
+
+        None where there is no such table. Costs far less than to open it.
+        """
+        versions = path / f"{cls.name}.lance" / "_versions"
+        try:
+            found = versions.stat()
+            return (
+                found.st_ino,
+                found.st_mtime_ns,
+                tuple(sorted(file.name for file in versions.iterdir())),
+            )
+        except OSError:
+            return None
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -157,8 +175,14 @@ class StoredTable:
 
     def is_newest(self) -> bool:
         """False when somebody wrote to this table, or put another one in its place."""
-        newest = self.newest_version()
-        return newest == self.version and (self._watch is None or _made(self._watch) == self.made)
+        stamp = self.stamp(self.path)
+        if stamp is not None and stamp == self._newest:
+            return True
+        newest = self.newest_version() == self.version
+        if newest and self._watch is not None and _made(self._watch) != self.made:
+            newest = False
+        self._newest = stamp if newest else None
+        return newest
 
     def newest_version(self) -> int:
         """The version now on disk, others' writes included.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from engine.corpora.folders import Trash, store_of, sweep_all
 from engine.corpora.importing import Importer
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.relens import LensChange
-from engine.corpora.scenario_store import has_scenarios
+from engine.corpora.scenario_store import has_scenarios, read_settings
 from engine.corpora.summary import contents_of, is_synthetic, sentences_of
 from engine.corpora.uploads import save_upload, sweep_uploads
 from engine.errors import (
@@ -52,6 +52,7 @@ from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
+from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable
 
 MOST_OPEN = 4
@@ -92,6 +93,7 @@ class Library:
         self._home, self._ledger, self._settings = home, ledger, settings
         self._trash = Trash(home, ledger)
         self._open: dict[str, OpenCorpus] = {}
+        self._sizes: dict[Path, tuple[Hashable, int, int]] = {}
         self._lock = threading.Lock()
 
     # -- what is there -----------------------------------------------------------------
@@ -264,6 +266,12 @@ class Library:
                 self._open.pop(next(iter(self._open)))
             return opened
 
+    def state(self, name: str) -> Hashable:
+        """Equal while searches in a corpus find the same: nobody wrote to it or its scenarios."""
+        opened = self.open(name)
+        path = opened.table.path
+        return opened.identity, ScenarioTable.stamp(path), read_settings(path)
+
     def encoder(self, corpus: OpenCorpus) -> Encoder:
         """The model that the corpus was indexed with, or ModelMissingError."""
         return self._own_encoder(corpus.name, corpus.spec)
@@ -355,8 +363,7 @@ class Library:
         path, state = store_of(self._home, row), row.state
         documents = size = 0
         try:
-            table = DocumentTable.open(path)
-            documents, size = table.count(), table.bytes()
+            documents, size = self._size(path)
         except CorpusMissingError:
             pass  # nothing is stored yet
         except StorageError:
@@ -376,6 +383,15 @@ class Library:
             source_format=row.source_format,
             updated_at=row.updated_at.isoformat(timespec="seconds"),
         )
+
+    def _size(self, path: Path) -> tuple[int, int]:
+        """Documents and bytes of a stored corpus; counted again when somebody wrote to it."""
+        stamp = (DocumentTable.stamp(path), ScenarioTable.stamp(path))
+        known = self._sizes.get(path)
+        if known is None or known[0] != stamp:
+            table = DocumentTable.open(path)
+            known = self._sizes[path] = (stamp, table.count(), table.bytes())
+        return known[1:]
 
     def _load(self, source: str, *, bulk: bool = False) -> Encoder:
         # Imported here: torch and its friends take seconds, and most commands need none.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from threading import Lock
+from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +47,7 @@ from engine.types.searches import Filter
 from storage.records import Condition
 from storage.vectors import DocumentTable
 
+Value = TypeVar("Value")
 RARITY_SAMPLE = 1000
 """Documents in which words are counted, to tell telling words from common ones."""
 MOST_REMEMBERED = 64
@@ -212,12 +214,45 @@ def _half(column: pa.ListArray, row: int, width: int) -> np.ndarray:
     return np.array(values, dtype=np.float16).reshape(-1, width)
 
 
+MOST_DOCUMENTS, MOST_SEEDS = 256, 64
+"""Documents, and documents with their vectors (some 150 kB each), that are kept once read."""
 MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
 MOST_PRODUCTS = 16
 """Vectors whose cosines with all documents are kept: a search asks for the same ones four times."""
 EXACT_BELOW = 20_000
 """Scopes up to this many documents are scored exactly even when the corpus is not resident."""
+
+
+class Recent(Generic[Value]):
+    """What was read last, by doc_id. Safe to share between threads.
+
+    Args:
+        most: values that are kept; those used longest ago give way.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[str, Value] = OrderedDict()
+        self._lock = Lock()
+
+    def get(
+        self, doc_ids: Sequence[str], read: Callable[[Sequence[str]], dict[str, Value]]
+    ) -> list[Value]:
+        """The values of those of ``doc_ids`` that are stored, in their order, each once."""
+        wanted = list(dict.fromkeys(doc_ids))
+        with self._lock:
+            found = {i: self._kept[i] for i in wanted if i in self._kept}
+        missing = [i for i in wanted if i not in found]
+        found.update(read(missing) if missing else {})
+        with self._lock:
+            for doc_id in wanted:
+                if doc_id in found:
+                    self._kept[doc_id] = found[doc_id]
+                    self._kept.move_to_end(doc_id)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return [found[i] for i in wanted if i in found]
 
 
 class OpenCorpus:
@@ -261,6 +296,8 @@ class OpenCorpus:
         self._tie_order = (
             np.argsort(np.argsort(np.array(ids, dtype=object))) if ids else np.array([])
         )
+        self._documents: Recent[Document] = Recent(MOST_DOCUMENTS)
+        self._seeds: Recent[Seed] = Recent(MOST_SEEDS)
         self._fact_index: FactIndex | None = None
         self._fact_lock = Lock()  # its own: the first search by facts may take a while
         self._resident: dict[str, FloatArray] = {}
@@ -302,15 +339,19 @@ class OpenCorpus:
 
     def documents(self, doc_ids: Sequence[str]) -> list[Document]:
         """Stored documents in the order asked for."""
-        return [
-            to_document(row, self.lens)
-            for row in self.table.rows(doc_ids, TEXT_COLUMNS).to_pylist()
-        ]
+        return self._documents.get(doc_ids, self._read_documents)
+
+    def _read_documents(self, doc_ids: Sequence[str]) -> dict[str, Document]:
+        rows = self.table.rows(doc_ids, TEXT_COLUMNS).to_pylist()
+        return {row["doc_id"]: to_document(row, self.lens) for row in rows}
 
     def seeds(self, doc_ids: Sequence[str]) -> list[Seed]:
         """Stored documents with their passages' vectors, in the order asked for."""
+        return self._seeds.get(doc_ids, self._read_seeds)
+
+    def _read_seeds(self, doc_ids: Sequence[str]) -> dict[str, Seed]:
         rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS])
-        return to_seeds(rows, self.lens, self.spec)
+        return {seed.document.doc_id: seed for seed in to_seeds(rows, self.lens, self.spec)}
 
     def find_titles(self, words: str, limit: int) -> list[str]:
         """See :meth:`engine.corpora.opened.CorpusWords.find_titles`."""

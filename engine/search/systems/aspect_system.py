@@ -163,25 +163,29 @@ def find_signals(corpus: Corpus, request: Request, rows: Rows) -> Signals:
 def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatArray, FloatArray]:
     """MaxSim (n,) in both directions, and that of the aspect; zeros without a focus.
 
-    Without a focus, what was computed for the seed before is not computed again.
+    What was computed for this seed and focus before is not computed again.
     """
     seed, focus, places = request.seed, request.focus, rows.tolist()
-    text = (seed.document.title, seed.document.text)
-    known = corpus.remembered(f"tokens {seed.document.doc_id} {hash(text)}")
-    new = [i for i, row in enumerate(places) if focus is not None or row not in known]
-    stored = corpus.tokens(rows[new])
-    aspect = np.zeros(len(new), dtype=np.float32)
+    name = f"tokens {seed.document.doc_id} {hash((seed.document.title, seed.document.text))}"
+    known, known_aspect = corpus.remembered(name), {}
+    if focus is not None:
+        read = (focus.sentence_weights.tobytes(), focus.aspect_weights.tobytes())
+        known_aspect = corpus.remembered(f"{name} {hash(read)}")
+    new = [row for row in places if row not in (known if focus is None else known_aspect)]
+    stored = corpus.tokens(np.array(new, dtype=np.intp))
     for group in token_cosines(seed.tokens, [found.vectors for found in stored]):
-        values = max_similarity(group, symmetric=True)
-        known.update(
-            (places[new[i]], float(v)) for i, v in zip(group.documents, values, strict=True)
-        )
+        of_group = [new[i] for i in group.documents]
+        known.update(zip(of_group, max_similarity(group, symmetric=True).tolist(), strict=True))
         if focus is not None:
-            weights = [found.roles @ focus.aspect_weights for found in stored]
-            mine = _seed_token_weights(request, focus)
-            aspect[group.documents] = aspect_similarity(group, mine, weights)
+            theirs = [found.roles @ focus.aspect_weights for found in stored]
+            values = aspect_similarity(group, _seed_token_weights(request, focus), theirs)
+            known_aspect.update(zip(of_group, values.tolist(), strict=True))
     # A document without tokens is like nothing.
-    return np.array([known.get(row, 0.0) for row in places], dtype=np.float32), aspect
+    tokens, aspect = (
+        np.array([values.get(row, 0.0) for row in places], dtype=np.float32)
+        for values in (known, known_aspect)
+    )
+    return tokens, aspect
 
 
 def _emphasised(weights: Mapping[str, Mapping[str, float]], focus: Focus) -> dict[str, float]:
