@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, as_json, machine, table
 
-PARTS = ("indexing", "query", "wordings", "pmrr", "reranking", "scale", "browser")
+PARTS = ("indexing", "query", "search-speed", "wordings", "pmrr", "reranking", "scale", "browser")
 
 
 def main() -> None:
@@ -40,6 +40,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3, help="rounds of part indexing")
     parser.add_argument("--queries", type=int, default=100, help="of part query")
     parser.add_argument("--scale-documents", type=int, default=60_000)
+    parser.add_argument("--baseline", type=Path, metavar="PATH",
+                        help="a checkout for part search-speed")  # fmt: skip
     return parser.parse_args()
 
 
@@ -53,6 +55,10 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
         from benchmarks import query
 
         return lambda: query.measure(options.queries)
+    if name == "search-speed":
+        from benchmarks import search_speed
+
+        return lambda: search_speed.measure(options.baseline)
     if name == "scale":
         from benchmarks import scale
 
