@@ -93,6 +93,7 @@ class StoredTable:
         self._table = table
         self._watch: LanceTable | None = None
         self._newest: Hashable = None
+        self._addresses: dict[str, int] | None = None
 
     @classmethod
     def is_stored(cls, path: Path) -> bool:
@@ -156,6 +157,12 @@ class StoredTable:
             with _wrapped("adding columns", self.path):
                 self._table.add_columns(missing)
 
+    @contextmanager
+    def _writing(self, action: str) -> Iterator[None]:
+        self._addresses = None  # rows come to lie elsewhere
+        with _wrapped(action, self.path):
+            yield
+
     @property
     def schema(self) -> pa.Schema:
         return self._table.schema
@@ -207,7 +214,7 @@ class StoredTable:
     def write(self, batch: pa.RecordBatch, *, replace: bool) -> None:
         """Add rows in one atomic commit; with ``replace``, rows of the same key give way."""
         table = pa.Table.from_batches([batch])
-        with _wrapped(f"writing {self.name}", self.path):
+        with self._writing(f"writing {self.name}"):
             if replace:
                 merge = self._table.merge_insert(self.key).when_matched_update_all()
                 merge.when_not_matched_insert_all().execute(table)
@@ -217,7 +224,7 @@ class StoredTable:
     def update(self, rows: pa.Table) -> None:
         """Change some columns, those of ``rows``, of stored rows with the same key."""
         fields = [self.schema.field(name) for name in rows.schema.names]
-        with _wrapped(f"updating {self.name}", self.path):
+        with self._writing(f"updating {self.name}"):
             merge = self._table.merge_insert(self.key).when_matched_update_all()
             merge.execute(rows.cast(pa.schema(fields)))
 
@@ -255,7 +262,7 @@ class StoredTable:
 
     def replace_group(self, column: str, values: Sequence[str], batch: pa.RecordBatch) -> None:
         """Put ``batch`` in place of all rows whose ``column`` is one of ``values``: one commit."""
-        with _wrapped(f"writing {self.name}", self.path):
+        with self._writing(f"writing {self.name}"):
             merge = self._table.merge_insert(self.key).when_matched_update_all()
             merge = merge.when_not_matched_insert_all()
             merge = merge.when_not_matched_by_source_delete(_is_one_of(column, values))
@@ -263,7 +270,7 @@ class StoredTable:
 
     def discard(self, column: str, values: Sequence[str]) -> None:
         """Delete the rows whose ``column`` is one of ``values``."""
-        with _wrapped(f"deleting {self.name}", self.path):
+        with self._writing(f"deleting {self.name}"):
             self._table.delete(_is_one_of(column, values))
 
     def optimize(self, keys: Sequence[str], grace: timedelta) -> None:
@@ -272,7 +279,7 @@ class StoredTable:
         Args:
             grace: how long files of former versions stay for readers that still use them.
         """
-        with _wrapped("building the indexes", self.path):
+        with self._writing("building the indexes"):
             self._table.optimize()
             for column in keys:
                 self._table.create_index(column, config=BTree(), replace=True)
@@ -300,10 +307,6 @@ class DocumentTable(StoredTable):
     name = "documents"
     key = "doc_id"
 
-    def __init__(self, path: Path, table: LanceTable) -> None:
-        super().__init__(path, table)
-        self._addresses: tuple[int, dict[str, int]] = (0, {})
-
     def remember_addresses(self) -> None:
         """Read where each row lies: :meth:`rows` takes half the time from then on.
 
@@ -313,7 +316,7 @@ class DocumentTable(StoredTable):
             query = self._table.search().select(["doc_id"]).with_row_id(True)
             found = query.limit(max(self.count(), 1)).to_arrow()
         addresses = zip(found["doc_id"].to_pylist(), found["_rowid"].to_pylist(), strict=True)
-        self._addresses = (self.version, dict(addresses))
+        self._addresses = dict(addresses)
 
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows of ``doc_ids``, in that order; ids that are not stored are left out."""
@@ -321,9 +324,9 @@ class DocumentTable(StoredTable):
         columns = list(dict.fromkeys(["doc_id", *names]))
         if not wanted:
             return self.schema.empty_table().select(columns)
-        version, addresses = self._addresses
+        addresses = self._addresses
         with _wrapped("reading documents", self.path):
-            if version == self.version:
+            if addresses is not None:
                 places = [addresses[doc_id] for doc_id in wanted if doc_id in addresses]
                 found = self._table.take_row_ids(places).select(columns).to_arrow()
             else:
@@ -364,7 +367,7 @@ class DocumentTable(StoredTable):
                 which are searched exactly. Needs at least 256 rows.
             grace: how long files of former versions stay for readers that still use them.
         """
-        with _wrapped("building the indexes", self.path):
+        with self._writing("building the indexes"):
             self._table.optimize()
             self._table.create_index("doc_id", config=BTree(), replace=True)
             for name in vector_columns:

@@ -65,6 +65,7 @@ class CorpusWords:
         self._doc_ids = list(row_of)
         self._folded: list[str] | None = None
         self._counts: Counter[str] | None = None
+        self._rarity: dict[str, float] = {}
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
         read = partial(_read_scores, table, row_of)
         self._scores = lru_cache(maxsize=MOST_REMEMBERED)(read)
@@ -88,10 +89,14 @@ class CorpusWords:
         The inverse document frequency over the first :data:`RARITY_SAMPLE` documents,
         divided by its maximum.
         """
-        if self._counts is None:
-            self._counts = self._count()
-        counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
-        return 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
+        known = self._rarity.get(word)
+        if known is None:
+            if self._counts is None:
+                self._counts = self._count()
+            counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
+            known = 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
+            self._rarity[word] = known
+        return known
 
     def scores(self, text: str, rows: Rows, scope: Scope) -> FloatArray:
         """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
@@ -134,9 +139,9 @@ def _full_text(
     conditions: tuple[Condition, ...],
 ) -> tuple[Rows, FloatArray]:
     """The first ``limit`` documents by BM25, and their scores."""
-    found = [(row_of[i], s) for i, s in table.full_text(text, limit, conditions) if i in row_of]
-    rows, scores = zip(*found, strict=True) if found else ((), ())
-    return np.array(rows, dtype=np.intp), np.array(scores, dtype=np.float32)
+    found = [pair for pair in table.full_text(text, limit, conditions) if pair[0] in row_of]
+    rows = np.fromiter((row_of[doc_id] for doc_id, _ in found), np.intp, len(found))
+    return rows, np.fromiter((score for _, score in found), np.float32, len(found))
 
 
 KEPT_BYTES = 256_000_000

@@ -159,9 +159,9 @@ def find_words(seed: Seed, span: Span, rarity: Rarity) -> list[Word]:
     if not present.any():
         return []
     # Sums from each word's first token to its last: every second one, the others lie between.
-    lowest, highest = int(bounds[:, 0].min()), int(bounds[:, 1].max())
-    tokens = np.pad(seed.tokens[in_text[lowest:highest]], ((0, 1), (0, 0)))
-    sums = np.add.reduceat(tokens, (bounds[present] - lowest).ravel())[::2]
+    edges = bounds[present].ravel()
+    tokens = seed.tokens[in_text[edges[0] : edges[-1]]]
+    sums = np.add.reduceat(tokens, edges[:-1] - edges[0])[::2]
     words = [pair for pair, is_there in zip(found, present, strict=True) if is_there]
     return [Word(*pair, vector) for pair, vector in zip(words, unit(sums), strict=True)]
 
