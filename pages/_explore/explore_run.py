@@ -21,7 +21,7 @@ from pages._model.reranking_controls import OWN, POLL_SECONDS, order_switch, sho
 from pages._model.visit_jobs import VisitJobs
 
 ORDER = "explore_order"
-FOUND = "explore_found"
+SEARCHED = "explore_searched"
 _RENEW_SECONDS = 2.0
 """Between two renewals of the list while a model ranks: faster, nobody could read it."""
 
@@ -134,20 +134,20 @@ def shown(explorer: Explorer, view: View, query: Query, run: ModelRun) -> Shown:
         reranking = explorer.verifier.result(job.id, query.k, query.offset)
         return Shown(reranking.results, reranking, True)
     if query.system in explorer.verifier.systems:
-        found = _found(explorer, replace(query, system="dense"))
+        found = _searched(explorer, replace(query, system="dense"))
         return Shown(replace(found, instruction_following=None), None, False)
-    return Shown(_found(explorer, query), None, explorer.reads_aspect(view.system))
+    return Shown(_searched(explorer, query), None, explorer.reads_aspect(view.system))
 
 
-def _found(explorer: Explorer, query: Query) -> SearchResults:
+def _searched(explorer: Explorer, query: Query) -> SearchResults:
     """The results of a search; those of this visit's latest while nothing of it has changed.
 
     A click that grades, keeps or unfolds a document asks for them again.
     """
     state = (query, explorer.library.state(query.corpus))
-    known = st.session_state.get(FOUND)
+    known = st.session_state.get(SEARCHED)
     if known is None or known[0] != state:
-        known = st.session_state[FOUND] = (state, explorer.search(query))
+        known = st.session_state[SEARCHED] = (state, explorer.search(query))
     return known[1]
 
 
