@@ -356,7 +356,10 @@ class OpenCorpus:
 
     def _read_seeds(self, doc_ids: Sequence[str]) -> dict[str, Seed]:
         rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS])
-        return {seed.document.doc_id: seed for seed in to_seeds(rows, self.lens, self.spec)}
+        # Most were read a moment ago, when the documents were ranked.
+        tokens = {found.doc_id: found.vectors for found in self._passages.tokens(doc_ids)}
+        seeds = to_seeds(rows, tokens, self.lens, self.spec)
+        return {seed.document.doc_id: seed for seed in seeds}
 
     def find_titles(self, words: str, limit: int) -> list[str]:
         """See :meth:`engine.corpora.opened.CorpusWords.find_titles`."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from engine.corpora.contracts import Seed
+from engine.corpora.contracts import Seed, TokenArray
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
 from engine.types.documents import Document, Sentence
@@ -63,8 +63,8 @@ TEXT_COLUMNS = [
     *("sentence_starts", "sentence_ends", "roles"),
 ]
 """What a :class:`Document` is made of."""
-PASSAGE_COLUMNS = ["vector", "sentence_vectors", "token_vectors", "token_starts", "token_ends"]
-"""What a :class:`Seed` has beside its document."""
+PASSAGE_COLUMNS = ["vector", "sentence_vectors", "token_starts", "token_ends"]
+"""What a :class:`Seed` has beside its document and the vectors of its tokens."""
 
 
 def matrix(column: Any, width: int) -> FloatArray:
@@ -100,9 +100,15 @@ def to_document(row: dict[str, Any], lens: Lens) -> Document:
     )
 
 
-def to_seeds(rows: pa.Table, lens: Lens, spec: EncoderSpec) -> list[Seed]:
-    """The rows of a table with text and passage columns."""
-    vector, sentences, tokens, starts, ends = (
+def to_seeds(
+    rows: pa.Table, tokens: Mapping[str, TokenArray], lens: Lens, spec: EncoderSpec
+) -> list[Seed]:
+    """The rows of a table with text and passage columns.
+
+    Args:
+        tokens: (t, p) by doc_id, for each row.
+    """
+    vector, sentences, starts, ends = (
         rows[name].combine_chunks() for name in PASSAGE_COLUMNS
     )
     vectors = matrix(vector, spec.dimension)
@@ -111,7 +117,7 @@ def to_seeds(rows: pa.Table, lens: Lens, spec: EncoderSpec) -> list[Seed]:
             document=to_document(row, lens),
             vector=vectors[i],
             sentences=rows_of(sentences, i, spec.dimension),
-            tokens=rows_of(tokens, i, spec.token_dimension),
+            tokens=tokens[row["doc_id"]].astype(np.float32),
             token_spans=np.stack(
                 [np.asarray(offsets[i].values, dtype=np.int32) for offsets in (starts, ends)],
                 axis=1,
