@@ -165,15 +165,18 @@ def _fact(
 
 def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) -> Fact | None:
     """The amount that a relation speaks of: the last before it, else the first after it."""
-    fits = [
-        amount
-        for amount in amounts
-        if (not relation.dimensions or dimension_of(amount.unit) in relation.dimensions)
-        and (dimension is None or dimension_of(amount.unit) == dimension)
-        and amount.unit != "percent"
-    ]
-    before = [amount for amount in fits if amount.span[0] < relation.span[0]]
-    return before[-1] if before else fits[0] if fits else None
+
+    def fits(amount: Fact) -> bool:
+        measures = dimension_of(amount.unit)
+        return (
+            (not relation.dimensions or measures in relation.dimensions)
+            and (dimension is None or measures == dimension)
+            and measures != "percent"
+        )
+
+    start = relation.span[0]
+    before = (one for one in reversed(amounts) if one.span[0] < start and fits(one))
+    return next(before, None) or next(filter(fits, amounts), None)
 
 
 def derive(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import cached_property
 
 from engine.facts.message_stamps import Message, messages
 from engine.facts.periods import Anchor, Candidate, Candidates, Period, in_words, one_day
@@ -80,11 +82,12 @@ class Resolver:
         for part in self.parts:
             anchor = self._anchor(part)
             recurring = self._recurring(part, anchor)
+            spans = [entry.span for entry in recurring]  # ascending, none overlaps another
             here = [
                 candidate
                 for candidate in self.chosen.beginning(*part.span)
                 if (candidate.kind == "stated" or candidate.span[0] >= part.body[0])
-                and not any(_inside(candidate.span, entry.span) for entry in recurring)
+                and not _inside_one(candidate.span, spans)
             ]
             plain = self._walk(part, here, anchor)
             entries += sorted([*recurring, *plain], key=lambda entry: entry.span)
@@ -148,7 +151,7 @@ class Resolver:
         if candidate.kind == "anaphoric":
             against, factor = (last, 1.0) if last else (anchor, DISTANT)
         elif candidate.kind == "partial" and anchor is None:
-            against, factor = last or self._first_told(), BORROWED
+            against, factor = last or self._first_told, BORROWED
         if against is None:
             return None
         period = self._against(candidate, against)
@@ -172,8 +175,9 @@ class Resolver:
         except (ValueError, OverflowError):
             return None
 
+    @cached_property
     def _first_told(self) -> Anchor | None:
-        """Return the text's only stated day, or the first of several in one year."""
+        """The text's only stated day, or the first of several in one year."""
         if len({period.low.year for _, period in self.days}) != 1:
             return None
         span, period = self.days[0]
@@ -295,6 +299,12 @@ def _apart(candidates: list[Candidate]) -> list[Candidate]:
 
 def _inside(span: Span, other: Span | None) -> bool:
     return other is not None and other[0] <= span[0] and span[1] <= other[1]
+
+
+def _inside_one(span: Span, others: list[Span]) -> bool:
+    """Return whether a span lies in one of ``others``, which are ascending and apart."""
+    at = bisect_right(others, span[0], key=lambda other: other[0])
+    return at > 0 and _inside(span, others[at - 1])
 
 
 def as_fact(text: str, resolved: Resolved) -> Fact:
