@@ -27,6 +27,7 @@ SIGNS = "½¼¾⅓⅔⅕⅛"
 _THIN = "'’\u00a0\u202f\u2009"
 _ARABIC = str.maketrans({"\u066b": ".", "\u066c": ","})
 _COMMA_DECIMAL = re.compile(r"\d\.\d{3},\d{1,2}(?![\d,.])")
+"""A number that can only be read with a decimal comma: "1.234,50"."""
 _CURRENCY_BEFORE = re.compile(
     r"(?<![A-Za-z])(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|INR|CNY|SEK|NOK|DKK|Rs|RM|R)$"
 )
@@ -35,11 +36,6 @@ _SLASH = re.compile(r"(\d{1,2})[/⁄](\d{1,2})(?![\d/]|[.,]\d|[^\W\d])")
 _DATE_BEFORE = re.compile(r"\b(?:on|by|until|since|from|before|after|dated)\s+$", re.IGNORECASE)
 _MORE_AFTER = re.compile(r"\d+[-/.]\d")
 _SERIAL_AFTER = re.compile(r"[^\W\d]+\d|[_:@]\w|[-/.]\d+[-/.]\d")
-
-
-def comma_is_decimal(text: str) -> bool:
-    """Whether some number of ``text`` can only be read with a decimal comma ("1.234,50")."""
-    return _COMMA_DECIMAL.search(text) is not None
 
 
 def read_digits(digits: str, *, decimal_comma: bool = False) -> float | None:
@@ -226,7 +222,7 @@ def read_tokens(text: str) -> list[Token]:
     >>> [token.kind for token in read_tokens("2½ of a hundred and five")]
     ['numeral', 'one', 'hundred', 'small']
     """
-    decimal_comma = comma_is_decimal(text)
+    decimal_comma = _COMMA_DECIMAL.search(text) is not None
     tokens: list[Token] = []
     reached = 0
     for begin in _START.finditer(text):

@@ -56,7 +56,6 @@ def _spelled(names: tuple[str, ...], full: tuple[str, ...]) -> str:
 FULL_MONTHS = tuple(name.lower() for name in calendar.month_name[1:])
 MONTH = _spelled(tuple(MONTHS), FULL_MONTHS)
 WEEKDAY = _spelled(tuple(WEEKDAYS), FULL_WEEKDAYS)
-FULL_WEEKDAY = rf"(?:{_any_of(FULL_WEEKDAYS)})\b"
 DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 BEFORE_CHRIST = r"(?:BCE?\b|B\.\s?C\.)"
 YEAR = rf"(?:1\d{{3}}|20\d\d|[٠-٩۰-۹०-९０-９]{{4}})(?!\d|[.,]\d|\w|\s{BEFORE_CHRIST})"
