@@ -95,6 +95,7 @@ class Gazetteer:
 
 
 _ALTERNATE_FROM = 500_000
+"""People from which on a city is also known by its names in other languages, as "Köln"."""
 _LATIN = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{4,}")
 
 
