@@ -84,7 +84,7 @@ def load(explorer: Explorer, corpus: str, collection: Collection, seeds: int = 0
     if seeds:
         kept = sorted({t.seed for t in topics if t.seed})[:: max(1, len(topics) // 3 // seeds)]
         topics = [t for t in topics if t.seed in kept[:seeds]]
-    found = []
+    queries = []
     for topic in topics:
         query = Query(corpus, seed=topic.seed, aspect=topic.aspect)
         seed = searcher.seed(query)
@@ -98,10 +98,10 @@ def load(explorer: Explorer, corpus: str, collection: Collection, seeds: int = 0
         grades = {**dict.fromkeys(doc_ids, 0), **listed} if collection.complete else dict(listed)
         # A seed without a sentence of the aspect has no aspect signals: the whole decides.
         aspect = dict(signals.aspect) or {n: np.zeros(len(doc_ids)) for n in GRID[0]}
-        found.append(
+        queries.append(
             Judged(topic.query_id, topic.seed or "", doc_ids, grades, dict(signals.whole), aspect)
         )
-    return Data(corpus, found)
+    return Data(corpus, queries)
 
 
 def measure(rankings: Mapping[str, list[str]], data: Data) -> tuple[float, float]:
@@ -153,8 +153,8 @@ def fit_whole(data: Data) -> dict[str, float]:
         )
 
     bounds = [(0, None)] * len(names)
-    found = minimize(loss, np.full(len(names), 0.1), jac=True, method="L-BFGS-B", bounds=bounds).x
-    return {n: round(float(v / found.sum()), 3) for n, v in zip(names, found, strict=True)}
+    fitted = minimize(loss, np.full(len(names), 0.1), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return {n: round(float(v / fitted.sum()), 3) for n, v in zip(names, fitted, strict=True)}
 
 
 def fit_aspect(
@@ -197,15 +197,15 @@ def cross_validated(labelled: Data, predicted: Data, demo: Data) -> list[dict[st
 
 def single_signals(data: Data) -> dict[str, dict[str, float]]:
     """What each signal does alone."""
-    found = {}
+    quality = {}
     for part in ("whole", "aspect"):
         for name in getattr(data.queries[0], part):
             rankings = {
                 q.query_id: q.ranking(getattr(q, part)[name], getattr(q, part)[name], 0.0)
                 for q in data.queries
             }
-            found[f"{part}: {name}"] = _figures(measure(rankings, data))
-    return found
+            quality[f"{part}: {name}"] = _figures(measure(rankings, data))
+    return quality
 
 
 def context_study(whole: Weights, aspect: Weights) -> dict[str, dict[str, dict[str, float]]]:
@@ -214,17 +214,17 @@ def context_study(whole: Weights, aspect: Weights) -> dict[str, dict[str, dict[s
     Read together with :data:`engine.corpora.aspect_space.CONTEXT`, which it is the reason for.
     """
     csfcube, shipped = read_collection(CSFCUBE), aspect_space.CONTEXT
-    found = {}
+    quality = {}
     for share in (0.0, 0.2, 0.3, 0.4, 0.5):
         aspect_space.CONTEXT = share
         # Anew each time: an opened corpus holds its aspects with the share taken out.
         data = load(Explorer(Settings(home=cache() / "home")), "abstracts", csfcube)
-        found[str(share)] = {
+        quality[str(share)] = {
             f"steer {steer:g}": _figures(evaluate(data, whole, aspect, steer))
             for steer in (0.5, 1.0)
         }
     aspect_space.CONTEXT = shipped
-    return found
+    return quality
 
 
 def _figures(values: tuple[float, float]) -> dict[str, float]:

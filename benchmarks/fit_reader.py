@@ -73,8 +73,8 @@ def fit(examples: list[tuple[FloatArray, int]]) -> FloatArray:
             slope = slope - (features[option] - chances @ features) / len(examples)
         return value, slope
 
-    found = minimize(loss, np.zeros(examples[0][0].shape[1]), jac=True, method="L-BFGS-B")
-    return np.asarray(found.x, dtype=np.float32)
+    solution = minimize(loss, np.zeros(examples[0][0].shape[1]), jac=True, method="L-BFGS-B")
+    return np.asarray(solution.x, dtype=np.float32)
 
 
 def accuracy(
@@ -103,11 +103,13 @@ def main() -> None:
     lenses = {lens.key: LensWords(lens, embed) for lens in SHIPPED}
     dev, test = rows("dev"), rows("test")
     weights = fit(training_set(dev, lenses))
-    found = {name: accuracy(data, lenses, weights) for name, data in (("dev", dev), ("test", test))}
+    accuracies = {
+        name: accuracy(data, lenses, weights) for name, data in (("dev", dev), ("test", test))
+    }
     data = {
         "made_by": "python -m benchmarks.fit_reader",
         "trained_on": f"{len(dev)} wordings of dev.jsonl; test.jsonl only measures",
-        "accuracy": found,
+        "accuracy": accuracies,
         "features": ["best phrase", "best phrases", "sayings", "examples", "stems", "none"],
         "weights": [round(float(w), 4) for w in weights],
     }

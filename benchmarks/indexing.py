@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import torch
 
 from benchmarks.figures import Figure, Seconds, rounds, timed
 from benchmarks.sources import abstracts
 from engine.config import ROOT
 from engine.corpora.indexing import encode_batch
 from engine.encode.backends import TorchBackend
-from engine.encode.loaders import _locate, late_interaction_model, load_encoder
+from engine.encode.loaders import _locate, load_encoder, projection
 from engine.encode.one_pass import OnePassEncoder
 from engine.encode.presets import NO_PROMPTS
 from engine.ingest import open_source, unique_documents
@@ -86,11 +87,11 @@ def _our_encoders() -> dict[str, OnePassEncoder]:
     """The installed default first; PyTorch as well when that is another."""
     default = load_encoder(bulk=True)
     torch_backend = TorchBackend(_fresh_model()[0].auto_model)
-    found = {f"one pass ({default.backend})": default}
+    encoders = {f"one pass ({default.backend})": default}
     if default.backend != torch_backend.name:
         parts = dataclasses.replace(default.parts, backend=torch_backend)
-        found[f"one pass ({torch_backend.name})"] = OnePassEncoder(parts)
-    return found
+        encoders[f"one pass ({torch_backend.name})"] = OnePassEncoder(parts)
+    return encoders
 
 
 def _batches(encoder: OnePassEncoder, sample: Sample) -> list[pa.RecordBatch]:
@@ -111,6 +112,31 @@ def _fresh_model() -> Any:
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(_locate(EMBEDDED)[0], device="cpu")
+
+
+def late_interaction_model(transformer: Any, dimension: int, *, embedded: bool) -> Any:
+    """A PyLate ColBERT on ``transformer`` with our fixed projection, no prefixes, full length."""
+    from pylate import models
+
+    weight = torch.from_numpy(projection(dimension, embedded=embedded).T.copy())
+    dense = models.Dense(
+        in_features=dimension,
+        out_features=weight.shape[0],
+        bias=False,
+        init_weight=weight,
+        activation_function=torch.nn.Identity(),
+    )
+    limit = transformer.auto_model.config.max_position_embeddings
+    length = int(min(transformer.max_seq_length or limit, limit))
+    return models.ColBERT(
+        modules=[transformer, dense],
+        device="cpu",
+        query_prefix="",
+        document_prefix="",
+        do_query_expansion=False,
+        query_length=length,
+        document_length=length,
+    )
 
 
 class _PlainModels:
@@ -181,12 +207,12 @@ def _fidelity(
     lengths = _lengths(encoder, sample)
     short = lengths <= encoder.spec.window
     within = f"{int(short.sum())} of {len(short)} documents fit the window"
-    found = [*_cosines(f"{name}, within the window", stored[short], plain[short], 0.999, within)]
+    figures = [*_cosines(f"{name}, within the window", stored[short], plain[short], 0.999, within)]
     if not short.all():
         exact = _float32_vectors(encoder, sample)
-        found += _cosines(f"{name}, longer, to the float32 mean over the same windows",
+        figures += _cosines(f"{name}, longer, to the float32 mean over the same windows",
                           stored[~short], exact[~short], 0.999)  # fmt: skip
-        found += _cosines(f"{name}, longer, to plain, which cuts them",
+        figures += _cosines(f"{name}, longer, to plain, which cuts them",
                           stored[~short], plain[~short], None)  # fmt: skip
     pairs = [
         (_matrix(row.values, encoder.spec.token_dimension), theirs)
@@ -197,8 +223,8 @@ def _fidelity(
     note = f"{len(same)} of {len(pairs)} documents have as many tokens as PyLate keeps"
     if same:
         a, b = (np.concatenate(side) for side in zip(*same, strict=True))
-        found += _cosines(f"{name}, tokens", _unit(a), _unit(np.asarray(b)), None, note)
-    return found
+        figures += _cosines(f"{name}, tokens", _unit(a), _unit(np.asarray(b)), None, note)
+    return figures
 
 
 def _cosines(

@@ -49,7 +49,7 @@ TheirPMRR = Callable[[Mapping[str, Scores], Mapping[str, Scores], Mapping[str, l
 
 
 class MtebMissingError(RuntimeError):
-    """mteb, or its p-MRR, is not to be found; the message says how to install it."""
+    """mteb, or its p-MRR, is not installed; the message says how to install it."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,9 @@ def compare(
 
     values = [_ours(case, *pair) for case, pair in zip(cases, rankings, strict=True)]
     overall = mean(values)
-    found: list[float] = []
-    slow = timed(lambda: found.append(theirs(*everything)))
-    _assert_equal(overall, found[0], "overall")
+    values: list[float] = []
+    slow = timed(lambda: values.append(theirs(*everything)))
+    _assert_equal(overall, values[0], "overall")
     for case, value in zip(cases[:CHECKED], values[:CHECKED], strict=True):
         _assert_equal(value, theirs(*mteb_input([case])), case.query_id)
 

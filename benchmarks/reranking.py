@@ -116,10 +116,10 @@ def judged(mode: str, character: Character, of: Sequence[Pool], repeats: int) ->
         scores = []
         for repeat in range(repeats):
             judge = SimulatedJudge(character, pool.query_id, pool.grades, repeat)
-            found = asyncio.run(rerank(pool.doc_ids, judge, mode, OPTIONS))
-            calls.append(found.calls)
-            rounds.append(found.rounds)
-            scores.append(pool.ndcg(found.order))
+            outcome = asyncio.run(rerank(pool.doc_ids, judge, mode, OPTIONS))
+            calls.append(outcome.calls)
+            rounds.append(outcome.rounds)
+            scores.append(pool.ndcg(outcome.order))
         values.append(float(np.mean(scores)))
     return Row(character.name, mode, float(np.mean(calls)), float(np.mean(rounds)),
                float(np.mean(values)), values)  # fmt: skip
@@ -158,12 +158,12 @@ def run(repeats: int, timed: bool) -> tuple[list[Row], list[Clocked]]:
 
 def figures(rows: Sequence[Row], taken: Sequence[Clocked]) -> list[Figure]:
     """The default mode beside heapsort."""
-    found = []
+    compared = []
     for character in CHARACTERS:
         by_mode = {row.mode: row for row in rows if row.judge == character.name}
         if by_mode:
-            found += _beside(by_mode[DEFAULT], by_mode[PUBLISHED])
-    return found + (_clock_figures(taken) if taken else [])
+            compared += _beside(by_mode[DEFAULT], by_mode[PUBLISHED])
+    return compared + (_clock_figures(taken) if taken else [])
 
 
 def _clock_figures(taken: Sequence[Clocked]) -> list[Figure]:
@@ -221,11 +221,11 @@ def main() -> None:
     rows, clocked = run(options.repeats, not options.without_clock)
     if not rows:
         return
-    found = figures(rows, clocked)
-    print(f"{shown(rows, clocked)}\n\n{table(found)}")
+    summary = figures(rows, clocked)
+    print(f"{shown(rows, clocked)}\n\n{table(summary)}")
     if options.json:
         report = {
-            "figures": as_json(found),
+            "figures": as_json(summary),
             "modes": [asdict(row) for row in rows],
             "clock": [asdict(row) for row in clocked],
         }

@@ -99,6 +99,6 @@ def _clocked(mode: str, assignment: Assignment, connection: Connection, store: A
         floor += math.ceil((progress.calls - before) / CONCURRENCY) * LATENCY
         before = progress.calls
     again = complete(connection, store, work).usage.calls
-    found = Clocked(mode, done.usage.calls, done.usage.rounds, seconds, floor, again)
-    print(f"  {mode}: {seconds:.1f} s, {found.own:.1f} % our own", file=sys.stderr)
-    return found
+    clocked = Clocked(mode, done.usage.calls, done.usage.rounds, seconds, floor, again)
+    print(f"  {mode}: {seconds:.1f} s, {clocked.own:.1f} % our own", file=sys.stderr)
+    return clocked

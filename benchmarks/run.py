@@ -20,15 +20,15 @@ def main() -> None:
     options = _options()
     about = machine()
     print("\n".join(f"{name}: {_shown(value)}" for name, value in about.items()))
-    found: list[Figure] = []
+    measured: list[Figure] = []
     for part in PARTS if options.part == "all" else (options.part,):
         figures = _part(part, options)()
         print(f"\n{part}\n{table(figures) if figures else '(nothing measured)'}", flush=True)
-        found += figures
+        measured += figures
         if options.json:
-            report = {"machine": about, "figures": as_json(found)}
+            report = {"machine": about, "figures": as_json(measured)}
             options.json.write_text(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
-    checked = [figure.met for figure in found if figure.met is not None]
+    checked = [figure.met for figure in measured if figure.met is not None]
     print(f"\n{sum(checked)} of {len(checked)} targets met")
 
 

@@ -39,12 +39,12 @@ def measure(documents: int = 60_000) -> list[Figure]:
     """All figures of this part."""
     source = descriptions(documents)
     print(f"Scale: {source.words}", file=sys.stderr)
-    # Without room in memory the import builds the vector indexes that are measured below.
+    # Without room in memory the import builds the vector indexes that are taken below.
     done = _step(documents, 0, "import", str(source.path))
     figures = _import_figures(done, documents, source.words)
     for resident, how in ((None, "vectors in memory"), (0, "through the vector index")):
-        found = _step(documents, resident, "query")
-        figures += _query_figures(found, how, default=resident is None)
+        taken = _step(documents, resident, "query")
+        figures += _query_figures(taken, how, default=resident is None)
     return figures
 
 
@@ -57,8 +57,8 @@ def _step(documents: int, resident: int | None, *command: str) -> dict[str, Any]
         [sys.executable, "-m", "benchmarks.scale", *command],
         env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    found: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
-    return found
+    taken: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return taken
 
 
 def _home(documents: int) -> Path:
@@ -77,17 +77,17 @@ def _import_figures(done: dict[str, Any], documents: int, words: str) -> list[Fi
     ]  # fmt: skip
 
 
-def _query_figures(found: dict[str, Any], how: str, *, default: bool) -> list[Figure]:
+def _query_figures(taken: dict[str, Any], how: str, *, default: bool) -> list[Figure]:
     target = 250.0 if default else None
     figures = [
-        Figure(PART, f"{how}: median", statistics.median(found["ms"]), "ms", target=target,
-               at_least=False, note=f"{len(found['ms'])} queries, default system, with evidence"),
-        Figure(PART, f"{how}: 95th percentile", percentile(found["ms"], 0.95), "ms"),
-        Figure(PART, f"{how}: first query", found["first_ms"], "ms", note="opening included"),
-        Figure(PART, f"{how}: peak memory", found["peak"] / GIB, "GiB", target=6.0,
+        Figure(PART, f"{how}: median", statistics.median(taken["ms"]), "ms", target=target,
+               at_least=False, note=f"{len(taken['ms'])} queries, default system, with evidence"),
+        Figure(PART, f"{how}: 95th percentile", percentile(taken["ms"], 0.95), "ms"),
+        Figure(PART, f"{how}: first query", taken["first_ms"], "ms", note="opening included"),
+        Figure(PART, f"{how}: peak memory", taken["peak"] / GIB, "GiB", target=6.0,
                at_least=False),
     ]  # fmt: skip
-    for system, share in found["recall"].items():
+    for system, share in taken["recall"].items():
         what = f"{how}: recall@{PAGE_SIZE} of {system}"
         note = f"{share['queries']} queries, against exact scoring; lowest {share['lowest']:.2f}"
         figures.append(Figure(PART, what, share["mean"], "", target=RECALL, note=note))
@@ -155,12 +155,12 @@ def _ranked(explorer: Explorer, queries: Sequence[Query]) -> list[_Ranked]:
 def _vector_recall(explorer: Explorer, queries: Sequence[Query]) -> dict[str, dict[str, float]]:
     """Through the index, against the same scores over all documents."""
     exact = Explorer(Settings(resident_megabytes=1_000_000))
-    found = {}
+    recalls = {}
     for system in ("dense", "aspect"):
         asked = [replace(query, system=system) for query in queries]
         pairs = zip(_ranked(explorer, asked), _ranked(exact, asked), strict=True)
-        found[system] = _summary([recall(mine.scored, dict(all_.scored)) for mine, all_ in pairs])
-    return found
+        recalls[system] = _summary([recall(mine.scored, dict(all_.scored)) for mine, all_ in pairs])
+    return recalls
 
 
 def _late_interaction_recall(explorer: Explorer, queries: Sequence[Query]) -> dict[str, float]:
@@ -186,13 +186,13 @@ def _tokens(row: Any, width: int) -> np.ndarray:
     return np.asarray(values, dtype=np.float32).reshape(-1, width)
 
 
-def recall(found: RankedDocuments, exact: dict[str, float], k: int = PAGE_SIZE) -> float:
+def recall(ranking: RankedDocuments, exact: dict[str, float], k: int = PAGE_SIZE) -> float:
     """Share of the first ``k`` that score as the exact first ``k`` do (a tie is no loss).
 
     A document that ``exact`` does not hold stands behind all that it holds.
     """
     floor = sorted(exact.values(), reverse=True)[:k][-1] - 1e-5
-    return sum(exact.get(doc_id, -2.0) >= floor for doc_id in found[:k].doc_ids) / min(
+    return sum(exact.get(doc_id, -2.0) >= floor for doc_id in ranking[:k].doc_ids) / min(
         k, len(exact)
     )
 
@@ -203,8 +203,8 @@ def _summary(values: Sequence[float]) -> dict[str, float]:
 
 def main() -> None:
     command, *arguments = sys.argv[1:]
-    found = run_import(Path(arguments[0])) if command == "import" else run_query()
-    print(json.dumps(found))
+    taken = run_import(Path(arguments[0])) if command == "import" else run_query()
+    print(json.dumps(taken))
 
 
 if __name__ == "__main__":

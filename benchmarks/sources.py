@@ -48,14 +48,14 @@ def abstracts() -> Documents:
 def descriptions(wanted: int) -> Documents:
     """``wanted`` descriptions of Debian packages, filled up with repeated abstracts."""
     rows = _packages(wanted)
-    found = len(rows)
-    rows += _repeated(wanted - found)
+    packages = len(rows)
+    rows += _repeated(wanted - packages)
     path = cache() / f"descriptions-{wanted}.jsonl"
     _write(path, rows)
     characters = sum(len(row["text"]) for row in rows) / max(len(rows), 1)
-    words = f"{found:,} Debian package descriptions"
-    if found < wanted:
-        words += f" and {wanted - found:,} abstracts repeated with new ids"
+    words = f"{packages:,} Debian package descriptions"
+    if packages < wanted:
+        words += f" and {wanted - packages:,} abstracts repeated with new ids"
     return Documents(path, f"{words}; {characters:.0f} characters a text on average")
 
 
@@ -64,14 +64,14 @@ def _packages(most: int) -> list[dict[str, Any]]:
     if shutil.which("apt-cache") is None:
         return []
     run = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=False)
-    found: dict[str, dict[str, Any]] = {}
+    documents: dict[str, dict[str, Any]] = {}
     for block in run.stdout.split("\n\n"):
         name, text = _package(block)
-        if name and text and name not in found:
-            found[name] = {"doc_id": name, "title": name, "text": text}
-        if len(found) == most:
+        if name and text and name not in documents:
+            documents[name] = {"doc_id": name, "title": name, "text": text}
+        if len(documents) == most:
             break
-    return list(found.values())
+    return list(documents.values())
 
 
 def _package(block: str) -> tuple[str, str]:

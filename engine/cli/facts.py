@@ -88,17 +88,17 @@ def _show(
     from engine.explorer import Explorer
     from engine.search.reports import fact_report
 
-    found = (
+    shown = (
         Explorer.find_facts(text, _day(written))
         if text is not None
         else open_explorer().facts(str(name), str(doc_id))
     )
     if as_json:
-        print_json([fact_report(fact) for fact in found])
+        print_json([fact_report(fact) for fact in shown])
         return
-    if not found:
+    if not shown:
         click.echo("No date, amount or place was found.", err=True)
-    for fact in found:
+    for fact in shown:
         how = f"from {fact.derivation}" if fact.derivation else "stated"
         about = f"  [{', '.join(fact.about)}]" if fact.about else ""
         made = ", generated" if fact.generated else ""

@@ -46,11 +46,11 @@ def show(key: str, as_json: bool) -> None:
     """
     from engine.lenses.definitions import choose_lens, lens_to_toml
 
-    found = choose_lens(key)
+    chosen = choose_lens(key)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(chosen))
     else:
-        click.echo(lens_to_toml(found), nl=False)
+        click.echo(lens_to_toml(chosen), nl=False)
 
 
 @lens.command("set")

@@ -172,13 +172,13 @@ def corpora(as_json: bool) -> None:
     """List the corpora of this home."""
     from engine.search.reports import corpus_report
 
-    found = open_explorer().library.corpora()
+    infos = open_explorer().library.corpora()
     if as_json:
-        print_json([corpus_report(info) for info in found])
+        print_json([corpus_report(info) for info in infos])
         return
-    if not found:
+    if not infos:
         click.echo("No corpus yet. Try: seedlens import PATH --name NAME", err=True)
-    for info in found:
+    for info in infos:
         state = "" if info.state == "ready" else f"  ({info.state}: {info.expected:,} expected)"
         click.echo(
             f"{info.name:24} {info.documents:>9,} documents  {info.bytes / 1e6:>8.1f} MB  "
@@ -239,13 +239,13 @@ def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> 
     if mode is not None or query.system in MODEL_SYSTEM_NAMES:
         _search_with_model(query, mode, depth, most_calls, as_json)
         return
-    found = open_explorer().search(query)
-    for note in found.notes:
+    results = open_explorer().search(query)
+    for note in results.notes:
         click.echo(f"Note: {note}", err=True)
     if as_json:
-        print_json(search_report(found))
+        print_json(search_report(results))
     else:
-        print_results(found)
+        print_results(results)
 
 
 def _search_with_model(
@@ -262,15 +262,15 @@ def _search_with_model(
             "Rerank another system; seedlens evaluate can rerank this one too.",
         )
     with asking() as tell:
-        found = verifier.rerank(
+        reranking = verifier.rerank(
             query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH, most_calls=most_calls, tell=tell
         )
-    say_what_it_took(mode or query.system, found.report)
+    say_what_it_took(mode or query.system, reranking.report)
     if as_json:
-        print_json(reranking_report(found))
+        print_json(reranking_report(reranking))
     else:
-        print_reranking(found)
-    if code := exit_code(found.report):
+        print_reranking(reranking)
+    if code := exit_code(reranking.report):
         sys.exit(code)
 
 
@@ -323,19 +323,8 @@ def doctor(as_json: bool) -> None:
     sys.exit(0 if all(check.ok or check.optional for check in checks) else 1)
 
 
-main.add_command(agreement)
-main.add_command(build)
-main.add_command(distill)
-main.add_command(evaluate)
-main.add_command(facts)
-main.add_command(gap)
-main.add_command(generate)
-main.add_command(grade)
-main.add_command(judge)
-main.add_command(lens_commands)
-main.add_command(pool)
-main.add_command(project)
-main.add_command(qrels)
-main.add_command(read)
-main.add_command(scenarios)
-main.add_command(sensitivity)
+for command in (
+    *(agreement, build, distill, evaluate, facts, gap, generate, grade, judge, lens_commands),
+    *(pool, project, qrels, read, scenarios, sensitivity),
+):
+    main.add_command(command)

@@ -9,7 +9,6 @@ import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -169,28 +168,3 @@ def projection(dimension: int, *, embedded: bool) -> FloatArray:
     width = min(TOKEN_DIMENSION, dimension)
     gaussian = np.random.default_rng(20240717).standard_normal((dimension, width))
     return np.linalg.qr(gaussian)[0].astype(np.float32)
-
-
-def late_interaction_model(transformer: Any, dimension: int, *, embedded: bool) -> Any:
-    """A PyLate ColBERT on ``transformer`` with our fixed projection, no prefixes, full length."""
-    from pylate import models
-
-    weight = torch.from_numpy(projection(dimension, embedded=embedded).T.copy())
-    dense = models.Dense(
-        in_features=dimension,
-        out_features=weight.shape[0],
-        bias=False,
-        init_weight=weight,
-        activation_function=torch.nn.Identity(),
-    )
-    limit = transformer.auto_model.config.max_position_embeddings
-    length = int(min(transformer.max_seq_length or limit, limit))
-    return models.ColBERT(
-        modules=[transformer, dense],
-        device="cpu",
-        query_prefix="",
-        document_prefix="",
-        do_query_expansion=False,
-        query_length=length,
-        document_length=length,
-    )

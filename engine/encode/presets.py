@@ -2,12 +2,13 @@
 
 A key works wherever an encoder's name does: ``--encoder scincl`` loads the published model
 from the Hugging Face hub, ``--encoder scincl=/folder`` one that is on disk, both with the
-preset's prompts and pooling. A preset's hub name stands for its key.
+preset's prompts and pooling. A preset's hub name works like its key.
 
 SeedLens scores by cosine. Models that were trained for the dot product or the Euclidean
-distance (``similarity``) therefore lose what the lengths of their vectors say.
-Code that a published model brings along (``remote_code``) is never run: its architecture is
-one of transformers' own, with attention in both directions where the authors have it so.
+distance therefore lose what the lengths of their vectors say. Code that a published model brings
+along is never run: its architecture is one of transformers' own, with attention in both
+directions where the authors have it so. The comment of each preset says where its prompts and
+pooling were read, its licence where the files state one, and what differs from the publication.
 """
 
 from __future__ import annotations
@@ -76,7 +77,6 @@ NO_PROMPTS = Prompts()
 
 Kind = Literal["encoder", "decoder", "pylate"]
 Pooling = Literal["mean", "weightedmean", "cls", "lasttoken"]
-Similarity = Literal["cosine", "dot", "euclidean", "maxsim"]
 
 INSTRUCT = "Instruct: {instruction}\nQuery: "
 BGE_QUERY = "Represent this sentence for searching relevant passages: "
@@ -103,14 +103,9 @@ class Preset:
             its own: its document and sentence vectors are means of the token states before
             the projection.
         window: tokens read at once, marks included: the authors' length, at most 8192.
-        similarity: what the authors score with.
         bidirectional: True for a decoder whose attention reads both ways.
         end_mark: the token that ends every text, whether or not the tokenizer adds it.
         query_model: the hub name of a second model for instructed queries, or "".
-        remote_code: the published files bring code, which SeedLens does not run.
-        licence: as published; "" where the files state none.
-        note: what differs from the publication.
-        source: where these facts stand.
     """
 
     key: str
@@ -118,200 +113,127 @@ class Preset:
     kind: Kind
     pooling: Pooling
     window: int
-    source: str
     prompts: Prompts = NO_PROMPTS
-    similarity: Similarity = "cosine"
     bidirectional: bool = False
     end_mark: str = ""
     query_model: str = ""
-    remote_code: bool = False
-    licence: str = ""
-    note: str = ""
-
-
-_CARD = "https://huggingface.co/"
-_MTEB = "https://github.com/embeddings-benchmark/mteb, mteb/models"
 
 
 def _qwen3(size: str) -> Preset:
-    name = f"Qwen/Qwen3-Embedding-{size.upper()}"
+    # https://huggingface.co/Qwen/Qwen3-Embedding-0.6B; apache-2.0.
     return Preset(
         key=f"qwen3-embedding-{size}",
-        model=name,
+        model=f"Qwen/Qwen3-Embedding-{size.upper()}",
         kind="decoder",
         pooling="lasttoken",
         window=8192,
         # No space after the colon: the authors write none.
         prompts=Prompts(query="Instruct: {instruction}\nQuery:"),
         end_mark="<|endoftext|>",
-        licence="apache-2.0",
-        source=f"{_CARD}{name}",
     )
 
 
 def _bge(size: str) -> Preset:
-    name = f"BAAI/bge-{size}-en-v1.5"
+    # https://huggingface.co/BAAI/bge-base-en-v1.5; mit.
     return Preset(
         key=f"bge-{size}-en-v1.5",
-        model=name,
+        model=f"BAAI/bge-{size}-en-v1.5",
         kind="encoder",
         pooling="cls",
         window=512,
         # Its prefix has no slot: an instruction follows it, before the text.
         prompts=Prompts(query=BGE_QUERY + "{instruction} ", plain_query=BGE_QUERY),
-        licence="mit",
-        source=f"{_CARD}{name}",
     )
 
 
 _ALL = (
+    # key, model, kind, pooling and window of each; before it, where they were read.
+    # https://github.com/malteos/scincl (Ostendorff et al., EMNLP 2022); trained for the Euclidean
+    # distance.
+    Preset("scincl", "malteos/scincl", "encoder", "cls", 512, prompts=PAPER),
+    # https://huggingface.co/allenai/specter2_base (Singh et al., EMNLP 2023); apache-2.0, trained
+    # for the Euclidean distance. The base model, without the proximity adapter, which needs the
+    # adapters library.
+    Preset("specter2", "allenai/specter2_base", "encoder", "cls", 512, prompts=PAPER),
+    # https://github.com/allenai/aspire (Mysore et al., NAACL 2022); apache-2.0, trained for the
+    # Euclidean distance. Meant for the system 'transport', which compares its sentence vectors.
     Preset(
-        key="scincl",
-        model="malteos/scincl",
-        kind="encoder",
-        pooling="cls",
-        window=512,
+        "otaspire",
+        "allenai/aspire-contextualsentence-multim-compsci",
+        "encoder",
+        "cls",
+        512,
         prompts=PAPER,
-        similarity="euclidean",
-        source="https://github.com/malteos/scincl (Ostendorff et al., EMNLP 2022)",
     ),
+    # https://github.com/ContextualAI/gritlm, gritlm/gritlm.py; apache-2.0, comes with code.
     Preset(
-        key="specter2",
-        model="allenai/specter2_base",
-        kind="encoder",
-        pooling="cls",
-        window=512,
-        prompts=PAPER,
-        similarity="euclidean",
-        licence="apache-2.0",
-        note="The base model, without the proximity adapter, which needs the adapters library.",
-        source=f"{_CARD}allenai/specter2_base (Singh et al., EMNLP 2023)",
-    ),
-    Preset(
-        key="otaspire",
-        model="allenai/aspire-contextualsentence-multim-compsci",
-        kind="encoder",
-        pooling="cls",
-        window=512,
-        prompts=PAPER,
-        similarity="euclidean",
-        licence="apache-2.0",
-        note="Meant for the system 'transport', which compares its sentence vectors.",
-        source="https://github.com/allenai/aspire (Mysore et al., NAACL 2022)",
-    ),
-    Preset(
-        key="gritlm-7b",
-        model="GritLM/GritLM-7B",
-        kind="decoder",
-        pooling="mean",
-        window=4096,
-        prompts=GRIT,
-        bidirectional=True,
-        remote_code=True,
-        licence="apache-2.0",
-        source="https://github.com/ContextualAI/gritlm, gritlm/gritlm.py",
+        "gritlm-7b", "GritLM/GritLM-7B", "decoder", "mean", 4096, prompts=GRIT, bidirectional=True
     ),
     _qwen3("0.6b"),
     _qwen3("4b"),
     _qwen3("8b"),
     _bge("base"),
     _bge("large"),
+    # https://huggingface.co/BAAI/bge-m3; mit. Its dense vectors only.
+    Preset("bge-m3", "BAAI/bge-m3", "encoder", "cls", 8192),
+    # https://huggingface.co/intfloat/e5-mistral-7b-instruct; mit.
     Preset(
-        key="bge-m3",
-        model="BAAI/bge-m3",
-        kind="encoder",
-        pooling="cls",
-        window=8192,
-        licence="mit",
-        note="Its dense vectors only.",
-        source=f"{_CARD}BAAI/bge-m3",
-    ),
-    Preset(
-        key="e5-mistral-7b-instruct",
-        model="intfloat/e5-mistral-7b-instruct",
-        kind="decoder",
-        pooling="lasttoken",
-        window=4096,
+        "e5-mistral-7b-instruct",
+        "intfloat/e5-mistral-7b-instruct",
+        "decoder",
+        "lasttoken",
+        4096,
         prompts=Prompts(query=INSTRUCT),
         end_mark="</s>",
-        licence="mit",
-        source=f"{_CARD}intfloat/e5-mistral-7b-instruct",
     ),
+    # https://huggingface.co/Salesforce/SFR-Embedding-Mistral; cc-by-nc-4.0.
     Preset(
-        key="sfr-embedding-mistral",
-        model="Salesforce/SFR-Embedding-Mistral",
-        kind="decoder",
-        pooling="lasttoken",
-        window=4096,
+        "sfr-embedding-mistral",
+        "Salesforce/SFR-Embedding-Mistral",
+        "decoder",
+        "lasttoken",
+        4096,
         prompts=Prompts(query=INSTRUCT),
         end_mark="</s>",
-        licence="cc-by-nc-4.0",
-        source=f"{_CARD}Salesforce/SFR-Embedding-Mistral",
     ),
+    # https://github.com/embeddings-benchmark/mteb, mteb/models/gte_models.py; apache-2.0, comes
+    # with code.
     Preset(
-        key="gte-qwen2-7b-instruct",
-        model="Alibaba-NLP/gte-Qwen2-7B-instruct",
-        kind="decoder",
-        pooling="lasttoken",
-        window=8192,
+        "gte-qwen2-7b-instruct",
+        "Alibaba-NLP/gte-Qwen2-7B-instruct",
+        "decoder",
+        "lasttoken",
+        8192,
         prompts=Prompts(query=INSTRUCT),
         bidirectional=True,
         end_mark="<|endoftext|>",
-        remote_code=True,
-        licence="apache-2.0",
-        source=f"{_MTEB}/gte_models.py",
     ),
+    # https://github.com/facebookresearch/contriever; trained for the dot product.
+    Preset("contriever", "facebook/contriever", "encoder", "mean", 512),
+    # https://github.com/facebookresearch/dpr-scale, dragon; trained for the dot product.
+    # Documents, and seeds without an instruction, go through the context encoder.
     Preset(
-        key="contriever",
-        model="facebook/contriever",
-        kind="encoder",
-        pooling="mean",
-        window=512,
-        similarity="dot",
-        source="https://github.com/facebookresearch/contriever",
-    ),
-    Preset(
-        key="dragon-plus",
-        model="facebook/dragon-plus-context-encoder",
-        kind="encoder",
-        pooling="cls",
-        window=512,
-        similarity="dot",
+        "dragon-plus",
+        "facebook/dragon-plus-context-encoder",
+        "encoder",
+        "cls",
+        512,
         query_model="facebook/dragon-plus-query-encoder",
-        note="Documents, and seeds without an instruction, go through the context encoder.",
-        source="https://github.com/facebookresearch/dpr-scale, dragon",
     ),
+    # https://huggingface.co/colbert-ir/colbertv2.0; mit.
+    Preset("colbertv2", "colbert-ir/colbertv2.0", "pylate", "mean", OWN_WINDOW),
+    # https://huggingface.co/lightonai/LateOn; apache-2.0.
+    Preset("lateon", "lightonai/LateOn", "pylate", "mean", OWN_WINDOW),
+    # https://github.com/facebookresearch/ReasonIR (Shao et al., 2025); cc-by-nc-4.0, comes with
+    # code.
     Preset(
-        key="colbertv2",
-        model="colbert-ir/colbertv2.0",
-        kind="pylate",
-        pooling="mean",
-        window=OWN_WINDOW,
-        similarity="maxsim",
-        licence="mit",
-        source=f"{_CARD}colbert-ir/colbertv2.0",
-    ),
-    Preset(
-        key="lateon",
-        model="lightonai/LateOn",
-        kind="pylate",
-        pooling="mean",
-        window=OWN_WINDOW,
-        similarity="maxsim",
-        licence="apache-2.0",
-        source=f"{_CARD}lightonai/LateOn",
-    ),
-    Preset(
-        key="reasonir-8b",
-        model="reasonir/ReasonIR-8B",
-        kind="decoder",
-        pooling="mean",
-        window=8192,
+        "reasonir-8b",
+        "reasonir/ReasonIR-8B",
+        "decoder",
+        "mean",
+        8192,
         prompts=GRIT,
         bidirectional=True,
-        remote_code=True,
-        licence="cc-by-nc-4.0",
-        source="https://github.com/facebookresearch/ReasonIR (Shao et al., 2025)",
     ),
 )
 

@@ -2,7 +2,7 @@
 
 A stated amount is bound to what it belongs to; relations between things
 (:mod:`engine.facts.relations`) then give the amounts that are only implied, in either
-direction and over several steps. What contradicts itself, runs in a circle without a stated
+direction and over several steps. What contradicts itself, is circular without a stated
 amount, mixes currencies or would divide by zero gives nothing.
 
 Confidence is coarse, by the way in which a fact was got.
@@ -14,7 +14,7 @@ what was only compared with.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from engine.facts.numbers import Number, find_numbers
@@ -76,71 +76,6 @@ class Link:
     confidence: float
 
 
-def solve(
-    text: str,
-    amounts: dict[Thing, list[Fact]],
-    links: list[Link],
-    name: Callable[[Thing], str],
-) -> None:
-    """Add to ``amounts`` what follows along ``links``, in both directions, until nothing does.
-
-    Args:
-        text: that the amounts and the relations were read from.
-        amounts: of each thing, stated ones first; changed in place.
-        links: the relations between things.
-        name: what to call a thing in a derivation.
-    """
-    waiting = links
-    moved = True
-    while moved and waiting:
-        moved = False
-        still = []
-        for link in waiting:
-            implied = _step(text, amounts, link, name)
-            if implied is None:
-                still.append(link)
-            else:
-                amounts.setdefault(implied[0], []).append(implied[1])
-                moved = True
-        waiting = still
-    _drop_contradictions(amounts, links)
-
-
-def _step(
-    text: str,
-    amounts: dict[Thing, list[Fact]],
-    link: Link,
-    name: Callable[[Thing], str],
-) -> tuple[Thing, Fact] | None:
-    """The amount that one link gives, with its thing; None when it gives none (yet)."""
-    subject, known = amounts.get(link.subject, []), amounts.get(link.object, [])
-    relation = link.relation
-    base = pick(known, relation)
-    if base and not pick(subject, relation, dimension_of(base.unit)):
-        derived = derive(text, base, relation, name(link.object), link.confidence)
-        return (link.subject, derived) if derived else None
-    base = pick(subject, relation)
-    if base is None or pick(known, relation, dimension_of(base.unit)):
-        return None
-    derived = derive(text, base, relation, name(link.subject), link.confidence, back=True)
-    return (link.object, derived) if derived else None
-
-
-def _drop_contradictions(amounts: dict[Thing, list[Fact]], links: list[Link]) -> None:
-    """Where a relation does not hold between two amounts, those that are implied go."""
-    for link in links:
-        base = pick(amounts.get(link.object, []), link.relation)
-        if base is None:
-            continue
-        amount = pick(amounts.get(link.subject, []), link.relation, dimension_of(base.unit))
-        if amount is None or amount.unit != base.unit:
-            continue
-        expected = base.low * link.relation.factor + link.relation.offset
-        if abs(expected - amount.low) > TOLERANCE * max(1.0, abs(expected)):
-            for thing in (link.subject, link.object):
-                amounts[thing] = [one for one in amounts[thing] if not one.derivation]
-
-
 def stated(quantity: Quantity, confidence: float = STATED) -> Fact:
     """The fact of a stated amount; what it belongs to is not told yet."""
     unit = quantity.unit
@@ -165,49 +100,18 @@ def _fact(
 
 def pick(amounts: list[Fact], relation: Relation, dimension: str | None = None) -> Fact | None:
     """The amount that a relation speaks of: the last before it, else the first after it."""
-    fits = [
-        amount
-        for amount in amounts
-        if (not relation.dimensions or dimension_of(amount.unit) in relation.dimensions)
-        and (dimension is None or dimension_of(amount.unit) == dimension)
-        and amount.unit != "percent"
-    ]
-    before = [amount for amount in fits if amount.span[0] < relation.span[0]]
-    return before[-1] if before else fits[0] if fits else None
 
+    def fits(amount: Fact) -> bool:
+        measures = dimension_of(amount.unit)
+        return (
+            (not relation.dimensions or measures in relation.dimensions)
+            and (dimension is None or measures == dimension)
+            and measures != "percent"
+        )
 
-def derive(
-    text: str, base: Fact, relation: Relation, name: str, confidence: float, *, back: bool = False
-) -> Fact | None:
-    """The amount that follows from ``base``, which is that of ``name``.
-
-    Args:
-        back: ``base`` is the subject's amount, and that of the object follows.
-
-    Returns:
-        None when currencies differ, nothing would be left, or the relation cannot be turned.
-    """
-    if (relation.unit and relation.unit != base.unit) or (back and relation.factor <= 0):
-        return None
-
-    def along(value: float) -> float:
-        if back:
-            return round_in((value - relation.offset) / relation.factor, base.unit)
-        return round_in(value * relation.factor + relation.offset, base.unit)
-
-    low, high = along(base.low), along(base.high)
-    if not 0 < low <= high < 1e15:
-        return None
-    words = text[slice(*relation.span)].strip()
-    how = (
-        f"{name} at {base.text} is '{words}' it"
-        if back
-        else f"'{words}', from {base.text} of {name}"
-    )
-    if base.derivation:
-        how = f"{how} ({base.derivation})"
-        confidence *= CHAINED
-    return _fact(low, high, base.unit, relation.span, confidence, how, base.anchor or base.span)
+    start = relation.span[0]
+    before = (one for one in reversed(amounts) if one.span[0] < start and fits(one))
+    return next(before, None) or next(filter(fits, amounts), None)
 
 
 def weighed(confidence: float, *, chosen: bool | None) -> float:
@@ -281,7 +185,7 @@ class _Reading:
             else:
                 self._state(event)
         self._link_pending()
-        solve(self._text, self._amounts, self._links, self._name)
+        self._solve()
         chosen = self._chosen()
         yield from self._loose
         for thing, amounts in self._amounts.items():
@@ -451,9 +355,10 @@ class _Reading:
             counted = phrase_after(self._words, relation.counted_at)
             if counted.span:
                 return self._things.named(counted.span)
-        return self._things.last() or self._antecedent(relation.span[0]) or self._things.new()
+        return self._spoken_of(relation.span[0]) or self._things.new()
 
     def _spoken_of(self, before: int) -> Thing | None:
+        """The thing with the last amount, else what was last chosen."""
         return self._things.last() or self._antecedent(before)
 
     def _antecedent(self, before: int) -> Thing | None:
@@ -469,9 +374,81 @@ class _Reading:
                 self._links.append(Link(relation, subject, others[0], UNNAMED))
             elif now and not others and subject in self._amounts:
                 own = pick(self._amounts[subject], relation)
-                changed = derive(self._text, own, relation, "it", STEP) if own else None
+                changed = self._derive(own, relation, "it", STEP) if own else None
                 if changed:
                     self._amounts[subject].append(changed)
+
+    def _solve(self) -> None:
+        """Add what follows along the links, in both directions, until nothing does."""
+        waiting, count = self._links, -1
+        while len(waiting) != count:
+            count = len(waiting)
+            waiting = [link for link in waiting if not self._follow(link)]
+        self._drop_contradictions()
+
+    def _follow(self, link: Link) -> bool:
+        """Add the amount that one link gives; False when it gives none (yet)."""
+        subject, known = self._amounts.get(link.subject, []), self._amounts.get(link.object, [])
+        relation = link.relation
+        base = pick(known, relation)
+        if base and not pick(subject, relation, dimension_of(base.unit)):
+            thing, name = link.subject, self._name(link.object)
+            implied = self._derive(base, relation, name, link.confidence)
+        else:
+            base = pick(subject, relation)
+            if base is None or pick(known, relation, dimension_of(base.unit)):
+                return False
+            thing, name = link.object, self._name(link.subject)
+            implied = self._derive(base, relation, name, link.confidence, back=True)
+        if implied:
+            self._amounts.setdefault(thing, []).append(implied)
+        return implied is not None
+
+    def _derive(
+        self, base: Fact, relation: Relation, name: str, confidence: float, *, back: bool = False
+    ) -> Fact | None:
+        """The amount that follows from ``base``, which is that of ``name``.
+
+        Args:
+            back: ``base`` is the subject's amount, and that of the object follows.
+
+        Returns:
+            None when currencies differ, nothing would be left, or the relation cannot be turned.
+        """
+        if (relation.unit and relation.unit != base.unit) or (back and relation.factor <= 0):
+            return None
+
+        def along(value: float) -> float:
+            if back:
+                return round_in((value - relation.offset) / relation.factor, base.unit)
+            return round_in(value * relation.factor + relation.offset, base.unit)
+
+        low, high = along(base.low), along(base.high)
+        if not 0 < low <= high < 1e15:
+            return None
+        words = self._text[slice(*relation.span)].strip()
+        forth = f"'{words}', from {base.text} of {name}"
+        how = f"{name} at {base.text} is '{words}' it" if back else forth
+        if base.derivation:
+            how = f"{how} ({base.derivation})"
+            confidence *= CHAINED
+        return _fact(low, high, base.unit, relation.span, confidence, how, base.anchor or base.span)
+
+    def _drop_contradictions(self) -> None:
+        """Where a relation does not hold between two amounts, those that are implied go."""
+        for link in self._links:
+            base = pick(self._amounts.get(link.object, []), link.relation)
+            if base is None:
+                continue
+            of_subject = self._amounts.get(link.subject, [])
+            amount = pick(of_subject, link.relation, dimension_of(base.unit))
+            if amount is None or amount.unit != base.unit:
+                continue
+            expected = base.low * link.relation.factor + link.relation.offset
+            if abs(expected - amount.low) > TOLERANCE * max(1.0, abs(expected)):
+                for thing in (link.subject, link.object):
+                    amounts = self._amounts[thing]
+                    self._amounts[thing] = [one for one in amounts if not one.derivation]
 
     def _chosen(self) -> Thing | None:
         """The thing with an amount that the text says was bought or decided on, the last such."""

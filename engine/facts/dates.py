@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import cached_property
 
 from engine.facts.message_stamps import Message, messages
 from engine.facts.periods import Anchor, Candidate, Candidates, Period, in_words, one_day
@@ -80,11 +82,12 @@ class Resolver:
         for part in self.parts:
             anchor = self._anchor(part)
             recurring = self._recurring(part, anchor)
+            spans = [entry.span for entry in recurring]  # ascending, none overlaps another
             here = [
                 candidate
                 for candidate in self.chosen.beginning(*part.span)
                 if (candidate.kind == "stated" or candidate.span[0] >= part.body[0])
-                and not any(_inside(candidate.span, entry.span) for entry in recurring)
+                and not _inside_one(candidate.span, spans)
             ]
             plain = self._walk(part, here, anchor)
             entries += sorted([*recurring, *plain], key=lambda entry: entry.span)
@@ -124,12 +127,7 @@ class Resolver:
                 continue
             yield resolved
             if not SAID.search(self.lowered, max(0, candidate.span[0] - 30), candidate.span[0]):
-                last = self._told(resolved)
-
-    def _told(self, resolved: Resolved) -> Anchor:
-        period = resolved.period
-        words = in_words(period)
-        return Anchor(period.low, period.high, resolved.span, words, period.grain, kind="text")
+                last = _told(resolved.span, resolved.period)
 
     def _one(
         self, candidate: Candidate, anchor: Anchor | None, last: Anchor | None
@@ -148,7 +146,7 @@ class Resolver:
         if candidate.kind == "anaphoric":
             against, factor = (last, 1.0) if last else (anchor, DISTANT)
         elif candidate.kind == "partial" and anchor is None:
-            against, factor = last or self._first_told(), BORROWED
+            against, factor = last or self._first_told, BORROWED
         if against is None:
             return None
         period = self._against(candidate, against)
@@ -172,12 +170,12 @@ class Resolver:
         except (ValueError, OverflowError):
             return None
 
+    @cached_property
     def _first_told(self) -> Anchor | None:
-        """Return the text's only stated day, or the first of several in one year."""
+        """The text's only stated day, or the first of several in one year."""
         if len({period.low.year for _, period in self.days}) != 1:
             return None
-        span, period = self.days[0]
-        return Anchor(period.low, period.high, span, in_words(period), period.grain, kind="text")
+        return _told(*self.days[0])
 
     def _linked(self, first: Candidate, second: Candidate) -> bool:
         """Return whether two expressions are the ends of one stretch."""
@@ -202,11 +200,11 @@ class Resolver:
     ) -> Resolved | None:
         end = self._one(second, None, None) if second.kind == "stated" else None
         if first.kind == "partial" and end is not None:
-            start = self._one(first, self._told(end), None)
+            start = self._one(first, _told(end.span, end.period), None)
         else:
             start = self._one(first, anchor, last)
         if start is not None and end is None:
-            period = second.resolve(replace(self._told(start), tense=1))
+            period = second.resolve(replace(_told(start.span, start.period), tense=1))
             end = replace(start, period=period) if period else None
         if start is None or end is None or start.period.low > end.period.high:
             return None
@@ -229,15 +227,14 @@ class Resolver:
             target = self._one(behind, anchor, last)
             if target is None:
                 return None
-            against, end, event = self._told(target), behind.span[1], ""
+            against = _told(target.span, target.period)
+            end, event = behind.span[1], ""
         else:
             named = event_at(self.text, tail)
             dated = named and self.calendar.date_of(named)
             if not named or not dated:
                 return None
-            span, period = dated
-            words = in_words(period)
-            against = Anchor(period.low, period.high, span, words, period.grain, kind="text")
+            against = _told(*dated)
             end, event = named[1], self.text[slice(*named)]
         days = self._against(candidate, against)
         if days is None:
@@ -277,6 +274,11 @@ def _first_time(entry: Recurring, anchor: Anchor | None, used: list[Anchor]) -> 
     return Resolved(entry.span, Period(low, entry.high, "range"), against, confidence, entry.rule)
 
 
+def _told(span: Span, period: Period) -> Anchor:
+    """Return days that the text names as an anchor of what follows."""
+    return Anchor(period.low, period.high, span, in_words(period), period.grain, kind="text")
+
+
 def _alone(candidate: Candidate) -> Period | None:
     """Return the days of what needs no anchor."""
     return candidate.resolve(Anchor(date.min, date.min, None, ""))
@@ -295,6 +297,12 @@ def _apart(candidates: list[Candidate]) -> list[Candidate]:
 
 def _inside(span: Span, other: Span | None) -> bool:
     return other is not None and other[0] <= span[0] and span[1] <= other[1]
+
+
+def _inside_one(span: Span, others: list[Span]) -> bool:
+    """Return whether a span lies in one of ``others``, which are ascending and apart."""
+    at = bisect_right(others, span[0], key=lambda other: other[0])
+    return at > 0 and _inside(span, others[at - 1])
 
 
 def as_fact(text: str, resolved: Resolved) -> Fact:

@@ -30,17 +30,17 @@ class FactColumn:
     """Facts of one kind as arrays (f,), one entry per fact.
 
     Attributes:
-        odd: entries that recur, which arithmetic alone does not decide.
+        recurring: entries that recur, which arithmetic alone does not decide.
     """
 
     low: Doubles
     high: Doubles
     unit: NDArray[np.str_]
     confidence: Doubles
-    odd: dict[int, Fact]
+    recurring: dict[int, Fact]
 
     @classmethod
-    def of(cls, values: Sequence[Value], odd: dict[int, Fact]) -> FactColumn:
+    def of(cls, values: Sequence[Value], recurring: dict[int, Fact]) -> FactColumn:
         """The arrays of these values, in their order."""
         low, high, unit, confidence = zip(*values, strict=True) if values else ((),) * 4
         return cls(
@@ -48,7 +48,7 @@ class FactColumn:
             high=np.array(high, dtype=np.float64),
             unit=np.array(unit, dtype=np.str_),
             confidence=np.array(confidence, dtype=np.float64),
-            odd=odd,
+            recurring=recurring,
         )
 
     def answers(self, asked: Fact) -> Doubles:
@@ -60,8 +60,8 @@ class FactColumn:
         if not len(self.unit):
             return np.zeros(0)
         shares = self._places(asked.unit) if asked.kind == "place" else self._ranges(asked)
-        for i in [i for i in self.odd if shares[i] > 0]:
-            shares[i] = _recurs(self.odd[i], asked)
+        for i in [i for i in self.recurring if shares[i] > 0]:
+            shares[i] = _recurs(self.recurring[i], asked)
         return np.asarray(asked.confidence * self.confidence * shares)
 
     def _ranges(self, asked: Fact) -> Doubles:
@@ -114,8 +114,8 @@ def matches(asked: Iterable[Fact], facts: Sequence[Fact]) -> tuple[FactMatch, ..
     out = []
     for fact in asked:
         alike = [f for f in facts if f.kind == fact.kind]
-        odd = {i: other for i, other in enumerate(alike) if other.recurrence}
-        answers = FactColumn.of([_value(other) for other in alike], odd).answers(fact)
+        recurring = {i: other for i, other in enumerate(alike) if other.recurrence}
+        answers = FactColumn.of([_value(other) for other in alike], recurring).answers(fact)
         if answers.size and answers.max() > 0:
             best = int(answers.argmax())
             out.append(FactMatch(fact, alike[best], float(answers[best])))
@@ -132,17 +132,17 @@ class FactIndex:
     def __init__(self, facts: Iterable[Sequence[Fact]]) -> None:
         values: defaultdict[str, list[Value]] = defaultdict(list)
         rows: defaultdict[str, list[int]] = defaultdict(list)
-        odd: defaultdict[str, dict[int, Fact]] = defaultdict(dict)
+        recurring: defaultdict[str, dict[int, Fact]] = defaultdict(dict)
         self.documents = 0
         for row, of_document in enumerate(facts):
             self.documents += 1
             for fact in of_document:
                 if fact.recurrence:
-                    odd[fact.kind][len(rows[fact.kind])] = fact
+                    recurring[fact.kind][len(rows[fact.kind])] = fact
                 rows[fact.kind].append(row)
                 values[fact.kind].append(_value(fact))
         self._rows = {kind: np.array(of_kind) for kind, of_kind in rows.items()}
-        self._columns = {k: FactColumn.of(of_kind, odd[k]) for k, of_kind in values.items()}
+        self._columns = {k: FactColumn.of(of_kind, recurring[k]) for k, of_kind in values.items()}
 
     def scores(self, asked: Sequence[Fact], allowed: NDArray[np.bool_] | None = None) -> Doubles:
         """How well each document answers what is asked, (n,), 0 to 1.

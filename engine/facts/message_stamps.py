@@ -66,6 +66,7 @@ FIELD = re.compile(
     r"|Present|Attendees|Apologies|Location|Venue|Chair|Time|When)\**:\**[ \t]*(?P<value>[^\n]*)\n?"
 )
 MOST_FIELDS = 30
+"""Lines of fields that one head may have; an e-mail with more is cut into several."""
 DATED_FIELDS = frozenset({"Date", "Sent"})
 AUTHOR_FIELDS = frozenset({"From", "Author"})
 FIRST_STAMP = re.compile(STAMP)

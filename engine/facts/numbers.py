@@ -27,19 +27,16 @@ SIGNS = "½¼¾⅓⅔⅕⅛"
 _THIN = "'’\u00a0\u202f\u2009"
 _ARABIC = str.maketrans({"\u066b": ".", "\u066c": ","})
 _COMMA_DECIMAL = re.compile(r"\d\.\d{3},\d{1,2}(?![\d,.])")
+"""A number that can only be read with a decimal comma: "1.234,50"."""
 _CURRENCY_BEFORE = re.compile(
     r"(?<![A-Za-z])(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|INR|CNY|SEK|NOK|DKK|Rs|RM|R)$"
 )
 _PARTS = {2, 3, 4, 5, 6, 8, 10, 12, 16}
+"""Denominators that people write with a slash; others are dates, versions or scores."""
 _SLASH = re.compile(r"(\d{1,2})[/⁄](\d{1,2})(?![\d/]|[.,]\d|[^\W\d])")
 _DATE_BEFORE = re.compile(r"\b(?:on|by|until|since|from|before|after|dated)\s+$", re.IGNORECASE)
 _MORE_AFTER = re.compile(r"\d+[-/.]\d")
 _SERIAL_AFTER = re.compile(r"[^\W\d]+\d|[_:@]\w|[-/.]\d+[-/.]\d")
-
-
-def comma_is_decimal(text: str) -> bool:
-    """Whether some number of ``text`` can only be read with a decimal comma ("1.234,50")."""
-    return _COMMA_DECIMAL.search(text) is not None
 
 
 def read_digits(digits: str, *, decimal_comma: bool = False) -> float | None:
@@ -215,6 +212,7 @@ _START = re.compile(
 """How every token begins: finding these first is three times as fast."""
 
 _MOST_GROUPS = 5
+"""Groups of digits with blanks between them that are read as one number: up to 10 ** 15."""
 _GROUP = re.compile(r"\d{3}(?:[.,]\d{1,2})?")
 _OF = re.compile(r"[ ](?:of|as|more|less|fewer|off|cheaper|higher|lower|dearer|the)\b", re.I)
 _AND_BEFORE = re.compile(r"(?:\w|\d)[ -]and[ -]$", re.IGNORECASE)
@@ -226,7 +224,7 @@ def read_tokens(text: str) -> list[Token]:
     >>> [token.kind for token in read_tokens("2½ of a hundred and five")]
     ['numeral', 'one', 'hundred', 'small']
     """
-    decimal_comma = comma_is_decimal(text)
+    decimal_comma = _COMMA_DECIMAL.search(text) is not None
     tokens: list[Token] = []
     reached = 0
     for begin in _START.finditer(text):
@@ -336,6 +334,7 @@ _POINTED = re.compile(
     re.IGNORECASE,
 )
 _CENTURIES = range(17, 21)
+"""First halves of years that are spoken in two: "nineteen ninety-nine"."""
 _RANKED = re.compile(r"\b(?:the|our|my|your|their|his|her|its|on|every)\s+$", re.IGNORECASE)
 
 

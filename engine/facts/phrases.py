@@ -127,18 +127,12 @@ def phrase_before(
         if being is not None:
             return phrase_before(words, words.starts[being], taken, floor=floor)
         return Reference(recent=True, participle=participle, verbs=verbs)
-    if (
-        first < at
-        and words.lower[first + 1] == "same"
-        and words.lower[first - 1] in LISTS["placing"]
-    ):
-        return phrase_before(
-            words, words.starts[first - 1], taken, floor=floor
-        )  # "... from the same maker"
-    if "," in skipped:
-        being = _predicate_of(words, first, floor)
-        if being is not None:
-            return phrase_before(words, words.starts[being], taken, floor=floor)
+    same = first < at and words.lower[first + 1] == "same"
+    if same and words.lower[first - 1] in LISTS["placing"]:  # "... from the same maker"
+        return phrase_before(words, words.starts[first - 1], taken, floor=floor)
+    being = _predicate_of(words, first, floor) if "," in skipped else None
+    if being is not None:
+        return phrase_before(words, words.starts[being], taken, floor=floor)
     return Reference(words.span(first, at), participle=participle, verbs=verbs)
 
 
@@ -190,9 +184,8 @@ def _predicate_of(words: Words, first: int, floor: int) -> int | None:
     at = first - 1
     verb = None
     while at >= floor and (words.lower[at] in _PREDICATE or _is_adverb(words.lower[at])):
-        verb = (
-            at if words.lower[at] in LISTS["being"] or words.lower[at] in LISTS["seeming"] else verb
-        )
+        if words.lower[at] in LISTS["being"] | LISTS["seeming"]:
+            verb = at
         at -= 1
     return verb if verb is not None and verb > floor else None
 
@@ -207,20 +200,20 @@ def _being_before(words: Words, at: int, floor: int) -> int | None:
     return None
 
 
+_BRACKETED = 6
+"""How many words a bracket inside a phrase spans at most."""
+
+
 def _opened(words: Words, close: int) -> int | None:
-    """Index of the bracket that the one at ``close`` shuts, when it is near."""
-    for at in range(close - 1, max(-1, close - 7), -1):
-        if words.lower[at] == "(":
-            return at
-    return None
+    """Index of the opening bracket of the one at ``close``, when it is near."""
+    near = range(close - 1, max(-1, close - 1 - _BRACKETED), -1)
+    return next((at for at in near if words.lower[at] == "("), None)
 
 
 def _closed(words: Words, opening: int) -> int | None:
-    """Index of the bracket that shuts the one at ``opening``, when it is near."""
-    for at in range(opening + 1, min(len(words.lower), opening + 7)):
-        if words.lower[at] == ")":
-            return at
-    return None
+    """Index of the closing bracket of the one at ``opening``, when it is near."""
+    near = range(opening + 1, min(len(words.lower), opening + 1 + _BRACKETED))
+    return next((at for at in near if words.lower[at] == ")"), None)
 
 
 def phrase_after(words: Words, offset: int) -> Reference:

@@ -95,6 +95,7 @@ class Gazetteer:
 
 
 _ALTERNATE_FROM = 500_000
+"""People from which on a city is also known by its names in other languages, as "Köln"."""
 _LATIN = re.compile(r"[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{4,}")
 
 
@@ -159,6 +160,11 @@ def _without_marks(name: str) -> str:
     return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 
+_PLACING = ("sites", "parts", "in", "towards", "travel")
+_NOT_NAMES = frozenset({"the", "i"}).union(*(LISTS[name] for name in _PLACING))
+"""Words that are no part of a name in capitals before a place."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Mention:
     """A name in the text and the places that have it."""
@@ -176,46 +182,37 @@ def find_places(text: str) -> tuple[Fact, ...]:
     >>> [(fact.unit, fact.text) for fact in find_places("A talk in Cambridge, Massachusetts.")]
     [('US', 'Cambridge, United States'), ('US-MA', 'Cambridge, Massachusetts, United States')]
     """
-    book = gazetteer()
-    spans = [word.span() for word in _WORD.finditer(text)]
-    reading = _Reading(text, spans, book)
-    facts: list[Fact] = []
-    for mention, place, confidence in reading.places():
-        facts += _facts(mention, place, confidence, book)
+    facts = [fact for place in _Reading(text).places() for fact in _facts(*place)]
     return tuple(sorted(facts, key=lambda fact: (fact.span, len(fact.unit))))
 
 
-def _facts(mention: Span, place: Place, confidence: float, book: Gazetteer) -> list[Fact]:
+def _facts(mention: Span, place: Place, confidence: float) -> list[Fact]:
     """The country of a place as a fact, and its region as another."""
-    country = book.countries[place.country]
+    known = gazetteer()
+    country = known.countries[place.country]
     name = "" if place.kind == "country" else f"{place.name}, "
-    stated = place.kind == "country"
-
-    def fact(unit: str, text: str) -> Fact:
-        how = "" if stated or unit == place.region == "" else f"{place.name} is in {text_of}"
-        return Fact(
+    values = [(place.country, f"{name}{country}", country)]
+    if place.region:
+        region = known.regions.get(place.region, "")
+        within = f"{region}, {country}" if region else country
+        values.append((place.region, within if place.kind == "region" else name + within, within))
+    facts = []
+    for unit, text, wider in values:
+        how = f"{place.name} is in {wider}" if name else ""
+        facts.append(Fact(
             kind="place", low=0.0, high=0.0, unit=unit, text=text, span=mention,
             derivation=how, implied=bool(how), confidence=round(confidence, 3),
-        )  # fmt: skip
-
-    text_of = country
-    facts = [fact(place.country, f"{name}{country}")]
-    if place.region:
-        region = book.regions.get(place.region, "")
-        within = f"{region}, {country}" if region else country
-        text_of = within
-        own = place.kind == "region"
-        facts.append(fact(place.region, within if own else f"{place.name}, {within}"))
+        ))  # fmt: skip
     return facts
 
 
 class _Reading:
     """One text and the places named in it."""
 
-    def __init__(self, text: str, spans: list[Span], book: Gazetteer) -> None:
+    def __init__(self, text: str) -> None:
         self._text = text
-        self._spans = spans
-        self._book = book
+        self._spans = [word.span() for word in _WORD.finditer(text)]
+        self._known = gazetteer()
         self._mentions = list(self._find())
         self._others = {m.places for m in self._mentions if m.name != "Georgia"}
         self._firsts = {mention.first for mention in self._mentions}
@@ -246,7 +243,7 @@ class _Reading:
 
     def _find(self) -> list[_Mention]:
         """The longest names, from left to right."""
-        text, spans, book = self._text, self._spans, self._book
+        text, spans, known = self._text, self._spans, self._known
         mentions: list[_Mention] = []
         reached = 0
         for at, (start, end) in enumerate(spans):
@@ -255,14 +252,14 @@ class _Reading:
             word = text[start:end]
             if text[end : end + 1] in {"$", "€", "£"}:
                 continue  # "US$20"
-            longest = book.longest.get(word) or book.longest.get(word.rstrip("."), 0)
+            longest = known.longest.get(word) or known.longest.get(word.rstrip("."), 0)
             for size in range(min(longest + 2, len(spans) - at), 0, -1) if longest else ():
                 last = at + size - 1
                 name = text[start : spans[last][1]].replace("\n", " ")
                 name = name.removesuffix("'s").removesuffix("’s") if size == 1 else name
-                places = book.names.get(name) or book.names.get(name.rstrip("."))
+                places = known.names.get(name) or known.names.get(name.rstrip("."))
                 if places:
-                    name = name if name in book.names else name.rstrip(".")
+                    name = name if name in known.names else name.rstrip(".")
                     span = (start, start + len(name))
                     mentions.append(_Mention(name, span, at, last, places))
                     reached = last + 1
@@ -287,21 +284,14 @@ class _Reading:
         joined = self._text[end : end + 1] == " "
         if joined and after.lower() in LISTS["particles"] and mention.places[0].kind == "city":
             return True
-        if (
-            joined
-            and after[:1].isupper()
-            and after.lower() not in LISTS["sites"]
-            and len(after) > 1
-        ) and mention.last + 1 not in self._firsts:
-            return mention.places[0].kind == "city" or mention.name in LISTS["personal"]
-        led = bool(before[:1].isupper()) and self._text[start - 1 : start] == " "
+        may_be = mention.places[0].kind == "city" or mention.name in LISTS["personal"]
+        named = after[:1].isupper() and len(after) > 1 and after.lower() not in LISTS["sites"]
+        if joined and named and mention.last + 1 not in self._firsts:
+            return may_be
+        led = before[:1].isupper() and self._text[start - 1 : start] == " "
         if led and (before.lower() in LISTS["naming"] or mention.name == "America"):
             return True
-        if not led or before.lower() in LISTS["sites"] | LISTS["parts"] | LISTS["in"] | LISTS[
-            "towards"
-        ] | LISTS["travel"] | {"the", "i"}:
-            return False
-        return mention.places[0].kind == "city" or mention.name in LISTS["personal"]
+        return led and may_be and before.lower() not in _NOT_NAMES
 
     def _qualified(self, mention: _Mention, after: _Mention | None) -> Place | None:
         """The place whose country or region stands behind it: "Cambridge, Massachusetts"."""
@@ -358,10 +348,7 @@ class _Reading:
         """
         after, before = self._word(mention.last + 1), self._word(mention.first - 1).lower()
         if before in {"a", "an", "the", "those", "these", "two"} or before.isdecimal():
-            return (
-                people < MODIFYING * 2
-                and self._word(mention.last + 1).lower() not in LISTS["sites"]
-            )
+            return people < MODIFYING * 2 and after.lower() not in LISTS["sites"]
         noun = after[:1].isalpha() and after.islower() and after not in LISTS["function"]
         numbered = self._text[mention.span[1] : mention.span[1] + 2].strip().isdecimal()
         return (noun or numbered) and people < MODIFYING
@@ -406,13 +393,8 @@ class _Reading:
         starts = {span[0] for span, _, _ in placed}
         for match in _SMALL.finditer(self._text):
             name = match[1].capitalize()
-            places = self._book.names.get(name)
-            if (
-                not places
-                or name in LISTS["common"]
-                or name in LISTS["personal"]
-                or name in LISTS["things"]
-            ):
+            places = self._known.names.get(name)
+            if not places or name in LISTS["common"] | LISTS["personal"] | LISTS["things"]:
                 continue
             place = max(places, key=lambda one: (one.kind != "city", one.population))
             if place.kind == "city" and place.population < 1_000_000:

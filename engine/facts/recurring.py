@@ -17,7 +17,7 @@ from engine.types.documents import Span
 NAMED_EVENT = re.compile(
     r"(?:the|his|her|its|our|their|my|your|this|that)\s((?:[a-z][\w-]*\s?){1,3})", re.IGNORECASE
 )
-LIMIT = re.compile(r"[.;!?\n](?:\s|$)")
+SENTENCE_END = re.compile(r"[.;!?\n](?=\s|$)")
 SHORTEST = 3
 """Letters of the shortest word that names an event: the shorter ones are pronouns, prepositions."""
 WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
@@ -26,7 +26,8 @@ NO_EVENT = word_lists("time")["no_event"]
 NOUN_OF: dict[str, str] = table("time")["nouns"]
 ENDINGS = re.compile(r"(?:ations?|itions?|ions?|ments?|ings?|als?|ures?|ers?|ed|es|s|e|y)$")
 REACH = 120
-"""How far, in characters, a date may be from the event that it """
+"""How far, in characters, a date may be from the event that it dates, or from what begins on it:
+about the length of a clause."""
 
 
 def stem(word: str) -> str:
@@ -84,9 +85,9 @@ class Calendar:
 
     def _sentence(self, place: Span) -> Span:
         low, high = max(0, place[0] - REACH), min(len(self._text), place[1] + REACH)
-        for limit in LIMIT.finditer(self._text, low, place[0]):
-            low = limit.end()
-        stop = LIMIT.search(self._text, place[1], high)
+        for end in SENTENCE_END.finditer(self._text, low, place[0]):
+            low = end.end()
+        stop = SENTENCE_END.search(self._text, place[1], high)
         return low, stop.start() if stop else high
 
     def date_of(self, event: Span) -> tuple[Span, Period] | None:
@@ -138,9 +139,6 @@ BOUND = re.compile(
     r"(?:(?:on|the end of|and including)\s)?"
 )
 LEADING = re.compile(r"\b(?:starting|beginning|commencing|from|as\sof|since)\s(?:on\s)?$")
-SENTENCE_END = re.compile(r"[.;!?\n](?=\s|$)")
-RECURRENCE_REACH = 120
-"""How far, in characters, a beginning may be told before what recurs."""
 STARTS = ("from", "starting", "beginning", "commencing", "as of", "since")
 PLAIN: dict[str, str] = table("time")["recurring"]
 
@@ -238,7 +236,7 @@ def _bounds(
         else:
             high = period.high
     if low is None:
-        for candidate in candidates.beginning(match.start() - RECURRENCE_REACH, match.start()):
+        for candidate in candidates.beginning(match.start() - REACH, match.start()):
             if (
                 candidate.span[1] <= match.start()
                 and LEADING.search(lowered, max(0, candidate.span[0] - 16), candidate.span[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, partial
 
-from engine.facts.lexicon import table
+from engine.facts.lexicon import table, word_lists
 from engine.facts.numbers import TEENS, TENS, UNITS, parse_number
 from engine.facts.periods import (
     FULL_WEEKDAYS,
@@ -35,6 +35,7 @@ from engine.facts.periods import (
 from engine.facts.stated import AMBIGUOUS_MONTHS, nearest_year
 from engine.types.documents import Span
 
+LISTS = word_lists("time")
 FUTURE = re.compile(
     r"\b(?:will|shall|won't|won’t|going to|gonna|due|deadline|please|let's|let’s|should|must|can"
     r"|can't|can’t|could you|would you|expires?|starts?|begins?|ends?|leaves?|(?:re)?opens?|closes?"
@@ -43,13 +44,7 @@ FUTURE = re.compile(
     r"|['’]ll\b"
 )
 PAST = re.compile(
-    r"\b(?:was|were|wasn't|weren't|had|did|didn't|didn’t|haven't|haven’t|hasn't|been|came|went|got"
-    r"|saw|took|said|told|sent|made|found|gave|bought|lost|won|broke|began|ran|fell|held|kept"
-    r"|sold|paid|spoke|wrote|ate|drank|drove|flew|slept|met|left|felt|knew|thought|became|began"
-    r"|caught|chose|built|brought|taught|sat|stood|woke|wore|rose|grew|led|spent|swam|sang|sank"
-    r"|struck|heard|understood|forgot|threw|drew|hid|rode|shook|shot|slid|stuck|swore|tore"
-    r"|(?!need\b|feed\b|speed\b|seed\b|indeed\b|exceed\b|proceed\b|succeed\b|bed\b|red\b|shed\b"
-    r"|embed\b|hundred\b|wed\b|ted\b|fred\b|interested\b|supposed\b|scheduled\b|planned\b)[a-z]+ed)\b"
+    rf"\b(?:{'|'.join(sorted(LISTS['past']))}|(?!(?:{'|'.join(sorted(LISTS['no_past']))})\b)[a-z]+ed)\b"
 )
 PASSIVE = re.compile(
     r"\b(?:is|are|be|being|am) (?:\w+ly )?[a-z]+(?:ed|id|pt|ent|wn|en|ld|ght|lt)\b"

@@ -16,7 +16,7 @@ from functools import partial
 
 from dateutil.easter import easter
 
-from engine.facts.lexicon import table
+from engine.facts.lexicon import table, word_lists
 from engine.facts.periods import (
     FULL_WEEKDAYS,
     MONTHS,
@@ -56,7 +56,6 @@ def _spelled(names: tuple[str, ...], full: tuple[str, ...]) -> str:
 FULL_MONTHS = tuple(name.lower() for name in calendar.month_name[1:])
 MONTH = _spelled(tuple(MONTHS), FULL_MONTHS)
 WEEKDAY = _spelled(tuple(WEEKDAYS), FULL_WEEKDAYS)
-FULL_WEEKDAY = rf"(?:{_any_of(FULL_WEEKDAYS)})\b"
 DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 BEFORE_CHRIST = r"(?:BCE?\b|B\.\s?C\.)"
 YEAR = rf"(?:1\d{{3}}|20\d\d|[٠-٩۰-۹०-९０-９]{{4}})(?!\d|[.,]\d|\w|\s{BEFORE_CHRIST})"
@@ -307,12 +306,8 @@ YEAR_AFTER = re.compile(
 )
 YEAR_CITED = re.compile(r"\((?:[^()\d=<>≤≥%]{0,60}[,\s])?(?P<y>(?:1[5-9]|20)\d\d)[a-h]?\)")
 YEAR_OF = re.compile(
-    rf"\b(?:[Tt]he|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Oo]ur|[Aa])\s(?P<y>{YEAR})\s(?:[A-Za-z]+\s)?(?:season"
-    r"|elections?|referendum|championships?|conference|congress|symposium|workshop|summit|festival"
-    r"|census|survey|study|report|paper|article|book|film|movie|album|novel|budget|crisis|war|coup"
-    r"|earthquake|tsunami|flood|floods|fire|eruption|hurricane|pandemic|outbreak|epidemic|strike"
-    r"|revolution|uprising|treaty|agreement|act|law|ruling|reform|Olympics|Games|World Cup|tour"
-    r"|exhibition|campaign|expedition|harvest|vintage|drought|recession|attacks?|protests?)\b"
+    rf"\b(?:[Tt]he|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Oo]ur|[Aa])\s(?P<y>{YEAR})\s(?:[A-Za-z]+\s)?"
+    rf"(?:{'|'.join(sorted(word_lists('time')['dated']))}|World Cup)\b"
 )
 """A year that dates what it stands before; "the 2016 model" is a name."""
 DECADE = re.compile(

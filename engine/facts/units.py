@@ -34,7 +34,7 @@ AS_WRITTEN, IN_WORDS = _factors("as_written"), _factors("words")
 
 
 def dimension_of(unit: str) -> str:
-    """What a unit measures: "money" for every currency, else the base unit stands for it."""
+    """What a unit measures: "money" for every currency, else the base unit itself."""
     return "money" if unit in CURRENCIES else unit
 
 

@@ -94,17 +94,12 @@ def _parse(path: Path, first_line: int, chunk: str) -> list[Block]:
 def _failed(where: str, block: ParsingFailedBlock) -> Row:
     if isinstance(block, DuplicateFieldKeyBlock):
         names = ", ".join(sorted(block.duplicate_keys))
-        problem = BadInputError(
-            f"{where}: the entry gives {names} twice.", "Keep one of them, remove the other."
-        )
+        fault, remedy = f"the entry gives {names} twice.", "Keep one of them, remove the other."
     else:
         reason = " ".join(str(getattr(block.error, "abort_reason", block.error)).split())
-        problem = BadInputError(
-            f"{where}: the entry cannot be parsed: {reason}",
-            "Check its braces, quotes and commas.",
-        )
-    problem.__cause__ = block.error
-    return Row(where, problem=problem)
+        fault = f"the entry cannot be parsed: {reason}"
+        remedy = "Check its braces, quotes and commas."
+    return Row.broken(where, fault, remedy, block.error)
 
 
 def _row(where: str, entry: Entry, strings: Mapping[str, str]) -> Row:
@@ -156,8 +151,8 @@ def _pieces(raw: str) -> list[str]:
 
 
 def _people(names: str) -> list[str]:
-    found = split_multiple_persons_names(" ".join(names.split()))
-    return [_person(name) for name in found if name.lower() != "others"]
+    people = split_multiple_persons_names(" ".join(names.split()))
+    return [_person(name) for name in people if name.lower() != "others"]
 
 
 def _person(name: str) -> str:

@@ -36,12 +36,12 @@ class Builder:
         """The document of a row; raises BadInputError that names the row."""
         if row.problem is not None:
             raise row.problem
-        found: set[str] = set()
+        corrected: set[str] = set()
         used = set(self.mapping.values())
-        doc_id = self._doc_id(row, found)
-        title = self._title(row, found)
-        text, spans = self._text(row, title, used, found)
-        roles = self._roles(row, spans, used, found)
+        doc_id = self._doc_id(row, corrected)
+        title = self._title(row, corrected)
+        text, spans = self._text(row, title, used, corrected)
+        roles = self._roles(row, spans, used, corrected)
         spans, roles = without_blanks(text, spans, roles)
         document = SourceDocument(
             doc_id=doc_id,
@@ -50,12 +50,12 @@ class Builder:
             where=row.where,
             sentences=spans,
             roles=roles,
-            year=self._year(row, found),
-            authors=self._optional(row, "authors", v.authors, found) or (),
-            url=self._optional(row, "url", v.url, found),
-            metadata=self._metadata(row, used, found),
+            year=self._year(row, corrected),
+            authors=self._optional(row, "authors", v.authors, corrected) or (),
+            url=self._optional(row, "url", v.url, corrected),
+            metadata=self._metadata(row, used, corrected),
         )
-        notes.add(found)
+        notes.add(corrected)
         return document
 
     def _value(self, row: Row, field: str) -> Any:
@@ -64,9 +64,9 @@ class Builder:
         value = row.values.get(self.mapping[field])
         return None if v.missing(value) else value
 
-    def _doc_id(self, row: Row, found: set[str]) -> str:
+    def _doc_id(self, row: Row, corrected: set[str]) -> str:
         value = self._value(row, "doc_id")
-        doc_id = v.doc_id(value, found)
+        doc_id = v.doc_id(value, corrected)
         if doc_id:
             return doc_id
         if value is not None and not isinstance(value, str):
@@ -75,55 +75,55 @@ class Builder:
             )
         raise self._lacking(row, "doc_id", "no id" if value is None else "the id is empty")
 
-    def _title(self, row: Row, found: set[str]) -> str:
-        title = v.scalar(self._value(row, "title"), found)
-        return "" if title is None else " ".join(v.one_line(str(title), found).split())
+    def _title(self, row: Row, corrected: set[str]) -> str:
+        title = v.scalar(self._value(row, "title"), corrected)
+        return "" if title is None else " ".join(v.one_line(str(title), corrected).split())
 
-    def _year(self, row: Row, found: set[str]) -> int | None:
+    def _year(self, row: Row, corrected: set[str]) -> int | None:
         value = self._value(row, "year")
         year = None if value is None else v.year(value)
         if year is None and value not in (None, ""):
-            found.add("years")
+            corrected.add("years")
         return year
 
     def _optional(
-        self, row: Row, field: str, read: Callable[[Any, set[str]], _T], found: set[str]
+        self, row: Row, field: str, read: Callable[[Any, set[str]], _T], corrected: set[str]
     ) -> _T | None:
         value = self._value(row, field)
-        return None if value is None else read(value, found)
+        return None if value is None else read(value, corrected)
 
     def _text(
-        self, row: Row, title: str, used: set[str], found: set[str]
+        self, row: Row, title: str, used: set[str], corrected: set[str]
     ) -> tuple[str, tuple[Span, ...] | None]:
         value = self._value(row, "text")
         given = self._list(row, "sentences", used)
         spans: tuple[Span, ...] | None = None
         if isinstance(value, list | tuple):
-            text, spans = join(row.where, list(value), found)
+            text, spans = join(row.where, list(value), corrected)
         elif value is None and given:
-            text, spans = join(row.where, given, found)
+            text, spans = join(row.where, given, corrected)
         else:
-            text = v.clean(_as_text(row, value), found)
+            text = v.clean(_as_text(row, value), corrected)
             if given and text.strip():
-                spans = locate(row.where, text, given, found)
+                spans = locate(row.where, text, given, corrected)
         if text.strip():
             return text, spans
-        return self._stand_in(row, title, value is None, found), None
+        return self._stand_in(row, title, value is None, corrected), None
 
-    def _stand_in(self, row: Row, title: str, absent: bool, found: set[str]) -> str:
+    def _stand_in(self, row: Row, title: str, absent: bool, corrected: set[str]) -> str:
         if not self.source_format.title_stands_in:
             raise self._lacking(row, "text", "no text" if absent else "the text is empty")
         if not title:
             raise self._lacking(row, "text", "neither a title nor a text")
-        found.add("stand_in")
+        corrected.add("stand_in")
         return title
 
     def _list(self, row: Row, field: str, used: set[str]) -> list[Any] | None:
         """The list under ``field``; a guessed column of another kind is left to metadata."""
         value = self._value(row, field)
-        found = v.as_list(value)
-        if value is None or value == "" or found is not None:
-            return found or None
+        given = v.as_list(value)
+        if value is None or value == "" or given is not None:
+            return given or None
         if field in self.chosen:
             raise BadInputError(
                 f"{row.where}: {self.mapping[field]!r} is {kind(value)}.",
@@ -133,7 +133,7 @@ class Builder:
         return None
 
     def _roles(
-        self, row: Row, spans: tuple[Span, ...] | None, used: set[str], found: set[str]
+        self, row: Row, spans: tuple[Span, ...] | None, used: set[str], corrected: set[str]
     ) -> tuple[str | None, ...] | None:
         given = self._list(row, "roles", used)
         if given is None:
@@ -141,7 +141,7 @@ class Builder:
         column = self.mapping["roles"]
         if spans is None and "roles" not in self.chosen and column != "roles":
             return None  # "labels" of a whole document are no sentence roles
-        if "stand_in" in found:
+        if "stand_in" in corrected:
             return None  # roles of an abstract that is not there
         sentences = len(spans or ())
         if len(given) != sentences:
@@ -151,19 +151,19 @@ class Builder:
             )
         unknown: set[str] = set()
         roles = tuple(v.role(label, unknown, self.labels) for label in given)
-        found |= unknown
+        corrected |= unknown
         # Labels of another lens say nothing in this one: then the roles are estimated.
         return None if unknown and not any(roles) else roles
 
-    def _metadata(self, row: Row, used: set[str], found: set[str]) -> dict[str, v.Scalar]:
+    def _metadata(self, row: Row, used: set[str], corrected: set[str]) -> dict[str, v.Scalar]:
         only = self.source_format.metadata
         metadata: dict[str, v.Scalar] = {}
         for column, raw in row.values.items():
             if column in used or (only is not None and column not in only):
                 continue
-            value = v.scalar(raw, found)
+            value = v.scalar(raw, corrected)
             if value is not None:
-                name = v.one_line(str(column).removeprefix("metadata."), found)
+                name = v.one_line(str(column).removeprefix("metadata."), corrected)
                 # A column of the row's own goes before one of the same name in "metadata".
                 if not str(column).startswith("metadata.") or name not in row.values:
                     metadata[name] = value

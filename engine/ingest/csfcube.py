@@ -24,10 +24,10 @@ def rows(path: Path) -> Iterator[Row]:
     """Rows of the folder's abstracts (or of the abstracts file itself)."""
     if not path.is_dir():
         return jsonl.rows(path)
-    found = sorted(path.glob(ABSTRACTS))
-    if not found:
+    files = sorted(path.glob(ABSTRACTS))
+    if not files:
         raise BadInputError(
             f"{path.name} has no {ABSTRACTS}.",
             "Choose the folder that holds abstracts-csfcube-preds.jsonl.",
         )
-    return jsonl.rows(found[0])
+    return jsonl.rows(files[0])

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.errors import BadInputError
-from engine.ingest.rows import MAX_LINE_BYTES, Row, text_lines
+from engine.ingest.rows import MAX_LINE_BYTES, Row, repeated, text_lines
 
 
 def csv_rows(path: Path) -> Iterator[Row]:
@@ -28,7 +28,7 @@ def tsv_rows(path: Path) -> Iterator[Row]:
 def csv_header(path: Path) -> tuple[str, ...]:
     """The column names of a CSV file; empty when it has no readable header."""
     try:
-        return _header(_reader(path, _delimiter(path)), path)
+        return _header(_Records(path, _delimiter(path)), path)
     except BadInputError:
         return ()
 
@@ -60,19 +60,15 @@ class _Records:
                 return cells
 
 
-def _reader(path: Path, delimiter: str) -> _Records:
-    return _Records(path, delimiter)
-
-
 def _header(records: _Records, path: Path) -> tuple[str, ...]:
     try:
         cells = records.next() or []
     except csv.Error as e:
         where = f"{path.name}, header (line {records.line})"
-        raise _broken(where, e) from e
+        fault, remedy = _fault(e)
+        raise BadInputError(f"{where}: {fault}", remedy) from e
     names = tuple(" ".join(cell.split()) or f"column {n}" for n, cell in enumerate(cells, start=1))
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := repeated(names):
         raise BadInputError(
             f"{path.name}, header (line {records.line}): column {twice[0]!r} stands there twice.",
             "Give every column a name of its own.",
@@ -81,7 +77,7 @@ def _header(records: _Records, path: Path) -> tuple[str, ...]:
 
 
 def _rows(path: Path, delimiter: str) -> Iterator[Row]:
-    records = _reader(path, delimiter)
+    records = _Records(path, delimiter)
     names = _header(records, path)
     number = 0
     while True:
@@ -89,10 +85,7 @@ def _rows(path: Path, delimiter: str) -> Iterator[Row]:
         try:
             cells = records.next()
         except csv.Error as e:
-            where = f"{path.name}, row {number} (line {records.line})"
-            problem = _broken(where, e)
-            problem.__cause__ = e
-            yield Row(where, problem=problem)
+            yield Row.broken(f"{path.name}, row {number} (line {records.line})", *_fault(e), e)
             continue
         if cells is None:
             return
@@ -101,27 +94,18 @@ def _rows(path: Path, delimiter: str) -> Iterator[Row]:
 
 def _row(where: str, names: tuple[str, ...], cells: list[str]) -> Row:
     if len(cells) != len(names):
-        problem = BadInputError(
-            f"{where}: {len(cells)} fields, but the header has {len(names)}.",
-            "Quote fields that hold the delimiter or a line break.",
-        )
-        return Row(where, problem=problem)
+        fault = f"{len(cells)} fields, but the header has {len(names)}."
+        return Row.broken(where, fault, "Quote fields that hold the delimiter or a line break.")
     return Row(where, dict(zip(names, cells, strict=True)))
 
 
-def _broken(where: str, error: csv.Error) -> BadInputError:
+def _fault(error: csv.Error) -> tuple[str, str]:
+    """What is wrong with a record, and the remedy."""
     reason = str(error)
     if "unexpected end of data" in reason:
-        return BadInputError(
-            f"{where}: a quoted field that begins here is never closed.",
-            'Close it with ", and write quotes inside quoted fields twice ("").',
-        )
+        fault = "a quoted field that begins here is never closed."
+        return fault, 'Close it with ", and write quotes inside quoted fields twice ("").'
     if "new-line character" in reason:
-        return BadInputError(
-            f"{where}: a carriage return outside quotes.",
-            "Save the file with ordinary line ends (LF or CRLF).",
-        )
-    return BadInputError(
-        f"{where}: broken quotes ({reason}).",
-        'Write quotes inside quoted fields twice ("").',
-    )
+        fault = "a carriage return outside quotes."
+        return fault, "Save the file with ordinary line ends (LF or CRLF)."
+    return f"broken quotes ({reason}).", 'Write quotes inside quoted fields twice ("").'

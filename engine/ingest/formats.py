@@ -16,10 +16,10 @@ _ALL = (
     Format("parquet", parquet.rows),
     Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True),
     Format("ris", ris.rows, preset=ris.FIELDS, title_stands_in=True),
-    # Published collections hold documents without text, and nobody can mend them.
+    # Published collections hold documents without text, which cannot be corrected.
     Format("beir", beir.rows, title_stands_in=True, peek=1000),
     Format("csfcube", csfcube.rows, preset=csfcube.FIELDS),
-    Format("impliret", impliret.rows, preset=impliret.FIELDS, metadata=impliret.METADATA),
+    Format("impliret", delimited.csv_rows, preset=impliret.FIELDS, metadata=impliret.METADATA),
 )
 _BY_NAME = {item.name: item for item in _ALL}
 FORMATS: tuple[str, ...] = tuple(_BY_NAME)

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-from engine.ingest import delimited
-from engine.ingest.rows import Row
-
 COLUMNS = frozenset({"pos_document", "question"})
 FIELDS = {"doc_id": "id", "text": "pos_document"}
 # The question, the answer and the hint belong to the query: stored with the document they
 # would be searched, and the evaluation would measure a leak.
 METADATA = ("tuple_set_id",)
-
-
-def rows(path: Path) -> Iterator[Row]:
-    """One row per document."""
-    return delimited.csv_rows(path)

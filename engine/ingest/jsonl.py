@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.errors import BadInputError
 from engine.ingest.rows import Row, spread_metadata, text_lines
 
 _REMEDY = "Write one JSON object per line."
@@ -24,19 +23,10 @@ def _row(where: str, line: str) -> Row:
     try:
         value = json.loads(line.rstrip("\r\n"))
     except json.JSONDecodeError as e:
-        message = f"{where}: broken JSON at character {e.pos + 1}: {e.msg}."
-        return Row(where, problem=_caused(BadInputError(message, _REMEDY), e))
+        return Row.broken(where, f"broken JSON at character {e.pos + 1}: {e.msg}.", _REMEDY, e)
     except (ValueError, RecursionError) as e:
-        message = f"{where}: JSON that cannot be read: {e}."
-        return Row(where, problem=_caused(BadInputError(message, _REMEDY), e))
+        return Row.broken(where, f"JSON that cannot be read: {e}.", _REMEDY, e)
     if not isinstance(value, dict):
         kind = _KINDS.get(type(value), "null")
-        problem = BadInputError(f"{where}: expected a JSON object, found {kind}.", _REMEDY)
-        return Row(where, problem=problem)
+        return Row.broken(where, f"expected a JSON object, found {kind}.", _REMEDY)
     return Row(where, spread_metadata(value))
-
-
-def _caused(error: BadInputError, cause: Exception) -> BadInputError:
-    # The error is raised later, by whoever is strict; it keeps its cause until then.
-    error.__cause__ = cause
-    return error

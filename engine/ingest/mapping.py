@@ -62,17 +62,17 @@ def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:
 
 
 def _guess(columns: list[str], fields: set[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    guessed: dict[str, str] = {}
     for field, names in NAMES.items():
         if field not in fields:
             continue
         # "metadata.year" serves when no column of its own is called so.
         for name in (*names, *(f"metadata.{name}" for name in names if field != "doc_id")):
             match = next((c for c in columns if _plain(c) == name), None)
-            if match is not None and match not in found.values():
-                found[field] = match
+            if match is not None and match not in guessed.values():
+                guessed[field] = match
                 break
-    return found
+    return guessed
 
 
 def _plain(column: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import BadInputError
-from engine.ingest.rows import Format, Row, listed, spread_metadata
+from engine.ingest.rows import Format, Row, listed, repeated, spread_metadata
 from engine.ingest.spans import kind
 from engine.types.corpora import Rows
 
@@ -71,9 +71,7 @@ def _is_frame(given: Rows) -> bool:
 
 
 def _with_own_names(table: Rows, columns: Iterable[str]) -> Rows:
-    names = list(columns)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := repeated(columns):
         raise BadInputError(
             f"The column {listed(twice[:1])!r} is in the table twice.",
             "Give every column a name of its own.",

@@ -13,7 +13,6 @@ from typing import Any
 
 import rispy
 
-from engine.errors import BadInputError
 from engine.ingest.rows import Row, hashed_id, text_lines
 
 FIELDS = {
@@ -38,11 +37,8 @@ def rows(path: Path) -> Iterator[Row]:
         if closed:
             yield _row(where, lines)
         else:
-            problem = BadInputError(
-                f"{where}: the record that begins here has no ER line.",
-                "End every record with a line 'ER  - '.",
-            )
-            yield Row(where, problem=problem)
+            fault = "the record that begins here has no ER line."
+            yield Row.broken(where, fault, "End every record with a line 'ER  - '.")
 
 
 def _records(path: Path) -> Iterator[tuple[int, list[str], bool]]:
@@ -69,12 +65,9 @@ def _row(where: str, lines: list[str]) -> Row:
     try:
         records = rispy.loads(text, skip_unknown_tags=True)
     except (rispy.parser.ParseError, ValueError, KeyError, TypeError, AttributeError) as e:
-        problem = BadInputError(
-            f"{where}: the record cannot be parsed ({type(e).__name__}: {e}).",
-            "Begin every line with a two-letter tag, two spaces and a dash.",
-        )
-        problem.__cause__ = e
-        return Row(where, problem=problem)
+        fault = f"the record cannot be parsed ({type(e).__name__}: {e})."
+        remedy = "Begin every line with a two-letter tag, two spaces and a dash."
+        return Row.broken(where, fault, remedy, e)
     return Row(where, _values(records[0]) if records else {})
 
 

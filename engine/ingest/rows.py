@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,13 @@ class Row:
     where: str
     values: Mapping[str, Any] = field(default_factory=dict)
     problem: BadInputError | None = None
+
+    @classmethod
+    def broken(cls, where: str, fault: str, remedy: str, cause: BaseException | None = None) -> Row:
+        """A row that cannot be read; its problem keeps its cause until it is raised."""
+        problem = BadInputError(f"{where}: {fault}", remedy)
+        problem.__cause__ = cause
+        return cls(where, problem=problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,11 @@ def spread_metadata(values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(values)
     flat = {key: value for key, value in values.items() if key != "metadata"}
     return flat | {f"metadata.{key}": value for key, value in nested.items()}
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that stand there more than once, sorted."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def hashed_id(title: str, year: object) -> str:

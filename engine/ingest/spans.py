@@ -9,7 +9,7 @@ from engine.ingest.values import clean
 from engine.types.documents import Span
 
 
-def join(where: str, parts: list[Any], found: set[str]) -> tuple[str, tuple[Span, ...]]:
+def join(where: str, parts: list[Any], corrected: set[str]) -> tuple[str, tuple[Span, ...]]:
     """Sentences joined by one space, with their spans; blank ones get empty spans."""
     cleaned: list[str] = []
     spans: list[Span] = []
@@ -20,7 +20,7 @@ def join(where: str, parts: list[Any], found: set[str]) -> tuple[str, tuple[Span
                 f"{where}: a sentence of the text is {kind(part)}.",
                 "Give the text as a string or a list of strings.",
             )
-        sentence = clean(part, found).strip()
+        sentence = clean(part, corrected).strip()
         if sentence and cleaned:
             at += 1
         spans.append((at, at + len(sentence)))
@@ -30,13 +30,13 @@ def join(where: str, parts: list[Any], found: set[str]) -> tuple[str, tuple[Span
     return " ".join(cleaned), tuple(spans)
 
 
-def locate(where: str, text: str, given: list[Any], found: set[str]) -> tuple[Span, ...]:
+def locate(where: str, text: str, given: list[Any], corrected: set[str]) -> tuple[Span, ...]:
     """Spans of given sentences in the text: strings are looked up in order, pairs checked."""
     spans: list[Span] = []
     at = 0
     for number, item in enumerate(given, start=1):
         if isinstance(item, str):
-            sentence = clean(item, found).strip()
+            sentence = clean(item, corrected).strip()
             start = text.find(sentence, at)
             span = (start, start + len(sentence))
         elif isinstance(item, list | tuple) and len(item) == 2 and _whole(item):

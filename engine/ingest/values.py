@@ -42,7 +42,7 @@ _SENTENCES = {
 
 
 class Notes:
-    """What was mended while reading, counted in documents."""
+    """What was corrected while reading, counted in documents."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -67,25 +67,25 @@ def _singular(words: str) -> str:
     )
 
 
-def clean(text: str, found: set[str]) -> str:
+def clean(text: str, corrected: set[str]) -> str:
     """Text of the same length without control characters and lone surrogates.
 
     Args:
-        found: receives ``controls`` and ``surrogates`` when there were any.
+        corrected: receives ``controls`` and ``surrogates`` when there were any.
     """
     if _TO_SPACE.search(text):
         if _CONTROLS.search(text):
-            found.add("controls")
+            corrected.add("controls")
         text = _TO_SPACE.sub(" ", text)
     if _SURROGATES.search(text):
-        found.add("surrogates")
+        corrected.add("surrogates")
         text = _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
     return text
 
 
-def one_line(text: str, found: set[str]) -> str:
+def one_line(text: str, corrected: set[str]) -> str:
     """Clean text in one line, ends trimmed: titles, names, ids."""
-    return clean(text, found).replace("\n", " ").replace("\t", " ").strip()
+    return clean(text, corrected).replace("\n", " ").replace("\t", " ").strip()
 
 
 def missing(value: Any) -> bool:
@@ -93,13 +93,13 @@ def missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def doc_id(value: Any, found: set[str]) -> str | None:
+def doc_id(value: Any, corrected: set[str]) -> str | None:
     """An id as text (``7``, ``7.0`` and ``"7"`` alike), None when the value cannot be one."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # pandas turns whole-number columns with gaps into floats
     if isinstance(value, bool) or not isinstance(value, str | int | UUID):
         return None
-    return one_line(str(value), found)
+    return one_line(str(value), corrected)
 
 
 def year(value: Any) -> int | None:
@@ -115,7 +115,7 @@ def year(value: Any) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def authors(value: Any, found: set[str]) -> tuple[str, ...]:
+def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
     """Names in order, "First Last", from a list of names or ``{"name": ...}``, or one string."""
     if isinstance(value, str):
         parsed = as_list(value)
@@ -123,7 +123,7 @@ def authors(value: Any, found: set[str]) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         return ()
     named = (item.get("name") if isinstance(item, Mapping) else item for item in value)
-    names = (one_line(name, found) for name in named if isinstance(name, str))
+    names = (one_line(name, corrected) for name in named if isinstance(name, str))
     return tuple(_first_last(" ".join(name.split())) for name in names if name)
 
 
@@ -133,9 +133,9 @@ def _first_last(name: str) -> str:
     return f"{first.strip()} {last.strip()}" if turned else name
 
 
-def url(value: Any, found: set[str]) -> str | None:
+def url(value: Any, corrected: set[str]) -> str | None:
     """A web address (a DOI becomes one); anything else is noted as ``links`` and left out."""
-    text = one_line(value, found) if isinstance(value, str) else ""
+    text = one_line(value, corrected) if isinstance(value, str) else ""
     if not text:
         return None
     doi = _DOI.match(text)
@@ -143,7 +143,7 @@ def url(value: Any, found: set[str]) -> str | None:
         return f"https://doi.org/{doi.group(1)}"
     if text.lower().startswith(("http://", "https://")):
         return text
-    found.add("links")  # javascript: and the like must never reach a page
+    corrected.add("links")  # javascript: and the like must never reach a page
     return None
 
 
@@ -161,13 +161,13 @@ def role_labels(lens: Lens) -> Labels:
     return labels
 
 
-def role(value: Any, found: set[str], labels: Labels) -> str | None:
+def role(value: Any, corrected: set[str], labels: Labels) -> str | None:
     """The aspect key of a label (``method_label``, ``M``, ``Methods`` ...), None for the rest."""
     if missing(value):
         return None
     label = str(value).strip().lower().removesuffix("_label")
     if label not in labels:
-        found.add("roles")
+        corrected.add("roles")
     return labels.get(label)
 
 
@@ -184,10 +184,10 @@ def as_list(value: Any) -> list[Any] | None:
     return None
 
 
-def scalar(value: Any, found: set[str]) -> Scalar | None:
+def scalar(value: Any, corrected: set[str]) -> Scalar | None:
     """A value that JSON can hold, None for lists, objects, bytes and empty values."""
     if isinstance(value, str):
-        return clean(value, found).strip() or None
+        return clean(value, corrected).strip() or None
     if isinstance(value, bool):
         return value
     if isinstance(value, int):

@@ -302,15 +302,11 @@ def lens_to_json(lens: Lens) -> str:
 
 
 def lens_from_json(text: str) -> Lens:
-    """Read what :func:`lens_to_json` wrote, in this version or an earlier one."""
-    return lens_from_dict(json.loads(text))
-
-
-def lens_from_dict(data: Mapping[str, Any]) -> Lens:
-    """The lens that ``asdict`` took apart.
+    """Read what :func:`lens_to_json` wrote, in this version or an earlier one.
 
     What an older form lacks (examples, phrases ...) comes from the shipped lens of its key.
     """
+    data = json.loads(text)
     shipped = next((lens for lens in SHIPPED if lens.key == data["key"]), None)
     known = {} if shipped is None else {a.key: asdict(a) for a in shipped.aspects}
     aspects = [{**known.get(a["key"], {}), **a} for a in data["aspects"]]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,11 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from engine.numeric import FloatArray
+from storage.files import write_whole
 
 FORMAT = 1
 """Counts the ways in which texts become vectors; a file of another one is not found."""
 MOST_FILES = 1000
-"""Texts of the home that are kept, of some 2 to 30 kB each; the oldest give way."""
+"""Files of a home that are kept, of some 2 to 30 kB each; then the oldest are deleted."""
 _DIGEST = 32
 """Bytes of the SHA-256 before the vectors, by which a damaged file is told."""
 
@@ -68,12 +68,10 @@ def _read(path: Path, rows: int) -> FloatArray | None:
 
 
 def _write(path: Path, vectors: FloatArray) -> None:
-    """Write the file at once, and make room for it."""
+    """Write the file, and delete the oldest ones beyond :data:`MOST_FILES`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     values = vectors.astype("<f4").tobytes()
-    beside = path.with_suffix(f".{os.getpid()}.tmp")
-    beside.write_bytes(hashlib.sha256(values).digest() + values)
-    beside.replace(path)
+    write_whole(path, hashlib.sha256(values).digest() + values)
     files = sorted(path.parent.glob("*.f32"), key=lambda file: file.stat().st_mtime)
     for old in files[:-MOST_FILES]:
         old.unlink(missing_ok=True)

@@ -110,7 +110,7 @@ def split_clauses(words: str) -> list[Clause]:
     >>> [(c.text, c.against) for c in split_clauses("same design, ignore the topic")]
     [('same design', False), ('ignore the topic', True)]
     """
-    found: list[Clause] = []
+    clauses: list[Clause] = []
     against, after = False, ""
     for position, part in enumerate(map(str.strip, _BREAK.split(words))):
         if position % 2:  # what stood between two parts
@@ -118,8 +118,8 @@ def split_clauses(words: str) -> list[Clause]:
             continue
         against = _rules_out(part) or (against and after == "," and _goes_on(part))
         halves = [half.strip() for half in _JOINED.split(part)]
-        found += [Clause(half, against) for half in halves if _says_something(half)]
-    return found or [Clause(words.strip(), _rules_out(words))]
+        clauses += [Clause(half, against) for half in halves if _says_something(half)]
+    return clauses or [Clause(words.strip(), _rules_out(words))]
 
 
 def _rules_out(part: str) -> bool:
@@ -146,9 +146,9 @@ def stems(text: str) -> list[str]:
 class LensWords:
     """The words of a lens, embedded: what clauses are compared with.
 
-    Wordings are read with the embedded model, whatever model the corpus has.
-
-    ``read`` remembers the wordings it has read: comparisons ask for the same ones often.
+    Wordings are read with the embedded model, whatever model the corpus has. ``read`` says which
+    aspects a wording asks for and rules out (one that only rules aspects out asks for all the
+    others alike), and remembers it: comparisons ask for the same wordings often.
     """
 
     def __init__(self, lens: Lens, embed: Embed) -> None:
@@ -161,7 +161,7 @@ class LensWords:
             [lens.generic, f"similar {things}", f"more {things} like this", f"related {things}"]
         )
         self._stems = [Counter(set(stems(_all_words(a)))) for a in lens.aspects]
-        self._spread = Counter(stem for found in self._stems for stem in found)
+        self._spread = Counter(stem for of_aspect in self._stems for stem in of_aspect)
         self.read = functools.lru_cache(maxsize=512)(self._read)
 
     def _read(self, words: str) -> Reading:
@@ -190,8 +190,8 @@ class LensWords:
 
     def _shared(self, clause: str, aspect: int) -> float:
         """Stems that a clause shares with an aspect, rare ones in the lens counting more."""
-        found = [s for s in set(stems(clause)) if s in self._stems[aspect]]
-        return float(min(2.0, sum(1.0 / self._spread[s] for s in found)))
+        shared = [s for s in set(stems(clause)) if s in self._stems[aspect]]
+        return float(min(2.0, sum(1.0 / self._spread[s] for s in shared)))
 
 
 def _all_words(aspect: Aspect) -> str:
@@ -208,14 +208,6 @@ def probabilities(features: FloatArray, weights: FloatArray) -> FloatArray:
     utility = features @ weights
     odds = np.exp(utility - utility.max(axis=-1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=-1, keepdims=True), dtype=np.float32)
-
-
-def read_instruction(words: str, lens_words: LensWords) -> Reading:
-    """Which aspects ``words`` ask for and rule out.
-
-    A wording that only rules aspects out asks for all the others alike.
-    """
-    return lens_words.read(words)
 
 
 def combine_clauses(clauses: Sequence[Clause], chances: FloatArray) -> Reading:

@@ -27,15 +27,15 @@ def built_in_variants(
     Raises:
         UnknownNameError: no such aspect, or no such set.
     """
-    found = find_aspect(lens, aspect)
+    named = find_aspect(lens, aspect)
     words = {
-        "base": {"base": found.instruction},
+        "base": {"base": named.instruction},
         "generic": {"generic": lens.generic},
-        "definition": {"definition": found.definition},
+        "definition": {"definition": named.definition},
         "paraphrases": {
-            f"paraphrase-{i}": text for i, text in enumerate(found.paraphrases, start=1)
+            f"paraphrase-{i}": text for i, text in enumerate(named.paraphrases, start=1)
         },
-        "subset": {"subset": found.instruction},
+        "subset": {"subset": named.instruction},
     }
     return tuple(
         Variant(name, text, system, steer, subset=name == "subset")

@@ -10,7 +10,7 @@ import numpy as np
 from engine.corpora.contracts import Focus, Seed
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
-from engine.lenses.instructions import CLEAR, LensWords, Reading, read_instruction
+from engine.lenses.instructions import CLEAR, LensWords, Reading
 from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
@@ -165,7 +165,7 @@ class Interpreter:
 
     def read(self, words: str) -> Reading:
         """What a wording asks for by itself."""
-        return read_instruction(words, self.lens_words())
+        return self.lens_words().read(words)
 
     def _picked(self, seed: Seed, sentences: Sequence[int], words: str) -> Focus | None:
         focus = focus_on_sentences(seed, self.lens, sentences)

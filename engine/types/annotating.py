@@ -84,7 +84,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A system, variant or run that brought a document up, and where it stood: 1 is best."""
+    """A system, variant or run that retrieved a document, and its rank there: 1 is best."""
 
     name: str
     rank: int
@@ -92,7 +92,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class PoolItem:
-    """A (query, document) to be judged, and who brought it up."""
+    """A (query, document) to be judged, and what retrieved it."""
 
     query_id: str
     doc_id: str

@@ -1,4 +1,4 @@
-"""engine.types.collections."""
+"""Test collections: topics and their judgments."""
 
 from __future__ import annotations
 

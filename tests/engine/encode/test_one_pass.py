@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.indexing import late_interaction_model
 from engine.encode import loaders
 from engine.encode.one_pass import OnePassEncoder
 from engine.sentences import split_sentences
@@ -84,7 +85,7 @@ def test_a_title_stands_before_the_text_as_a_sentence(encoder: OnePassEncoder) -
 
 def test_token_vectors_are_those_of_a_pylate_colbert(encoder: OnePassEncoder) -> None:
     _, transformer = parts()
-    colbert = loaders.late_interaction_model(transformer, 384, embedded=True)
+    colbert = late_interaction_model(transformer, 384, embedded=True)
     theirs = colbert.encode(texts(), is_query=False, show_progress_bar=False)
     ours = encoder.encode([passage(t) for t in texts()])
     for mine, reference in zip(ours, theirs, strict=True):

@@ -13,7 +13,7 @@ from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, SHIPPED
-from engine.lenses.instructions import LensWords, Reading, read_instruction, split_clauses
+from engine.lenses.instructions import LensWords, Reading, split_clauses
 from engine.numeric import FloatArray
 from engine.types.encoders import Passage
 from engine.types.lenses import Aspect
@@ -52,7 +52,7 @@ def test_wordings_nobody_fitted_are_read_as_well_as_recorded(lenses: dict[str, L
     right = {"wants": 0, "avoids": 0, "both": 0}
     for row in rows:
         keys = [a.key for lens in SHIPPED if lens.key == row["lens"] for a in lens.aspects]
-        reading = read_instruction(row["text"], lenses[row["lens"]])
+        reading = lenses[row["lens"]].read(row["text"])
         wants = {keys[i] for i in np.flatnonzero(reading.wants)}
         avoids = {keys[i] for i in np.flatnonzero(reading.avoids)}
         only_against = row["avoids"] and not row["wants"]  # asks for all the others
@@ -77,7 +77,7 @@ def test_every_wording_that_ships_is_read_as_its_aspect(
     aspect: Aspect, research: LensWords
 ) -> None:
     for words in (aspect.instruction, aspect.definition, *aspect.paraphrases):
-        reading = read_instruction(words, research)
+        reading = research.read(words)
         assert RESEARCH.aspects[int(reading.wants.argmax())].key == aspect.key, words
         assert reading.strength == 1.0, words
         assert reading.wants.sum() == pytest.approx(1.0)
@@ -103,7 +103,7 @@ def test_every_wording_that_ships_is_read_as_its_aspect(
 def test_a_wording_wants_some_aspects_and_rules_others_out(
     words: str, wants: set[str], avoids: set[str], research: LensWords
 ) -> None:
-    reading = read_instruction(words, research)
+    reading = research.read(words)
     assert (wanted(reading), avoided(reading)) == (wants, avoids)
     assert reading.strength == 1.0
     assert reading.wants.sum() == pytest.approx(1.0)
@@ -124,7 +124,7 @@ def test_a_wording_wants_some_aspects_and_rules_others_out(
     ],
 )
 def test_words_that_name_no_aspect_ask_for_none(words: str, research: LensWords) -> None:
-    reading = read_instruction(words, research)
+    reading = research.read(words)
     assert (wanted(reading), avoided(reading), reading.strength) == (set(), set(), 0.0)
 
 

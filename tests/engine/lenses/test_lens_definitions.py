@@ -19,7 +19,6 @@ from engine.lenses.definitions import (
     SHIPPED,
     choose_lens,
     find_lens,
-    lens_from_dict,
     lens_from_fields,
     lens_from_json,
     lens_to_json,
@@ -93,8 +92,8 @@ def test_a_lens_stored_before_there_were_examples_is_read_and_completed() -> Non
     old = {"key": "research", "name": "Research abstracts", "aspects": []}
     names = ("key", "name", "letter", "definition", "instruction")
     old["aspects"] = [{n: getattr(a, n) for n in names} for a in RESEARCH.aspects]  # type: ignore[assignment]
-    assert lens_from_dict(old) == RESEARCH
-    other = lens_from_dict({**old, "key": "mine"})
+    assert lens_from_json(json.dumps(old)) == RESEARCH
+    other = lens_from_json(json.dumps({**old, "key": "mine"}))
     assert (other.aspects[0].phrases, other.things) == ((), "documents")
 
 
