@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
@@ -13,22 +12,12 @@ import duckdb
 from storage.access import LedgerFile
 from storage.errors import StorageError
 from storage.records import Judgment, new_event
+from storage.rows import insert, names, records
 
 HIGHEST = 100
 """The highest grade that any scale can have; what a project's scale is, the engine knows."""
-
-
-_NAMES = tuple(f.name for f in fields(Judgment))
-_COLUMNS = ", ".join(_NAMES)
-_KINDS = {
-    "relevance": "SMALLINT", "rank": "BIGINT", "time": "TIMESTAMP", "blind": "BOOLEAN",
-    "seconds": "DOUBLE",
-}  # fmt: skip
-_GIVEN = ", ".join(f"unnest(?::{_KINDS.get(name, 'VARCHAR')}[]) AS {name}" for name in _NAMES)
-_INSERT = f"""
-    INSERT INTO judgment_events ({_COLUMNS})
-    SELECT {_COLUMNS} FROM (SELECT {_GIVEN})
-    WHERE event NOT IN (SELECT event FROM judgment_events)"""  # noqa: S608
+_COLUMNS = names(Judgment)
+_MARKS = [f.name for f in fields(Judgment)].index("marks")
 _LATEST = f"""
     SELECT {_COLUMNS} FROM (
         FROM judgment_events
@@ -116,8 +105,8 @@ class Judging:
         """
         place = {"corpus": corpus, "project": project, "query_id": None}
         with self._file.access() as connection:
-            history = _rows(connection.execute(_HISTORY, place))
-            latest = _rows(connection.execute(_LATEST, {**place, "annotator": None}))
+            history = records(_judgment, connection.execute(_HISTORY, place))
+            latest = records(_judgment, connection.execute(_LATEST, {**place, "annotator": None}))
             known = _known(connection, events)
             here = {row.event for row in history}
             return _insert(connection, change(Held(history, latest, known - here)))
@@ -154,8 +143,9 @@ class Judging:
             ).fetchone()
             if known and known[0]:
                 cursor = connection.execute(_UNDONE, {**asked, "undo_event": undo_event})
-                return next(iter(_rows(cursor)), None)
-            last = next(iter(_rows(connection.execute(_TO_UNDO, {**asked, **chosen}))), None)
+                return next(iter(records(_judgment, cursor)), None)
+            cursor = connection.execute(_TO_UNDO, {**asked, **chosen})
+            last = next(iter(records(_judgment, cursor)), None)
             if last is None:
                 return None
             undo = Judgment(
@@ -179,27 +169,25 @@ class Judging:
         """What stands: the last event per query, document and annotator, in order of arrival.
 
         "Last" is the last to arrive, whatever its ``time`` says. What was taken back is left
-        out; skips and doubts are there. Adjudications stand beside the annotator's own grade.
+        out; skips and unsure verdicts are there. Adjudications stand beside own grades.
         """
         values = {
             "corpus": corpus, "project": project, "query_id": query_id, "annotator": annotator,
         }  # fmt: skip
-        key = ("judgments", *values.values())
-        return list(self._file.remembered(key, lambda c: _rows(c.execute(_LATEST, values))))
+        return self._file.records(_judgment, _LATEST, values)
 
     def history(
         self, corpus: str, project: str | None = None, query_id: str | None = None
     ) -> list[Judgment]:
         """Every event there ever was, in order of arrival; ``project`` None for all projects."""
         values = {"corpus": corpus, "project": project, "query_id": query_id}
-        key = ("history", *values.values())
-        return list(self._file.remembered(key, lambda c: _rows(c.execute(_HISTORY, values))))
+        return self._file.records(_judgment, _HISTORY, values)
 
     def find(self, event: str) -> Judgment | None:
         """The event of this id, in whatever project; None when there is none."""
         sql = f"SELECT {_COLUMNS} FROM judgment_events WHERE event = ?"  # noqa: S608
         with self._file.access() as connection:
-            return next(iter(_rows(connection.execute(sql, [event]))), None)
+            return next(iter(records(_judgment, connection.execute(sql, [event]))), None)
 
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
@@ -213,48 +201,19 @@ def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> int:
-    """One statement for all: row by row, a thousand would hold the ledger for seconds."""
+    """Append events that are not there yet; returns how many they were."""
     first: dict[str, Judgment] = {}
     for row in given:
-        _check(row)
+        if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
+            raise StorageError(
+                f"The grade {row.relevance} for document '{row.doc_id}' cannot be stored: grades "
+                f"are whole numbers from 0 to {HIGHEST}.",
+                "Correct the grade. Nothing was changed.",
+            )
         first.setdefault(row.event, row)
-    if not first:
-        return 0
-    rows = list(first.values())
-    columns = [[_write(getattr(row, name)) for row in rows] for name in _NAMES]
-    found = connection.execute(_INSERT, columns).fetchone()
-    return int(found[0]) if found else 0
+    return insert(connection, "judgment_events", [*first.values()], "ON CONFLICT DO NOTHING")
 
 
-def _check(row: Judgment) -> None:
-    if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
-        raise StorageError(
-            f"The grade {row.relevance} for document '{row.doc_id}' cannot be stored: grades are "
-            f"whole numbers from 0 to {HIGHEST}.",
-            "Correct the grade. Nothing was changed.",
-        )
-    if row.time.tzinfo is None:
-        raise ValueError(f"the time {row.time.isoformat()} has no time zone; use datetime.now(UTC)")
-
-
-def _write(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return json.dumps([list(span) for span in value])
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
-def _rows(cursor: duckdb.DuckDBPyConnection) -> list[Judgment]:
-    return [
-        Judgment(*(_READ.get(n, _as_it_is)(v) for n, v in zip(_NAMES, row, strict=True)))
-        for row in cursor.fetchall()
-    ]
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-_READ: dict[str, Callable[[Any], Any]] = {
-    "marks": lambda text: tuple((start, end) for start, end in json.loads(text)),
-    "time": lambda time: time.replace(tzinfo=UTC),
-}
+def _judgment(*values: Any) -> Judgment:
+    marks = tuple((start, end) for start, end in json.loads(values[_MARKS]))
+    return Judgment(*values[:_MARKS], marks, *values[_MARKS + 1 :])
