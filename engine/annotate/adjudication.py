@@ -12,11 +12,10 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.types.annotating import Disagreement, Judgment, Scale
+from engine.types.annotating import Disagreement, Item, Judgment, Scale
 from engine.types.plurals import counted
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
-Item = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,10 @@ class Decision:
     basis: Basis
     annotators: tuple[str, ...]
     decided: Judgment | None = None
+
+    @property
+    def item(self) -> Item:
+        return (self.query_id, self.doc_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +145,8 @@ def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: 
 
 def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tuple[str, ...]:
     counts = Counter(decision.basis for decision in decisions)
-    decided = {(d.query_id, d.doc_id) for d in decisions}
-    models = {(j.query_id, j.doc_id) for j in judgments if j.origin == "model"} - decided
+    decided = {d.item for d in decisions}
+    models = {j.item for j in judgments if j.origin == "model"} - decided
     said = (
         (counts["undecided"], "item is", "items are",
          "left out: grades differ, and nobody decided."),
@@ -175,7 +178,7 @@ def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
 def _by_item(judgments: Iterable[Judgment]) -> Mapping[Item, list[Judgment]]:
     found: dict[Item, list[Judgment]] = {}
     for judgment in judgments:
-        found.setdefault((judgment.query_id, judgment.doc_id), []).append(judgment)
+        found.setdefault(judgment.item, []).append(judgment)
     return found
 
 

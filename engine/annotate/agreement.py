@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.annotate.adjudication import Decision, decide
-from engine.types.annotating import Agreement, AgreementMeasure, Judgment, PoolItem, Scale
+from engine.types.annotating import (
+    Agreement,
+    AgreementMeasure,
+    Item,
+    Judgment,
+    PoolItem,
+    Scale,
+)
 from engine.types.evaluations import Interval
 from engine.types.grading import GradingDifference, ModelCheck
 from engine.types.plurals import counted
@@ -30,15 +37,6 @@ KAPPAS: dict[str, Weighting] = {
     "cohen_kappa_linear": "linear",
     "cohen_kappa_quadratic": "quadratic",
 }
-MEASURES: dict[str, str] = {
-    RAW: "Raw agreement",
-    FLEISS: "Fleiss' kappa",
-    ALPHA: "Krippendorff's alpha (ordinal)",
-    "cohen_kappa": "Cohen's kappa",
-    "cohen_kappa_linear": "Cohen's kappa (linear)",
-    "cohen_kappa_quadratic": "Cohen's kappa (quadratic)",
-}
-"""name -> what to call it."""
 DRAWS = 1000
 FEWEST = 10
 """Items that an interval is made from: of fewer, resamples say nothing."""
@@ -217,7 +215,6 @@ def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np
     return found
 
 
-Item = tuple[str, str]
 Grades = Mapping[Item, Mapping[str, int]]
 """(query_id, doc_id) -> annotator -> grade."""
 
@@ -238,7 +235,7 @@ def find_agreement(
     models: set[str] = set()
     for judgment in own:
         if judgment.relevance is not None and judgment.relevance in scale.values:
-            item = (judgment.query_id, judgment.doc_id)
+            item = judgment.item
             everybody.setdefault(item, {})[judgment.annotator] = judgment.relevance
             models |= {judgment.annotator} if judgment.origin == "model" else set()
     people = {
@@ -363,12 +360,12 @@ def draw_sample(
     """
     graded, seen = set[Item](), set[Item]()
     for judgment in judgments:
-        item = (judgment.query_id, judgment.doc_id)
+        item = judgment.item
         if judgment.origin == "model":
             graded |= {item} if judgment.relevance is not None else set()
         elif judgment.verdict in ("grade", "unsure") or judgment.annotator == annotator:
             seen.add(item)
-    items = [(i.query_id, i.doc_id) for i in pool]
+    items = [i.item for i in pool]
     left = {i for i in items if i in graded - seen and (known is None or i[1] in known)}
     return sorted(left, key=lambda item: _drawn(seed, item))[: max(0, count)]
 
@@ -387,12 +384,12 @@ def check_model(
     """
     judgments = list(judgments)
     own = {
-        (j.query_id, j.doc_id): j
+        j.item: j
         for j in judgments
         if j.annotator == annotator and j.origin == "model" and j.relevance is not None
     }
     people = {
-        (d.query_id, d.doc_id): d
+        d.item: d
         for d in decide((j for j in judgments if j.origin != "model"), scale=scale).decisions
     }
     both = [
@@ -438,7 +435,7 @@ def _confusion(both: Iterable[tuple[Decision, Judgment]], scale: Scale) -> Table
 def _difference(
     decision: Decision, judgment: Judgment, notes: Mapping[tuple[str, str, str], str]
 ) -> GradingDifference:
-    item = (decision.query_id, decision.doc_id)
+    item = decision.item
     decided = decision.decided
     who = [*decision.annotators, *([decided.annotator] if decided is not None else [])]
     said = {w: notes.get((*item, w), "") for w in who}

@@ -146,10 +146,3 @@ def _content(judgment: Judgment) -> tuple[object, ...]:
     item = (judgment.corpus, judgment.project, judgment.query_id, judgment.doc_id)
     said = (judgment.verdict, judgment.relevance, judgment.note, judgment.marks)
     return (*item, judgment.annotator, judgment.origin, *said)
-
-
-def standing(
-    judging: Judging, project: Project, query_id: str | None = None, annotator: str | None = None
-) -> list[Judgment]:
-    """What stands in a project, adjudications included, in order of arrival."""
-    return judging.latest(project.corpus, project.name, query_id, annotator)

@@ -20,13 +20,11 @@ from engine.llm.judges import document_text
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.prompts import SEED_TOKENS
 from engine.llm.texts import cut_text, fenced, harmless
-from engine.types.annotating import Judgment, PoolItem, Project, Scale
+from engine.types.annotating import Item, Judgment, PoolItem, Project, Scale
 from engine.types.documents import Document
 from engine.types.grading import GradingRequest
 from engine.types.searches import Query
 
-Item = tuple[str, str]
-"""(query_id, doc_id)"""
 EVENT = "grading-"
 """Begins the events that grading makes."""
 BUILT = "build-"
@@ -105,16 +103,14 @@ def make_plan(
     """
     _check(request, queries)
     before = {
-        (j.query_id, j.doc_id): j
+        j.item: j
         for j in judgments
         if j.annotator == annotator and j.origin == "model" and j.relevance is not None
     }
-    by_people = {
-        (j.query_id, j.doc_id) for j in judgments if j.origin != "model" and j.relevance is not None
-    }
+    by_people = {j.item for j in judgments if j.origin != "model" and j.relevance is not None}
     found: dict[str, list[Item]] = {q: [] for q in queries if q in (request.query_ids or queries)}
     done = judged = gone = 0
-    for item in ((i.query_id, i.doc_id) for i in pool if i.query_id in found):
+    for item in (i.item for i in pool if i.query_id in found):
         seed = queries[item[0]].seed
         if item[1] not in known or (seed is not None and seed not in known):
             gone += 1

@@ -178,7 +178,9 @@ def _line(judgment: Judgment) -> str:
     help="Also a TREC run. Repeatable.",
 )
 @click.option(
+    "--unjudged",
     "--holes",
+    "unjudged",
     is_flag=True,
     help="Pool nothing; say what is unjudged in each top K, of systems and runs.",
 )
@@ -192,7 +194,7 @@ def pool(
     depth: int,
     variants: str,
     runs: Sequence[Path],
-    holes: bool,
+    unjudged: bool,
     as_json: bool,
 ) -> None:
     """Pool what several systems rank best for the queries of a project on corpus NAME.
@@ -201,7 +203,7 @@ def pool(
     """
     names = () if runs and not systems.strip() else tuple(system_names(systems))
     request = PoolRequest(names, depth, _sets(variants), _runs(runs))
-    _check(request, adds=bool(queries or collection), holes=holes)
+    _check(request, adds=bool(queries or collection), unjudged=unjudged)
     explorer = open_explorer()
     annotation = explorer.annotation
     asked = annotation.project(name, project)
@@ -212,9 +214,8 @@ def pool(
             "The project has no queries yet.", "Give --queries FILE or --collection PATH."
         )
     _say_not_held(explorer, asked, request)
-    if holes:
-        found = annotation.unjudged(asked, names, depth) if names else ()
-        _show_holes((*found, *annotation.unjudged_in(asked, request.runs, depth)), as_json)
+    if unjudged:
+        _show_unjudged(annotation.unjudged(asked, names, depth, request.runs), as_json)
         return
     with bar_of("queries", "pooling", total=len(known)) as bar:
         new = annotation.fill_pool(asked, request, on_query=bar.update)
@@ -227,15 +228,15 @@ def pool(
     click.echo(f"{total}; {new:,} (item, source) pairs are new.")
 
 
-def _check(request: PoolRequest, *, adds: bool, holes: bool) -> None:
+def _check(request: PoolRequest, *, adds: bool, unjudged: bool) -> None:
     """Before anything is written."""
     from engine.annotate.pool import check_pool
 
     check_pool(request)
-    if holes and adds:
+    if unjudged and adds:
         raise BadInputError(
-            "--holes only looks, and queries would be added.",
-            "Pool them first, without --holes.",
+            "--unjudged only looks, and queries would be added.",
+            "Pool them first, without --unjudged.",
         )
 
 
@@ -293,21 +294,21 @@ def _add_queries(
     return len(found.keys() - before)
 
 
-def _show_holes(found: Sequence[Unjudged], as_json: bool) -> None:
+def _show_unjudged(systems: Sequence[Unjudged], as_json: bool) -> None:
+    counts = [sum(map(len, one.missing.values())) for one in systems]
     if as_json:
         print_json(
             [
                 {
-                    "system": h.system,
-                    "k": h.k,
-                    "judged": h.judged,
-                    "unjudged": sum(map(len, h.missing.values())),
-                    "missing": {query_id: list(ids) for query_id, ids in h.missing.items()},
+                    "system": one.system,
+                    "k": one.k,
+                    "judged": one.judged,
+                    "unjudged": count,
+                    "missing": {query_id: list(ids) for query_id, ids in one.missing.items()},
                 }
-                for h in found
+                for one, count in zip(systems, counts, strict=True)
             ]
         )
         return
-    for h in found:
-        lacking = sum(map(len, h.missing.values()))
-        click.echo(f"{h.system:20} Judged@{h.k} {h.judged:.3f}   {lacking:,} unjudged")
+    for one, count in zip(systems, counts, strict=True):
+        click.echo(f"{one.system:20} Judged@{one.k} {one.judged:.3f}   {count:,} unjudged")

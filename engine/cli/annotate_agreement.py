@@ -43,7 +43,7 @@ def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> No
         human = {who: dict(scores.metrics) for who, scores in rows.items()}
         print_json({**_agreement_report(found), "human": human})
     else:
-        _print_agreement(found, annotation.measure_names)
+        _print_agreement(found)
         _print_human(rows)
     for note in found.notes:
         click.echo(f"Note: {note}", err=True)
@@ -74,7 +74,7 @@ def _agreement_report(found: Agreement) -> dict[str, Any]:
     }
 
 
-def _print_agreement(found: Agreement, names: Mapping[str, str]) -> None:
+def _print_agreement(found: Agreement) -> None:
     people = {
         "all": found.measures,
         **{aspect or "any": measures for aspect, measures in found.by_aspect.items()},
@@ -86,7 +86,7 @@ def _print_agreement(found: Agreement, names: Mapping[str, str]) -> None:
             click.echo(f"\n{title}")
         for group, measures in groups.items():
             click.echo(f"{group} ({measures[0].items:,} items)")
-            for line in measure_lines(measures, names):
+            for line in measure_lines(measures):
                 click.echo(line)
     for (one, other), counts in found.confusion.items():
         click.echo(f"\nrows: {one}, columns: {other}")
@@ -105,10 +105,10 @@ def _print_human(rows: Mapping[str, SystemScores]) -> None:
         click.echo(f"  {who:32}{shown}{len(scores.per_query):>9,}")
 
 
-def measure_lines(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> Iterator[str]:
+def measure_lines(measures: Sequence[AgreementMeasure]) -> Iterator[str]:
     """A line per measure, with its interval."""
     for measure in measures:
-        yield f"  {names[measure.name]:32}{_shown(measure)}"
+        yield f"  {measure.title:32}{_shown(measure)}"
 
 
 def confusion_lines(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> Iterator[str]:

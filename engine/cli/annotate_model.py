@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
@@ -83,7 +83,7 @@ def grade(
     annotation = open_explorer().annotation
     asked, grading = annotation.project(name, project), annotation.grading
     if check:
-        _show_check(grading.check(asked), annotation.measure_names, as_json)
+        _show_check(grading.check(asked), as_json)
         return
     request = GradingRequest(tuple(query_ids), anchors, again, limit, judged)
     estimate = grading.estimate(asked, request)
@@ -142,7 +142,7 @@ def _counts(progress: GradingProgress) -> str:
 # -- people against the model --------------------------------------------------------------------
 
 
-def _show_check(found: ModelCheck, names: Mapping[str, str], as_json: bool) -> None:
+def _show_check(found: ModelCheck, as_json: bool) -> None:
     for note in found.notes:
         click.echo(f"Note: {note}", err=True)
     if as_json:
@@ -168,12 +168,12 @@ def _show_check(found: ModelCheck, names: Mapping[str, str], as_json: bool) -> N
     )
     if not found.items:
         return
-    for line in measure_lines(found.measures, names):
+    for line in measure_lines(found.measures):
         click.echo(line)
     if len(found.by_aspect) > 1:
         for aspect, measures in found.by_aspect.items():
             click.echo(f"{aspect or 'any'} ({measures[0].items:,} items)")
-            for line in measure_lines(measures, names):
+            for line in measure_lines(measures):
                 click.echo(line)
     click.echo("rows: people, columns: the model")
     for line in confusion_lines(found.grades, found.confusion):

@@ -48,13 +48,13 @@ class JudgedProjects:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._shelf = ProjectStore(ledger)
+        self._projects = ProjectStore(ledger, library)
         self._made = functools.lru_cache(maxsize=16)(self._make)
 
     def keys(self) -> list[ProjectKey]:
         """Projects with at least one grade that counts, by corpus, each corpus's own first."""
         named = {corpus: {"": Project(corpus)} for corpus in self._library.names()}
-        for project in self._shelf.all():
+        for project in self._projects.projects():
             if project.corpus in named:
                 named[project.corpus][project.name] = project
         return [
@@ -79,11 +79,11 @@ class JudgedProjects:
         rows = self._ledger.judging.latest(*key)
         queries = self._ledger.projects.queries(*key)
         retired = self._ledger.projects.retired(*key)
-        # Events never change, so that their names stand for what they say.
+        # Events never change, so that their ids identify what they say.
         events = tuple(row.event for row in rows)
         version = self._library.open(key.corpus).identity
         query_ids = tuple(row.query_id for row in queries)
-        project = self._shelf.get(*key)
+        project = self._projects.project(*key)
         counts = (project.scale, project.model_grades)
         return self._made(key, events, query_ids, retired, version, *counts)
 
@@ -174,11 +174,7 @@ def _annotators(
         return {}, ()
     if decided.undecided:
         return {}, ("The human row is there once all disagreements are adjudicated.",)
-    shared = {
-        (d.query_id, d.doc_id)
-        for d in decided.decisions
-        if d.decided is not None or len(d.annotators) > 1
-    }
+    shared = {d.item for d in decided.decisions if d.decided is not None or len(d.annotators) > 1}
     found: dict[str, Qrels] = {}
     for annotator, qrels in own.items():
         kept = {

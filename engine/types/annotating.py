@@ -14,6 +14,8 @@ from storage.records import Judgment as Judgment
 from storage.records import Origin as Origin
 from storage.records import Verdict as Verdict
 
+Item = tuple[str, str]
+"""(query_id, doc_id)"""
 JudgingOrder = Literal["shuffled", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
@@ -81,10 +83,15 @@ class Project:
     blind: bool = True
     model_grades: bool = False
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """(corpus, name)"""
+        return (self.corpus, self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A system, variant or run that brought a document up, and where it stood: 1 is best."""
+    """A system, variant or run that retrieved a document, and its rank there: 1 is best."""
 
     name: str
     rank: int
@@ -92,11 +99,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class PoolItem:
-    """A (query, document) to be judged, and who brought it up."""
+    """A (query, document) to be judged, and what retrieved it."""
 
     query_id: str
     doc_id: str
     sources: tuple[Source, ...]
+
+    @property
+    def item(self) -> Item:
+        return (self.query_id, self.doc_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +191,17 @@ class Unjudged:
     missing: Mapping[str, tuple[str, ...]]
 
 
+AGREEMENT_MEASURES: Mapping[str, str] = {
+    "raw": "Raw agreement",
+    "fleiss_kappa": "Fleiss' kappa",
+    "krippendorff_alpha": "Krippendorff's alpha (ordinal)",
+    "cohen_kappa": "Cohen's kappa",
+    "cohen_kappa_linear": "Cohen's kappa (linear)",
+    "cohen_kappa_quadratic": "Cohen's kappa (quadratic)",
+}
+"""name -> what to call it."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgreementMeasure:
     """One coefficient over the items that at least two annotators graded.
@@ -194,6 +216,10 @@ class AgreementMeasure:
     value: float | None
     interval: Interval
     items: int
+
+    @property
+    def title(self) -> str:
+        return AGREEMENT_MEASURES[self.name]
 
 
 @dataclass(frozen=True, slots=True)

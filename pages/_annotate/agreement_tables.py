@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
@@ -30,9 +30,8 @@ _ROWS = "annotate_human_rows"
 
 
 def agreement(explorer: Explorer, project: Project) -> None:
-    """Over all, by aspect, and pair by pair."""
+    """Over all, by aspect, and in pairs."""
     found = explorer.annotation.agreement(project)
-    names = explorer.annotation.measure_names
     if found.notes:
         st.html(f'<div class="sl-facts">{html.escape(" ".join(found.notes))}</div>')
     if not any(measure.items for measure in found.measures) and not found.pairs:
@@ -42,27 +41,21 @@ def agreement(explorer: Explorer, project: Project) -> None:
         )
     else:
         st.header("People", anchor=False, help=WORDS)
-        aspects_table(found, names, "annotate_overall", "Agreement over all people")
-        _pairs(found, project.scale, names)
+        aspects_table(found, "annotate_overall", "Agreement over all people")
+        _pairs(found, project.scale)
     _human(explorer, project)
 
 
-def aspects_table(
-    found: Agreement | ModelCheck, names: Mapping[str, str], key: str, alt: str
-) -> None:
-    """A row for all aspects together and for each of them, a column per measure.
-
-    Args:
-        names: measure -> how it is called, as the engine gives it.
-    """
+def aspects_table(found: Agreement | ModelCheck, key: str, alt: str) -> None:
+    """A row for all aspects together and for each of them, a column per measure."""
     rows = [("all", found.measures)]
     if len(found.by_aspect) > 1:
         rows += [(aspect or "as a whole", row) for aspect, row in found.by_aspect.items()]
-    frame = pd.DataFrame({"Aspect": aspect, **_cells(row, names)} for aspect, row in rows)
+    frame = pd.DataFrame({"Aspect": aspect, **_cells(row)} for aspect, row in rows)
     st.dataframe(frame, key=key, hide_index=True, alt=alt, placeholder="–")
 
 
-def _cells(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> dict[str, str]:
+def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
     items = max((measure.items for measure in measures), default=0)
     cells = {"Items": f"{items:,}"}
     for measure in measures:
@@ -71,7 +64,7 @@ def _cells(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> di
             words += f" ({_interval(measure.interval)})"
         if measure.value is not None and measure.items < items:
             words += f", {measure.items:,} items"
-        cells[names.get(measure.name, measure.name)] = words
+        cells[measure.title] = words
     return cells
 
 
@@ -82,7 +75,7 @@ def _interval(bounds: Interval, digits: int = 2) -> str:
     return f"{low} to {high}"
 
 
-def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
+def _pairs(found: Agreement, scale: Scale) -> None:
     if not found.pairs:
         return
     st.header("Pairwise agreement", anchor=False, help=WORDS)
@@ -97,7 +90,7 @@ def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
             "Pair", pairs, format_func=named, key="annotate_pair",
             label_visibility="collapsed",
         )  # fmt: skip
-    cells = _cells(found.pairs[pair], names)
+    cells = _cells(found.pairs[pair])
     frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
     left, right = st.columns(2, gap="small")
     with left:

@@ -185,7 +185,7 @@ def _nothing_to_judge(project: Project, who: str) -> None:
     leads = is_lead(project, who)
     named = f" ({', '.join(project.leads)})" if project.leads else ""
     words = (
-        "Add queries, and fill the pool with what systems bring up for them."
+        "Add queries, and fill the pool with what systems retrieve for them."
         if leads
         else f"Its leads{named} have not filled the pool yet."
     )

@@ -52,7 +52,7 @@ def model(explorer: Explorer, project: Project, who: str) -> None:
     with left, error_boundary():
         _grading(explorer, project)
     with right, error_boundary():
-        busy = explorer.annotation.grading.running(project) is not None
+        busy = explorer.annotation.grading.jobs.running(project.key) is not None
         found = check(explorer, project, who, busy=busy)
     if found is not None and found.items:
         with error_boundary():
@@ -80,7 +80,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
         else "Its grades are no qrels. They count only if the project says so (under Project)."
     )
     st.html(f'<div class="md-dim">{html.escape(f"{ABOUT} {counts}")}</div>')
-    job = explorer.annotation.grading.latest(project)
+    job = explorer.annotation.grading.jobs.latest(project.key)
     busy = job is not None and job.running
     request = _choices(explorer, project, busy=busy)
     info = endpoint(explorer)
@@ -174,14 +174,14 @@ def _job_card(explorer: Explorer, project: Project, job: GradingJob | None) -> N
 
     job_card(
         job,
-        lambda: grading.latest(project),
+        lambda: grading.jobs.latest(project.key),
         key="annotate_model",
         label="Grading",
         line=progress_line,
-        cancel=grading.cancel,
+        cancel=grading.jobs.cancel,
         ended=lambda job: "" if job.report is None else outcome_line(job.report),
         remarks=lambda job: () if job.report is None else (job.report.problem, *job.report.notes),
         resume=None if job is None or is_finished(job.report) else go_on,
-        dismiss=grading.dismiss,
+        dismiss=grading.jobs.dismiss,
         what_stays="What is graded stays; the next run goes on from there.",
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import Project, Scale
+from engine.types.annotating import Item, Project, Scale
 from engine.types.documents import Document
 from engine.types.grading import (
     GradingDifference,
@@ -148,8 +148,6 @@ USUAL = 20
 PER_PAGE = 10
 _SAMPLE = "annotate_sample"
 _ASKED = re.compile(r"(\d{1,6})-(\d{1,9})")
-Item = tuple[str, str]
-"""(query_id, doc_id)"""
 
 
 def sample_of(explorer: Explorer, project: Project, who: str) -> frozenset[Item]:
@@ -206,8 +204,7 @@ def check(
     _draw(explorer, project, who)
     if not found.items:
         return found
-    names = explorer.annotation.measure_names
-    aspects_table(found, names, "annotate_check_table", "Agreement of people and the model")
+    aspects_table(found, "annotate_check_table", "Agreement of people and the model")
     pair = ("people", found.annotator)
     st.html(confusion_html(pair, found.grades, found.confusion, project.scale))
     return found

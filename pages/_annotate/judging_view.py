@@ -17,7 +17,7 @@ import streamlit as st
 
 from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
-from engine.types.annotating import Judgment, PoolItem, Project, QueueProgress, Source
+from engine.types.annotating import Item, Judgment, PoolItem, Project, QueueProgress, Source
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
@@ -27,8 +27,6 @@ from pages._common.shared import ASSETS, error_boundary
 
 MOST_HELD = 2_000
 """Documents kept ready for one visit."""
-Item = tuple[str, str]
-"""(query_id, doc_id)"""
 
 
 def to_key(item: Item) -> str:
@@ -371,7 +369,7 @@ def _undo(
     taken = annotation.undo(session.project, session.who, session.only, name)
     if taken is None:
         return ""
-    session.at = (taken.query_id, taken.doc_id)
+    session.at = taken.item
     return to_key(session.at)
 
 
@@ -400,7 +398,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
     lens = explorer.library.lens(project.corpus)
     queue, queries = annotation.queue(project, who, session.only), annotation.queries(project)
     known = explorer.library.open(project.corpus).row_of  # an import may have dropped some
-    pool = {(i.query_id, i.doc_id): i for i in queue.items if i.doc_id in known}
+    pool = {i.item: i for i in queue.items if i.doc_id in known}
     order = list(pool)
     start = order.index(session.at) if session.at in pool else 0
     due = [item for item in (*order[start:], *order[:start]) if queue.is_due(pool[item])][:AHEAD]

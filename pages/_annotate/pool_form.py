@@ -25,7 +25,7 @@ WORDINGS = {
     "definition": "the aspect's definition",
     "paraphrases": "its paraphrases",
 }
-"""Sets of wordings that can bring up more, by what they are."""
+"""Sets of wordings that can retrieve more, by what they are."""
 SYSTEMS = PoolRequest().systems
 MOST_ROWS = 10
 """Rows of a table that is shown whole."""
@@ -35,11 +35,11 @@ UNJUDGED = "annotate_unjudged"
 def pool(explorer: Explorer, project: Project) -> None:
     """Queries on the left, the pool on the right, and what is in it below."""
     said = st.session_state.pop(SAID, "")
-    filling = explorer.annotation.filling
-    job = filling.latest(project)
+    jobs = explorer.annotation.filling.jobs
+    job = jobs.latest(project.key)
     job_card(
-        job, lambda: filling.latest(project), key="annotate_fill", label="Filling the pool",
-        line=_progress_line, cancel=filling.cancel, ended=_outcome_line, dismiss=filling.dismiss,
+        job, lambda: jobs.latest(project.key), key="annotate_fill", label="Filling the pool",
+        line=_progress_line, cancel=jobs.cancel, ended=_outcome_line, dismiss=jobs.dismiss,
         what_stays="What is in the pool, and what was judged, stays.", poll=0.5,
     )  # fmt: skip
     busy = job is not None and job.running
@@ -164,7 +164,7 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
     corpus, name, unjudged = st.session_state.get(UNJUDGED, ("", "", ()))
     if (corpus, name) != (project.corpus, project.name) or not unjudged:
         return
-    pooled = {(i.query_id, i.doc_id) for i in explorer.annotation.pool(project)}
+    pooled = {i.item for i in explorer.annotation.pool(project)}
     rows = []
     for found in unjudged:
         missing = {(q, d) for q, ids in found.missing.items() for d in ids}
