@@ -215,5 +215,6 @@ def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) ->
 
 
 def _judgment(*values: Any) -> Judgment:
-    marks = tuple((start, end) for start, end in json.loads(values[_MARKS]))
-    return Judgment(*values[:_MARKS], marks, *values[_MARKS + 1 :])
+    row = list(values)
+    row[_MARKS] = tuple((start, end) for start, end in json.loads(row[_MARKS]))
+    return Judgment(*row)

@@ -17,7 +17,7 @@ import streamlit as st
 
 from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
-from engine.types.annotating import Item, Judgment, PoolItem, Project, QueueProgress, Source
+from engine.types.annotating import Item, Judgment, Project, Source
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
@@ -179,7 +179,7 @@ AHEAD = 60
 BEHIND = 3
 MOST_PAST = 40
 LONGEST_NOTE = 10_000
-KEY = "annotate_desk"
+KEY = "annotate_session"
 _ANSWER, _LAST = "annotate_answer", "annotate_last"
 
 
@@ -192,7 +192,8 @@ _COMPONENT = st.components.v2.component(
     html='<div class="root"></div>',
     css=_assets("common.css", "annotate.css"),
     js=_assets(
-        "common.js", "annotate_words.js", "annotate_outbox.js", "annotate_desk.js", "annotate.js"
+        *("common.js", "annotate_words.js", "annotate_outbox.js", "annotate_session.js"),
+        "annotate.js",
     ),
 )
 
@@ -237,7 +238,7 @@ class Answer:
     """What a message from the browser came to.
 
     Attributes:
-        desk: id of the session whose message it was, which may be one left since.
+        session: id of the session whose message it was, which may be one left since.
         turn: its number.
         settled: events that need not come again.
         refused: items of which nothing could be stored.
@@ -245,7 +246,7 @@ class Answer:
         retry: the events that are not settled shall come again, later.
     """
 
-    desk: str = ""
+    session: str = ""
     turn: int = 0
     settled: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
@@ -307,7 +308,7 @@ def _draw(explorer: Explorer, session: JudgingSession) -> None:
     def arrived() -> None:
         sent = st.session_state[KEY].get("sent")
         # A message is stored for the session that it comes from, if it is one of this visit.
-        sender = held.get(str(sent.get("desk"))) if isinstance(sent, Mapping) else None
+        sender = held.get(str(sent.get("session"))) if isinstance(sent, Mapping) else None
         if sender is not None:
             st.session_state[_ANSWER] = receive(explorer, sender, sent)
 
@@ -421,7 +422,13 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         "guidelines": dict(project.guidelines),
         "longest_note": LONGEST_NOTE,
         "items": [
-            item_data(i, documents[i[1]], lens, queue.said.get(i), _sources(project, pool[i]))
+            item_data(
+                i,
+                documents[i[1]],
+                lens,
+                queue.said.get(i),
+                () if project.blind else pool[i].sources,
+            )
             for i in wanted
         ],
         "seeds": [seed_data(name, query, seeds[name], lens) for name, query in asked.items()],
@@ -429,7 +436,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         "next": [to_key(item) for item in due],
         "past": [to_key(item) for item in past[-MOST_PAST:]],
         "later": {name: [to_key(item) for item in items] for name, items in later.items()},
-        "progress": _progress(queue.progress()),
+        "progress": asdict(queue.progress()),
         "evidence": _evidence(explorer, queries, session),
         "dark": dark(),
     }
@@ -443,20 +450,6 @@ def _wanted(
     before = past[max(0, around - BEHIND) : around]
     again = [item for items in later for item in items[:BEHIND]]
     return list(dict.fromkeys([*([at] if at else []), *due, *before, *again]))
-
-
-def _sources(project: Project, item: PoolItem) -> tuple[Any, ...]:
-    return () if project.blind else item.sources
-
-
-def _progress(found: QueueProgress) -> dict[str, Any]:
-    return {
-        "done": found.done,
-        "total": found.total,
-        "skipped": found.skipped,
-        "unsure": found.unsure,
-        "per_minute": found.per_minute,
-    }
 
 
 def _evidence(

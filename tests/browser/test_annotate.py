@@ -43,7 +43,7 @@ def sit_down(visit: Visit, project: Project, who: str) -> Page:
     name = page.get_by_role("textbox", name="Annotator")
     name.fill(who)
     name.press("Enter")
-    expect(page.locator(".st-key-annotate_desk .words")).to_contain_text(f"{who}: 0 of")
+    expect(page.locator(".st-key-annotate_session .words")).to_contain_text(f"{who}: 0 of")
     page.locator(".kicker", has_text="Candidate").click()
     return page
 
@@ -247,4 +247,4 @@ def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
     assert "project=unjudged" in page.url
     page.get_by_role("textbox", name="Annotator").fill("grace")
     page.get_by_role("textbox", name="Annotator").press("Enter")
-    expect(page.locator(".st-key-annotate_desk .words")).to_contain_text("grace: 0 of")
+    expect(page.locator(".st-key-annotate_session .words")).to_contain_text("grace: 0 of")
