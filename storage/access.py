@@ -86,10 +86,10 @@ class LedgerFile:
     def _signature(self) -> Signature:
         """Changes with every write: time, size and identity of the file."""
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:  # missing, or unreadable: opening it will say which
             return (0, 0, 0)
-        return (found.st_mtime_ns, found.st_size, found.st_ino)
+        return (status.st_mtime_ns, status.st_size, status.st_ino)
 
     @contextmanager
     def access(self) -> Iterator[duckdb.DuckDBPyConnection]:

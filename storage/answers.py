@@ -60,8 +60,8 @@ class Answers:
                 OR rowid BETWEEN (SELECT min(place) FROM wanted)
                     AND (SELECT min(place) + $more FROM wanted)"""
         with self._file.access() as connection:
-            found = connection.execute(sql, {"keys": sorted(keys), "more": NEIGHBOURS})
-            return dict(found.fetchall())
+            answers = connection.execute(sql, {"keys": sorted(keys), "more": NEIGHBOURS})
+            return dict(answers.fetchall())
 
     def heads(self, endpoint: str, model: str) -> NDArray[np.uint64]:
         """The first 16 digits of the keys of a model's answers, as numbers in ascending order.
@@ -109,9 +109,11 @@ class _Known(NamedTuple):
 def _read_known(connection: DuckDBPyConnection, endpoint: str, model: str) -> _Known:
     place = [endpoint, model]
     sql = "SELECT capabilities FROM model_capabilities WHERE endpoint = ? AND model = ?"
-    found = connection.execute(sql, place).fetchone()
+    capabilities = connection.execute(sql, place).fetchone()
     sql = """
         SELECT TRY_CAST('0x' || left(key, 16) AS UBIGINT) AS head FROM answers
         WHERE endpoint = ? AND model = ? AND head IS NOT NULL ORDER BY head"""
     heads = connection.execute(sql, place).fetchnumpy()["head"]
-    return _Known(None if found is None else str(found[0]), np.asarray(heads, dtype=np.uint64))
+    return _Known(
+        None if capabilities is None else str(capabilities[0]), np.asarray(heads, dtype=np.uint64)
+    )

@@ -33,9 +33,9 @@ def names(record: Any, without: str = "") -> str:
     )
 
 
-def records(make: Callable[..., Record], found: duckdb.DuckDBPyConnection) -> list[Record]:
+def records(make: Callable[..., Record], cursor: duckdb.DuckDBPyConnection) -> list[Record]:
     """The rows of a query whose columns are those of :func:`names`."""
-    return [make(*map(_read, values)) for values in found.fetchall()]
+    return [make(*map(_read, values)) for values in cursor.fetchall()]
 
 
 def insert(

@@ -218,8 +218,8 @@ class StoredTable:
             query = query.distance_type("cosine").nprobes(PROBES)
             if where is not None:
                 query = query.where(where)
-            found = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
-        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+            rows = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
+        return [str(doc_id) for doc_id in rows["doc_id"].to_pylist()]
 
     def among(self, column: str, values: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows whose ``column`` is one of ``values``, in no particular order."""
@@ -287,8 +287,8 @@ class DocumentTable(StoredTable):
         """
         with _wrapped("reading", self.path):
             query = self._table.search().select(["doc_id"]).with_row_id(True)
-            found = query.limit(max(self.count(), 1)).to_arrow()
-        addresses = zip(found["doc_id"].to_pylist(), found["_rowid"].to_pylist(), strict=True)
+            rows = query.limit(max(self.count(), 1)).to_arrow()
+        addresses = zip(rows["doc_id"].to_pylist(), rows["_rowid"].to_pylist(), strict=True)
         self._addresses = (self.version, dict(addresses))
 
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
@@ -301,14 +301,14 @@ class DocumentTable(StoredTable):
         with _wrapped("reading documents", self.path):
             if version == self.version:
                 places = [addresses[doc_id] for doc_id in wanted if doc_id in addresses]
-                found = self._table.take_row_ids(places).select(columns).to_arrow()
+                table = self._table.take_row_ids(places).select(columns).to_arrow()
             else:
                 query = self._table.search().where(_is_one_of("doc_id", wanted))
-                found = query.select(columns).limit(len(wanted)).to_arrow()
+                table = query.select(columns).limit(len(wanted)).to_arrow()
         # LanceDB gives rows in stored order: put them back into the order asked for.
-        position = {doc_id: row for row, doc_id in enumerate(found["doc_id"].to_pylist())}
+        position = {doc_id: row for row, doc_id in enumerate(table["doc_id"].to_pylist())}
         at = [position[doc_id] for doc_id in wanted if doc_id in position]
-        return found.take(pa.array(at, pa.int64()))
+        return table.take(pa.array(at, pa.int64()))
 
     def matching(self, conditions: Sequence[Condition]) -> list[str]:
         """Ids of all rows that meet every condition."""
@@ -317,8 +317,8 @@ class DocumentTable(StoredTable):
             query = self._table.search()
             if where is not None:
                 query = query.where(where)
-            found = query.select(["doc_id"]).limit(max(self.count(), 1)).to_arrow()
-        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+            rows = query.select(["doc_id"]).limit(max(self.count(), 1)).to_arrow()
+        return [str(doc_id) for doc_id in rows["doc_id"].to_pylist()]
 
     def full_text(
         self, text: str, limit: int, conditions: Sequence[Condition] = ()
@@ -329,8 +329,8 @@ class DocumentTable(StoredTable):
             query = self._table.search(text, query_type="fts", fts_columns="search_text")
             if where is not None:
                 query = query.where(where)
-            found = query.select(["doc_id", "_score"]).limit(limit).to_arrow()
-        return list(zip(found["doc_id"].to_pylist(), found["_score"].to_pylist(), strict=True))
+            rows = query.select(["doc_id", "_score"]).limit(limit).to_arrow()
+        return list(zip(rows["doc_id"].to_pylist(), rows["_score"].to_pylist(), strict=True))
 
     def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
         """Compact the fragments and (re)build what searches need: full text, ids, vectors.

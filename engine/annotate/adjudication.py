@@ -59,11 +59,11 @@ class DecidedQrels:
     @property
     def grades(self) -> dict[str, dict[str, int]]:
         """query_id -> doc_id -> grade; what is undecided is unjudged."""
-        found: dict[str, dict[str, int]] = {}
+        by_query: dict[str, dict[str, int]] = {}
         for decision in self.decisions:
             if decision.relevance is not None:
-                found.setdefault(decision.query_id, {})[decision.doc_id] = decision.relevance
-        return found
+                by_query.setdefault(decision.query_id, {})[decision.doc_id] = decision.relevance
+        return by_query
 
     @property
     def undecided(self) -> int:
@@ -106,9 +106,9 @@ def decide(
         elif people:
             decision = _settled(query_id, doc_id, people, median=median)
         elif graded and model_grades:
-            found = _settled(query_id, doc_id, graded, median=median)
-            is_open = found.relevance is None
-            decision = found if is_open else replace(found, basis="model")
+            settled = _settled(query_id, doc_id, graded, median=median)
+            is_open = settled.relevance is None
+            decision = settled if is_open else replace(settled, basis="model")
         else:
             continue
         decisions.append(decision)
@@ -164,22 +164,22 @@ def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
 
     Items that were decided come last, in the same order, so that a decision can be changed.
     """
-    found = []
+    differing = []
     for (query_id, doc_id), everything in _by_item(judgments).items():
         said = [j for j in everything if j.origin != "adjudication"]
         grades = [j.relevance for j in said if j.relevance is not None and j.origin != "model"]
         spread = max(grades) - min(grades) if grades else 0
         decided = _adjudication(everything)
         if spread or decided is not None or any(j.verdict == "unsure" for j in said):
-            found.append(Disagreement(query_id, doc_id, tuple(said), spread, decided))
-    return sorted(found, key=lambda d: (d.decided is not None, -d.spread))
+            differing.append(Disagreement(query_id, doc_id, tuple(said), spread, decided))
+    return sorted(differing, key=lambda d: (d.decided is not None, -d.spread))
 
 
 def _by_item(judgments: Iterable[Judgment]) -> Mapping[Item, list[Judgment]]:
-    found: dict[Item, list[Judgment]] = {}
+    by_item: dict[Item, list[Judgment]] = {}
     for judgment in judgments:
-        found.setdefault(judgment.item, []).append(judgment)
-    return found
+        by_item.setdefault(judgment.item, []).append(judgment)
+    return by_item
 
 
 def _is_graded(judgment: Judgment) -> bool:
@@ -197,9 +197,9 @@ def own_grades(
     """annotator -> query_id -> doc_id -> grade, before adjudication; of people, with ``models``
     of these too."""
     origins = ("person", "import", *(("model",) if models else ()))
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    by_annotator: dict[str, dict[str, dict[str, int]]] = {}
     for judgment in judgments:
         if judgment.relevance is not None and judgment.origin in origins:
-            own = found.setdefault(judgment.annotator, {}).setdefault(judgment.query_id, {})
+            own = by_annotator.setdefault(judgment.annotator, {}).setdefault(judgment.query_id, {})
             own[judgment.doc_id] = judgment.relevance
-    return dict(sorted(found.items()))
+    return dict(sorted(by_annotator.items()))

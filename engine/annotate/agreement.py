@@ -54,13 +54,13 @@ def pair_measures(confusion: Table) -> tuple[AgreementMeasure, ...]:
     items = int(confusion.sum())
     stack = _resampled(confusion.ravel()).reshape(-1, *confusion.shape)
     raw = float(np.trace(confusion)) / items if items else None
-    found = [AgreementMeasure(RAW, raw, _interval(raw, _raw_draws(stack)), items)]
+    measures = [AgreementMeasure(RAW, raw, _interval(raw, _raw_draws(stack)), items)]
     for name, weighting in KAPPAS.items():
         value = cohen_kappa(confusion, weighting)
-        found.append(
+        measures.append(
             AgreementMeasure(name, value, _interval(value, kappa_draws(stack, weighting)), items)
         )
-    return tuple(found)
+    return tuple(measures)
 
 
 def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
@@ -210,9 +210,10 @@ def _fleiss_draws(
 
 
 def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.full(below.shape, np.nan)  # where chance allows no disagreement
-    np.divide(above, below, out=found, where=below > _EXACT)
-    return found
+    # NaN where chance allows no disagreement.
+    ratios: NDArray[np.float64] = np.full(below.shape, np.nan)
+    np.divide(above, below, out=ratios, where=below > _EXACT)
+    return ratios
 
 
 Grades = Mapping[Item, Mapping[str, int]]
@@ -283,12 +284,12 @@ def _counts(grades: Grades, scale: Scale) -> Table:
 def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tuple[str, str], Table]:
     """Counts of every pair of annotators that graded an item in common."""
     columns = {value: column for column, value in enumerate(scale.values)}
-    found: dict[tuple[str, str], Table] = {}
+    tables: dict[tuple[str, str], Table] = {}
     for said in grades.values():
         for pair in itertools.combinations(sorted(said), 2):
-            table = found.setdefault(pair, np.zeros((len(columns), len(columns)), dtype=np.int64))
+            table = tables.setdefault(pair, np.zeros((len(columns), len(columns)), dtype=np.int64))
             table[columns[said[pair[0]]], columns[said[pair[1]]]] += 1
-    return {p: found[p] for p in itertools.combinations(names, 2) if p in found}
+    return {p: tables[p] for p in itertools.combinations(names, 2) if p in tables}
 
 
 def _left_out(own: Sequence[Judgment], scale: Scale, single: int) -> list[str]:

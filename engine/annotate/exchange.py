@@ -70,16 +70,16 @@ class Exchange:
             return self._hand_over(project, annotator, queries)
         if per_annotator or annotator:
             judgments = self._standing(project, annotator)
-            found = exporting.own_files(kind, name, judgments, queries, corpus)
+            exported = exporting.own_files(kind, name, judgments, queries, corpus)
         else:
             decided = self.qrels(project, median=median)
-            found = exporting.decided_files(kind, name, decided, queries, corpus)
-        if not found.judgments:
+            exported = exporting.decided_files(kind, name, decided, queries, corpus)
+        if not exported.judgments:
             raise BadInputError(
                 f"Project '{name}' has no grades to export.",
-                " ".join(found.notes) or "Judge first.",
+                " ".join(exported.notes) or "Judge first.",
             )
-        return found
+        return exported
 
     def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
         """The adjudicated grades of what is asked, in the project's scale; see :func:`decide`."""
@@ -108,10 +108,10 @@ class Exchange:
         rows = self._projects.judgments(project)
         if not annotator:
             return rows
-        found = [row for row in rows if row.annotator == annotator.strip()]
-        if not found:
+        own = [row for row in rows if row.annotator == annotator.strip()]
+        if not own:
             raise UnknownNameError(*_nobody(project, annotator, {row.annotator for row in rows}))
-        return found
+        return own
 
     # -- in --------------------------------------------------------------------------------
 
@@ -186,18 +186,18 @@ class Exchange:
 
         Others wait meanwhile, some 3 s for 100,000 judgments.
         """
-        found = Merged((), 0)
+        outcome = Merged((), 0)
 
         def merged(held: Held) -> Sequence[Judgment]:
-            nonlocal found
+            nonlocal outcome
             stored = {row.event: row for row in held.history}
             named = named_here(incoming, target, held.elsewhere)
-            found = merge(named, stored, held.latest, overwrite=overwrite)
-            return found.rows
+            outcome = merge(named, stored, held.latest, overwrite=overwrite)
+            return outcome.rows
 
         events = [i.judgment.event for i in incoming]
         added = self._ledger.judging.change(*target.key, events, merged)
-        return added, found
+        return added, outcome
 
     def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
         """The file or folder to be read, and its format; raises as :meth:`import_`."""

@@ -69,23 +69,23 @@ class Exported:
 
 
 def decided_files(
-    kind: str, name: str, found: DecidedQrels, queries: Mapping[str, Query], corpus: OpenCorpus
+    kind: str, name: str, decided: DecidedQrels, queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> Exported:
     """The adjudicated grades in one of :data:`FORMATS` but the hand-over.
 
     Args:
         name: of the files, without an ending.
     """
-    grades = found.grades
+    grades = decided.grades
     count = sum(map(len, grades.values()))
     if kind == "trec":
-        return Exported({f"{name}.qrels": trec_lines(grades)}, count, found.notes)
+        return Exported({f"{name}.qrels": trec_lines(grades)}, count, decided.notes)
     if kind == "beir":
         files = {"qrels/test.tsv": beir_lines(grades), **_beir_texts(grades, queries, corpus)}
-        return Exported(files, count, found.notes)
-    rows = [_decided_fields(d) for d in found.decisions if d.relevance is not None]
+        return Exported(files, count, decided.notes)
+    rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
     lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, DECIDED_FIELDS)
-    return Exported({f"{name}.{kind}": lines}, count, found.notes)
+    return Exported({f"{name}.{kind}": lines}, count, decided.notes)
 
 
 def _decided_fields(decision: Decision) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _documents(corpus: OpenCorpus) -> Iterator[Document]:
 
 def _file_names(annotators: Iterable[str]) -> dict[str, str]:
     """annotator -> a name for files, each its own also where case does not count."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     taken: set[str] = set()
     for annotator in annotators:
         plain = re.sub(r"[^\w-]+", "-", annotator).strip("-") or "annotator"
@@ -215,5 +215,5 @@ def _file_names(annotators: Iterable[str]) -> dict[str, str]:
         while name.casefold() in taken:
             name, number = f"{plain}-{number}", number + 1
         taken.add(name.casefold())
-        found[annotator] = name
-    return found
+        names[annotator] = name
+    return names

@@ -108,9 +108,11 @@ def make_plan(
         if j.annotator == annotator and j.origin == "model" and j.relevance is not None
     }
     by_people = {j.item for j in judgments if j.origin != "model" and j.relevance is not None}
-    found: dict[str, list[Item]] = {q: [] for q in queries if q in (request.query_ids or queries)}
+    to_grade: dict[str, list[Item]] = {
+        q: [] for q in queries if q in (request.query_ids or queries)
+    }
     done = judged = gone = 0
-    for item in (i.item for i in pool if i.query_id in found):
+    for item in (i.item for i in pool if i.query_id in to_grade):
         seed = queries[item[0]].seed
         if item[1] not in known or (seed is not None and seed not in known):
             gone += 1
@@ -119,8 +121,8 @@ def make_plan(
         elif item in by_people and item not in before and not request.judged:
             judged += 1
         else:
-            found[item[0]].append(item)
-    candidates = [item for items in found.values() for item in items][: request.limit]
+            to_grade[item[0]].append(item)
+    candidates = [item for items in to_grade.values() for item in items][: request.limit]
     anchors = known_positives(project, queries, judgments, known, annotator)
     return GradingPlan(
         project, annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
@@ -169,14 +171,14 @@ def known_positives(
         for number, d in enumerate(decided.decisions)
         if d.relevance is not None and d.relevance > lowest
     ]
-    found: dict[str, list[Anchor]] = {}
+    anchors: dict[str, list[Anchor]] = {}
     for *_, decision in sorted(rows, key=lambda row: row[:3]):
         query = queries.get(decision.query_id)
         is_seed = query is not None and query.seed == decision.doc_id
         if decision.doc_id in known and not is_seed:
             anchor = Anchor(decision.doc_id, decision.relevance or 0)
-            found.setdefault(decision.query_id, []).append(anchor)
-    return found
+            anchors.setdefault(decision.query_id, []).append(anchor)
+    return anchors
 
 
 def _may_anchor(judgment: Judgment, models: Collection[str]) -> bool:

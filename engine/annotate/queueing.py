@@ -28,8 +28,8 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
     for item in items:
         by_query.setdefault(item.query_id, []).append(item)
     sources = {
-        query_id: len({source.name for item in found for source in item.sources})
-        for query_id, found in by_query.items()
+        query_id: len({source.name for item in of_query for source in item.sources})
+        for query_id, of_query in by_query.items()
     }
     keys: dict[str, Callable[[PoolItem], tuple[float, str]]] = {
         "shuffled": lambda item: (0, _hash(annotator, item.query_id, item.doc_id)),

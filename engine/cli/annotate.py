@@ -99,13 +99,13 @@ def judge(
     if item is None or (adjudicate and grade is None):
         raise BadInputError("A decision is a grade.", "Give --grade with --adjudicate.")
     if adjudicate:
-        found = annotation.adjudicate(asked, *item, grade, note, who)
+        judgment = annotation.adjudicate(asked, *item, grade, note, who)
     else:
-        found = annotation.judge(asked, Judgment(*item, who, grade, verdict, note))
+        judgment = annotation.judge(asked, Judgment(*item, who, grade, verdict, note))
     if as_json:
-        print_json(_report(found))
+        print_json(_report(judgment))
     else:
-        click.echo(_line(found))
+        click.echo(_line(judgment))
 
 
 def _undo(
@@ -264,12 +264,12 @@ def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
     from engine.collections.judgment_formats import text_of
     from engine.collections.trec import read_run
 
-    found: dict[str, Sequence[Ranking]] = {}
+    runs: dict[str, Sequence[Ranking]] = {}
     for path in paths:
         run = read_run(text_of(path), path.name)
-        name = run.tag if run.tag not in found else path.stem
-        found[name] = run.rankings
-    return found
+        name = run.tag if run.tag not in runs else path.stem
+        runs[name] = run.rankings
+    return runs
 
 
 def _add_queries(
@@ -280,18 +280,18 @@ def _add_queries(
     from engine.collections.judgment_formats import text_of
     from engine.collections.readers import read_collection
 
-    found: dict[str, Query] = {}
+    new: dict[str, Query] = {}
     if file is not None:
-        found |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
+        new |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
     if collection is not None:
         for t in read_collection(collection).topics:
-            found[t.query_id] = Query(
+            new[t.query_id] = Query(
                 project.corpus, t.seed, t.text, aspect=t.aspect, instruction=t.instruction
             )
     before = set(explorer.annotation.queries(project))
-    if found:
-        explorer.annotation.add_queries(project, found)
-    return len(found.keys() - before)
+    if new:
+        explorer.annotation.add_queries(project, new)
+    return len(new.keys() - before)
 
 
 def _show_unjudged(systems: Sequence[Unjudged], as_json: bool) -> None:

@@ -48,15 +48,15 @@ def model(explorer: Explorer, project: Project, who: str) -> None:
     apply_model_style()
     with st.container(key="annotate_model"):
         left, right = st.columns(2, gap="large")
-    found = None
+    comparison = None
     with left, error_boundary():
         _grading(explorer, project)
     with right, error_boundary():
         busy = explorer.annotation.grading.jobs.running(project.key) is not None
-        found = check(explorer, project, who, busy=busy)
-    if found is not None and found.items:
+        comparison = check(explorer, project, who, busy=busy)
+    if comparison is not None and comparison.items:
         with error_boundary():
-            differences(explorer, project, found)
+            differences(explorer, project, comparison)
 
 
 def _checking(
@@ -152,8 +152,8 @@ def _estimate(
     if known is None or known[0] != asked:
         known = (asked, annotation.grading.estimate(project, request, endpoint=chosen(explorer)))
         st.session_state["annotate_model_estimate"] = known
-    found: GradingEstimate = known[1]
-    return found
+    estimate: GradingEstimate = known[1]
+    return estimate
 
 
 # -- the run under way, or the last one until it is dismissed --------------------------------------

@@ -149,11 +149,11 @@ def seeds_of(
     explorer: Explorer, documents: DocumentCache, queries: Mapping[str, Query]
 ) -> dict[str, Document]:
     """query_id -> its seed; a pasted text is split into sentences as one."""
-    found = documents.get(explorer, [q.seed for q in queries.values() if q.seed is not None])
+    stored = documents.get(explorer, [q.seed for q in queries.values() if q.seed is not None])
     seeds = {}
     for query_id, query in queries.items():
         if query.seed is not None:
-            seeds[query_id] = found[query.seed]
+            seeds[query_id] = stored[query.seed]
         else:
             key = f"\x00{query_id}"  # no doc_id begins so
             if key not in documents.held:
@@ -270,17 +270,17 @@ def session_of(
 ) -> JudgingSession:
     """Where somebody is in a project; the first time, at the item of the link."""
     held = _sessions()
-    found = held.get(session_id(project, who, only))
-    if found is None:
-        found = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
-        held[found.id] = found
-    found.project = project  # its settings may have changed
-    return found
+    session = held.get(session_id(project, who, only))
+    if session is None:
+        session = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
+        held[session.id] = session
+    session.project = project  # its settings may have changed
+    return session
 
 
 def _sessions() -> dict[str, JudgingSession]:
-    found: dict[str, JudgingSession] = st.session_state.setdefault("annotate_sessions", {})
-    return found
+    sessions: dict[str, JudgingSession] = st.session_state.setdefault("annotate_sessions", {})
+    return sessions
 
 
 def judging_view(

@@ -166,12 +166,12 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
         return
     pooled = {i.item for i in explorer.annotation.pool(project)}
     rows = []
-    for found in unjudged:
-        missing = {(q, d) for q, ids in found.missing.items() for d in ids}
+    for one in unjudged:
+        missing = {(q, d) for q, ids in one.missing.items() for d in ids}
         rows.append(
             {
-                "System": found.system,
-                f"Judged@{found.k}": found.judged,
+                "System": one.system,
+                f"Judged@{one.k}": one.judged,
                 "Unjudged": len(missing),
                 "Not even in the pool": len(missing - pooled),
             }

@@ -67,10 +67,10 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
     >>> read_seeds("http://x/?corpus=demo&seed=7&aspect=result&q=Alike+here", "demo", [])[0].aspect
     'result'
     """
-    found = []
+    queries = []
     for line in filter(None, map(str.strip, lines.splitlines())):
         if "://" not in line:
-            found += [Query(corpus, seed=line, aspect=a) for a in (*aspects,) or (None,)]
+            queries += [Query(corpus, seed=line, aspect=a) for a in (*aspects,) or (None,)]
             continue
         asked = {key: values[0] for key, values in parse_qs(urlsplit(line).query).items()}
         if not asked.get("seed"):
@@ -81,10 +81,10 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
                 f"This project asks of '{corpus}'.",
             )
         aspect, words = asked.get("aspect") or None, asked.get("q") or None
-        found.append(Query(corpus, seed=asked["seed"], aspect=aspect, instruction=words))
-    if not found:
+        queries.append(Query(corpus, seed=asked["seed"], aspect=aspect, instruction=words))
+    if not queries:
         raise BadInputError("No seed is named.", "Write at least one document's id.")
-    return found
+    return queries
 
 
 def _collections(explorer: Explorer, project: Project) -> list[CollectionInfo]:
