@@ -106,7 +106,7 @@ class Projects:
         """The queries of a project in the order in which they were added.
 
         Args:
-            retired: also those that are asked no more.
+            retired: also the retired ones.
         """
         sql = f"""
             SELECT {names(ProjectQueryRow)} FROM project_queries
@@ -144,7 +144,7 @@ class Projects:
         return int(changed[0]) if changed else 0
 
     def retired(self, corpus: str, project: str) -> frozenset[str]:
-        """The queries of a project that are asked no more."""
+        """The retired queries of a project."""
         values = {"corpus": corpus, "project": project}
         return frozenset(self._file.records(str, _RETIRED, values))
 
@@ -162,7 +162,7 @@ class Projects:
 
     def pool(self, corpus: str, project: str, query_id: str | None = None) -> list[PoolRow]:
         """The pools of a project, or of one of its queries, in order of arrival; what was
-        pooled for queries that are asked no more waits until they are asked again."""
+        pooled for retired queries waits until they are asked again."""
         sql = f"""
             SELECT {names(PoolRow)} FROM pool_items
             WHERE corpus = $corpus AND project = $project

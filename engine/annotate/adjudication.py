@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -89,7 +89,7 @@ def decide(
 
     Args:
         model_grades: what only models graded counts, too; otherwise it is never among the qrels.
-        retired: queries that are asked no more; their grades are left out.
+        retired: queries whose grades are left out.
         scale: what it does not have is left out, too; None for grades of any scale.
     """
     everything = list(judgments)
@@ -112,24 +112,13 @@ def decide(
         else:
             continue
         decisions.append(decision)
-    left = {j.query_id for j in everything if j.query_id in retired}
-    notes = (*_notes(decisions, judgments), *_retired(left), *_foreign(len(asked), judgments))
+    notes = _notes(
+        decisions,
+        judgments,
+        retired=len({j.query_id for j in everything if j.query_id in retired}),
+        foreign=len(asked) - len(judgments),
+    )
     return DecidedQrels(tuple(decisions), notes)
-
-
-def _foreign(asked: int, judgments: Sequence[Judgment]) -> tuple[str, ...]:
-    number = asked - len(judgments)
-    if not number:
-        return ()
-    which = counted(number, "grade is", "grades are")
-    return (f"{which} not in the project's scale, and left out.",)
-
-
-def _retired(query_ids: Collection[str]) -> tuple[str, ...]:
-    if not query_ids:
-        return ()
-    which = counted(len(query_ids), "query is", "queries are")
-    return (f"{which} asked no more: grades for that are kept, and left out.",)
 
 
 def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: bool) -> Decision:
@@ -143,7 +132,15 @@ def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: 
     return Decision(query_id, doc_id, None, "undecided", who)
 
 
-def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tuple[str, ...]:
+def _notes(
+    decisions: Sequence[Decision], judgments: Sequence[Judgment], *, retired: int, foreign: int
+) -> tuple[str, ...]:
+    """What is not in the grades, or rests on less than people.
+
+    Args:
+        retired: queries that are left out.
+        foreign: grades that are, since the scale does not have them.
+    """
     counts = Counter(decision.basis for decision in decisions)
     decided = {d.item for d in decisions}
     models = {j.item for j in judgments if j.origin == "model"} - decided
@@ -155,6 +152,9 @@ def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tupl
         (counts["model"], "grade rests", "grades rest",
          "on a model alone: no person graded there."),
         (len(models), "item was", "items were", "graded by a model only, and left out."),
+        (retired, "query is", "queries are", "retired: its grades are kept, and left out."
+         if retired == 1 else "retired: their grades are kept, and left out."),
+        (foreign, "grade is", "grades are", "not in the project's scale, and left out."),
     )  # fmt: skip
     return tuple(f"{counted(n, one, many)} {words}" for n, one, many, words in said if n)
 

@@ -294,23 +294,19 @@ def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tupl
 
 def _left_out(own: Sequence[Judgment], scale: Scale, single: int) -> list[str]:
     verdicts = Counter(judgment.verdict for judgment in own)
-    strange = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
-    unsure = verdicts["unsure"]
-    parts = [
-        _count(verdicts["skip"], "skip"),
-        f"{unsure:,} unsure" if unsure else "",
-        _count(strange, "grade") + " outside the scale" if strange else "",
-    ]
-    named = [part for part in parts if part]
-    notes = [f"Left out: {' and '.join(named)}."] if named else []
+    foreign = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
+    parts = []
+    if verdicts["skip"]:
+        parts.append(counted(verdicts["skip"], "skip"))
+    if verdicts["unsure"]:
+        parts.append(f"{verdicts['unsure']:,} unsure")
+    if foreign:
+        parts.append(f"{counted(foreign, 'grade')} outside the scale")
+    notes = [f"Left out: {' and '.join(parts)}."] if parts else []
     if single:
-        which = "items have" if single > 1 else "item has"
-        notes.append(f"{single:,} {which} one grade only, and nothing to compare it with.")
+        which = counted(single, "item has", "items have")
+        notes.append(f"{which} one grade only, and nothing to compare it with.")
     return notes
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number > 1)}" if number else ""
 
 
 def _undefined(counts: Table, people: int) -> list[str]:

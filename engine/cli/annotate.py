@@ -13,6 +13,7 @@ from engine.cli.terminal import bar_of, print_json
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types.annotating import Judgment, PoolRequest, Unjudged
+from engine.types.plurals import counted
 from engine.types.searches import Query
 
 if TYPE_CHECKING:
@@ -247,9 +248,10 @@ def _say_not_held(explorer: Explorer, project: Project, request: PoolRequest) ->
     known = explorer.library.open(project.corpus).row_of
     asked = explorer.annotation.queries(project)
     for name, number in not_held(known, asked, request.runs, request.depth).items():
-        what = "1 document" if number == 1 else f"{number:,} documents"
         click.echo(
-            f"Warning: {what} of run '{name}' cannot be judged: not in the corpus.", err=True
+            f"Warning: {counted(number, 'document')} of run '{name}' cannot be judged: not in the "
+            "corpus.",
+            err=True,
         )
 
 

@@ -15,6 +15,7 @@ from engine.errors import BadInputError
 from engine.search.queries import query_from_json
 from engine.types.annotating import Judgment, Project, Scale
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 
@@ -137,7 +138,7 @@ def _topics(
     left = len(grades) - len(found)
     if not left:
         return tuple(found), ()
-    which = f"{left:,} queries are" if left > 1 else "1 query is"
+    which = counted(left, "query is", "queries are")
     return tuple(found), (
         f"{which} left out: asked by single sentences of the seed, or the seed is gone.",
     )

@@ -10,6 +10,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.grading import GradingEstimate, GradingJob, GradingRequest
+from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from pages._annotate.assessor_check import (
     check,
@@ -63,10 +64,9 @@ def _checking(
     explorer: Explorer, project: Project, who: str, items: frozenset[tuple[str, str]]
 ) -> None:
     with st.container(key="annotate_sample_head", horizontal=True, vertical_alignment="center"):
-        words = "1 item" if len(items) == 1 else f"{len(items):,} items"
         st.html(
-            f'<div class="sl-facts">A sample of {words} that a model graded. What it said is '
-            "hidden until you are through.</div>"
+            f'<div class="sl-facts">A sample of {counted(len(items), "item")} that a model graded. '
+            "What it said is hidden until you are through.</div>"
         )
         st.button("See where you differ", key="annotate_sample_end", on_click=end_sample)
     judging_view(explorer, project, who, None, items)

@@ -41,17 +41,17 @@ def estimate_line(estimate: GradingEstimate) -> str:
     else:
         sentences.append("Nothing is left to grade.")
     if estimate.done:
-        have = "has" if estimate.done == 1 else "have"
-        sentences.append(f"{estimate.done:,} {have} its grade already.")
+        sentences.append(f"{counted(estimate.done, 'has', 'have')} its grade already.")
     if estimate.judged:
-        are = "is left to the people who graded it" if estimate.judged == 1 else (
-            "are left to the people who graded them"
-        )  # fmt: skip
-        sentences.append(f"{estimate.judged:,} {are}.")
+        sentences.append(
+            counted(
+                estimate.judged,
+                "is left to the people who graded it.",
+                "are left to the people who graded them.",
+            )
+        )
     if estimate.without_anchors and estimate.request.anchors:
-        which = "1 query has" if estimate.without_anchors == 1 else (
-            f"{estimate.without_anchors:,} queries have"
-        )  # fmt: skip
+        which = counted(estimate.without_anchors, "query has", "queries have")
         sentences.append(
             f"{which} no document known to be relevant: there it goes by query and guidelines."
         )

@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.annotating import ImportedJudgments, Project
+from engine.types.plurals import counted
 from pages._common.shared import attempt, error_boundary, escape_label, note
 
 FORMATS = {
@@ -123,10 +124,10 @@ def _uploader(take: Callable[[str, bytes], None]) -> None:
             attempt(lambda: take(file.name, file.getvalue()))
 
     st.file_uploader(
-        "Judgments: TREC, BEIR (TSV), CSV, JSONL, or what somebody handed over",
+        "Judgments: TREC, BEIR (TSV), CSV, JSONL, or a hand-over",
         key=f"annotate_upload_{turn}", on_change=arrived, max_upload_size=MEGABYTES,
         help="The same file twice changes nothing; broken lines are named, and then nothing is "
-        "taken in.",
+        "imported.",
     )  # fmt: skip
 
 
@@ -135,9 +136,8 @@ def _report() -> None:
     imported: ImportedJudgments | None = st.session_state.pop(_SAID, None)
     if imported is None:
         return
-    new = "1 judgment is" if imported.added == 1 else f"{imported.added:,} judgments are"
-    were = "was" if imported.known == 1 else "were"
-    note(f"{new} new; {imported.known:,} {were} there already.")
+    new = counted(imported.added, "judgment is", "judgments are")
+    note(f"{new} new; {counted(imported.known, 'was', 'were')} there already.")
     for title, lines in (("Conflicts", imported.conflicts), ("Left out", imported.warnings)):
         if lines:
             with st.expander(f"{title} ({len(lines)})", expanded=True):

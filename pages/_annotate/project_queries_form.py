@@ -11,6 +11,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.evaluations import CollectionInfo
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._common.shared import attempt, escape_label
 
@@ -46,8 +47,8 @@ def add_queries(explorer: Explorer, project: Project) -> None:
         )
     with st.container(gap="xsmall"):
         for info in _collections(explorer, project):
-            words = "query" if info.queries == 1 else "queries"
-            with st.popover(escape_label(f"Add the {info.queries:,} {words} of {info.name}")):
+            words = counted(info.queries, "query", "queries")
+            with st.popover(escape_label(f"Add the {words} of {info.name}")):
                 st.caption("They stay in the project: what was asked once is kept.")
                 st.button(
                     "Add them" if info.queries > 1 else "Add it",
@@ -110,5 +111,5 @@ def _add(explorer: Explorer, project: Project, queries: Sequence[Query] | dict[s
     before = len(explorer.annotation.queries(project))
     explorer.annotation.add_queries(project, queries)
     added = len(explorer.annotation.queries(project)) - before
-    words = "1 query is" if added == 1 else f"{added:,} queries are"
-    st.session_state[SAID] = f"{words} new." + (" Fill the pool for them next." if added else "")
+    new = counted(added, "query is", "queries are")
+    st.session_state[SAID] = f"{new} new." + (" Fill the pool for them next." if added else "")
