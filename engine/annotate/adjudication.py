@@ -203,3 +203,12 @@ def own_grades(
             own = by_annotator.setdefault(judgment.annotator, {}).setdefault(judgment.query_id, {})
             own[judgment.doc_id] = judgment.relevance
     return dict(sorted(by_annotator.items()))
+
+
+def graded_by_model(judgments: Iterable[Judgment], annotator: str) -> dict[Item, Judgment]:
+    """What one model graded, by item."""
+    return {
+        j.item: j
+        for j in judgments
+        if j.annotator == annotator and j.origin == "model" and j.relevance is not None
+    }

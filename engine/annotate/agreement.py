@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.annotate.adjudication import Decision, decide
+from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.types.annotating import (
     Agreement,
     AgreementMeasure,
@@ -283,13 +283,21 @@ def _counts(grades: Grades, scale: Scale) -> Table:
 
 def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tuple[str, str], Table]:
     """Counts of every pair of annotators that graded an item in common."""
-    columns = {value: column for column, value in enumerate(scale.values)}
-    tables: dict[tuple[str, str], Table] = {}
+    common: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for said in grades.values():
-        for pair in itertools.combinations(sorted(said), 2):
-            table = tables.setdefault(pair, np.zeros((len(columns), len(columns)), dtype=np.int64))
-            table[columns[said[pair[0]]], columns[said[pair[1]]]] += 1
-    return {p: tables[p] for p in itertools.combinations(names, 2) if p in tables}
+        for one, other in itertools.combinations(sorted(said), 2):
+            common.setdefault((one, other), []).append((said[one], said[other]))
+    pairs = itertools.combinations(names, 2)
+    return {pair: _confusion(common[pair], scale) for pair in pairs if pair in common}
+
+
+def _confusion(both: Iterable[tuple[int, int]], scale: Scale) -> Table:
+    """Counts of items, rows by the one's grade, columns by the other's."""
+    places = {value: place for place, value in enumerate(scale.values)}
+    table = np.zeros((len(places), len(places)), dtype=np.int64)
+    for one, other in both:
+        table[places[one], places[other]] += 1
+    return table
 
 
 def _left_out(own: Sequence[Judgment], scale: Scale, single: int) -> list[str]:
@@ -362,8 +370,8 @@ def draw_sample(
             graded |= {item} if judgment.relevance is not None else set()
         elif judgment.verdict in ("grade", "unsure") or judgment.annotator == annotator:
             seen.add(item)
-    items = [i.item for i in pool]
-    left = {i for i in items if i in graded - seen and (known is None or i[1] in known)}
+    unseen = graded - seen
+    left = {i.item for i in pool if i.item in unseen and (known is None or i.doc_id in known)}
     return sorted(left, key=lambda item: _drawn(seed, item))[: max(0, count)]
 
 
@@ -380,11 +388,7 @@ def check_model(
         aspects: query_id -> aspect; "" for queries without one.
     """
     judgments = list(judgments)
-    own = {
-        j.item: j
-        for j in judgments
-        if j.annotator == annotator and j.origin == "model" and j.relevance is not None
-    }
+    own = graded_by_model(judgments, annotator)
     people = {
         d.item: d
         for d in decide((j for j in judgments if j.origin != "model"), scale=scale).decisions
@@ -397,13 +401,12 @@ def check_model(
         and judgment.relevance in scale.values
     ]
     undecided = sum(item in people and people[item].relevance is None for item in own)
-    by_aspect = {
-        aspect: pair_measures(
-            _confusion([b for b in both if aspects.get(b[0].query_id, "") == aspect], scale)
-        )
-        for aspect in sorted({aspects.get(decision.query_id, "") for decision, _ in both})
-    }
-    table = _confusion(both, scale)
+    grades: dict[str, list[tuple[int, int]]] = {}
+    for decision, judgment in both:
+        pair = (decision.relevance or 0, judgment.relevance or 0)
+        grades.setdefault(aspects.get(decision.query_id, ""), []).append(pair)
+    by_aspect = {a: pair_measures(_confusion(grades[a], scale)) for a in sorted(grades)}
+    table = _confusion(itertools.chain.from_iterable(grades.values()), scale)
     notes = {(j.query_id, j.doc_id, j.annotator): j.note for j in judgments if j.origin != "model"}
     differing = [_difference(d, j, notes) for d, j in both if d.relevance != j.relevance]
     return ModelCheck(
@@ -418,15 +421,6 @@ def check_model(
         differences=tuple(sorted(differing, key=lambda d: -abs(d.people - d.model))),
         notes=_check_notes(len(both), undecided),
     )
-
-
-def _confusion(both: Iterable[tuple[Decision, Judgment]], scale: Scale) -> Table:
-    """Counts, rows by the grade of people, columns by the model's."""
-    places = {value: place for place, value in enumerate(scale.values)}
-    table = np.zeros((len(places), len(places)), dtype=np.int64)
-    for decision, judgment in both:
-        table[places[decision.relevance or 0], places[judgment.relevance or 0]] += 1
-    return table
 
 
 def _difference(

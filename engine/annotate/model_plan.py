@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, create_model
 
-from engine.annotate.adjudication import decide
+from engine.annotate.adjudication import decide, graded_by_model
 from engine.annotate.projects import own_name
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.judges import document_text
@@ -102,11 +102,7 @@ def make_plan(
         UnknownNameError: a query that the project does not have.
     """
     _check(request, queries)
-    before = {
-        j.item: j
-        for j in judgments
-        if j.annotator == annotator and j.origin == "model" and j.relevance is not None
-    }
+    before = graded_by_model(judgments, annotator)
     by_people = {j.item for j in judgments if j.origin != "model" and j.relevance is not None}
     to_grade: dict[str, list[Item]] = {
         q: [] for q in queries if q in (request.query_ids or queries)

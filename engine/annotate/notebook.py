@@ -1,4 +1,4 @@
-"""What people leave behind while exploring: grades, trails, kept documents, pasted texts."""
+"""What is stored while exploring: grades, trails, kept documents, pasted texts."""
 
 from __future__ import annotations
 
