@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import duckdb
@@ -53,19 +53,9 @@ _HISTORY = f"""
     ORDER BY id"""  # noqa: S608
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What one project holds while nobody else can write.
-
-    Attributes:
-        history: every event there ever was, in order of arrival.
-        latest: what of it stands.
-        elsewhere: of the events that were asked about, those of other projects.
-    """
-
-    history: Sequence[Judgment]
-    latest: Sequence[Judgment]
-    elsewhere: Set[str]
+Change = Callable[[Sequence[Judgment], Sequence[Judgment], Set[str]], Iterable[Judgment]]
+"""Every event there ever was in order of arrival, what of it stands, and the events of other
+projects among those that are looked up -> events to append."""
 
 
 class Judging:
@@ -91,14 +81,13 @@ class Judging:
         corpus: str,
         project: str,
         events: Collection[str],
-        change: Callable[[Held], Iterable[Judgment]],
+        change: Change,
     ) -> int:
         """Append what follows from what a project holds, alone among all threads and processes.
 
         Args:
             events: ids that are looked up in other projects.
-            change: what there is -> events to append. Must not use the ledger; what it raises
-                leaves everything as it was.
+            change: must not use the ledger; what it raises leaves everything as it was.
 
         Returns:
             how many were new, as :meth:`add`.
@@ -109,7 +98,7 @@ class Judging:
             latest = records(_judgment, connection.execute(_LATEST, {**place, "annotator": None}))
             known = _known(connection, events)
             here = {row.event for row in history}
-            return _insert(connection, change(Held(history, latest, known - here)))
+            return _insert(connection, change(history, latest, known - here))
 
     def undo(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import MODEL_PREFIX, ImportedJudgments, Origin, Project
 from engine.types.searches import Query
-from storage.judging import Held
 from storage.ledger import Ledger
 from storage.records import Judgment
 
@@ -160,7 +159,7 @@ class Exchange:
         _read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
-            self._projects.save(target, incoming[0].judgment.annotator)
+            self._projects.put(target, incoming[0].judgment.annotator)
         if intake.new_queries:
             self._projects.add_queries(target, intake.new_queries)
         added, merged = self._merged(incoming, target, overwrite=overwrite)
@@ -188,11 +187,13 @@ class Exchange:
         """
         outcome = Merged((), 0)
 
-        def merged(held: Held) -> Sequence[Judgment]:
+        def merged(
+            history: Sequence[Judgment], latest: Sequence[Judgment], elsewhere: Set[str]
+        ) -> Sequence[Judgment]:
             nonlocal outcome
-            stored = {row.event: row for row in held.history}
-            named = named_here(incoming, target, held.elsewhere)
-            outcome = merge(named, stored, held.latest, overwrite=overwrite)
+            stored = {row.event: row for row in history}
+            named = named_here(incoming, target, elsewhere)
+            outcome = merge(named, stored, latest, overwrite=overwrite)
             return outcome.rows
 
         events = [i.judgment.event for i in incoming]

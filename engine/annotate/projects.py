@@ -287,10 +287,14 @@ class ProjectStore:
                 not have; the project has leads, and ``author`` is none of them; the scale leaves
                 out grades that stand; or somebody changed the project since it was ``before``.
         """
-        author = check_annotator(author)
         lens = self._library.lens(project.corpus)
         for aspect in filter(None, project.guidelines):
             find_aspect(lens, aspect)
+        return self.put(project, check_annotator(author), before)
+
+    def put(self, project: Project, author: str, before: Project | None = None) -> Project:
+        """As :meth:`save`, for a project of a file, whoever made it and whatever aspects its
+        guidelines are for."""
         checked = check_project(project)
         rows = self._ledger.projects.all()
         row = next((r for r in rows if (r.corpus, r.project) == checked.key), None)
