@@ -1,4 +1,4 @@
-"""What is installed, what loads, and what a person has to mend."""
+"""What is installed, what loads, and what a person has to correct."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class CheckReport:
     Attributes:
         documents: how many different ones it holds.
         characters: of all their texts.
-        warnings: plain sentences about what was mended.
+        warnings: plain sentences about what was corrected.
     """
 
     documents: int

@@ -46,7 +46,7 @@ class Source:
         """Documents in their order, repeated ones included; one at a time.
 
         Args:
-            notes: counts what was mended on the way.
+            notes: counts what was corrected on the way.
 
         Raises:
             BadInputError: at the first row that cannot be used, naming it.

@@ -42,7 +42,7 @@ _SENTENCES = {
 
 
 class Notes:
-    """What was mended while reading, counted in documents."""
+    """What was corrected while reading, counted in documents."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
