@@ -36,8 +36,7 @@ _LATEST = f"""
 _TO_UNDO = f"""
     SELECT {_COLUMNS} FROM judgment_events
     WHERE corpus = $corpus AND project = $project AND annotator = $annotator
-        AND verdict <> 'undo' AND ($event = '' OR event = $event)
-        AND (origin <> 'adjudication' OR event = $event)
+        AND verdict <> 'undo' AND origin <> 'adjudication'
         AND ($all OR (query_id, doc_id) IN (
             SELECT (unnest($queries::VARCHAR[]), unnest($docs::VARCHAR[]))))
         AND event NOT IN (SELECT undoes FROM judgment_events WHERE verdict = 'undo')
@@ -48,9 +47,7 @@ _UNDONE = f"""
         SELECT undoes FROM judgment_events WHERE event = $undo_event AND verdict = 'undo')"""  # noqa: S608
 _HISTORY = f"""
     SELECT {_COLUMNS} FROM judgment_events
-    WHERE corpus = $corpus AND ($project::VARCHAR IS NULL OR project = $project)
-        AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
-    ORDER BY id"""  # noqa: S608
+    WHERE corpus = $corpus AND project = $project ORDER BY id"""  # noqa: S608
 
 
 Change = Callable[[Sequence[Judgment], Sequence[Judgment], Set[str]], Iterable[Judgment]]
@@ -92,10 +89,11 @@ class Judging:
         Returns:
             how many were new, as :meth:`add`.
         """
-        place = {"corpus": corpus, "project": project, "query_id": None}
+        place = {"corpus": corpus, "project": project}
         with self._file.access() as connection:
             history = records(_judgment, connection.execute(_HISTORY, place))
-            latest = records(_judgment, connection.execute(_LATEST, {**place, "annotator": None}))
+            everybody = {**place, "query_id": None, "annotator": None}
+            latest = records(_judgment, connection.execute(_LATEST, everybody))
             known = _known(connection, events)
             here = {row.event for row in history}
             return _insert(connection, change(history, latest, known - here))
@@ -105,14 +103,12 @@ class Judging:
         corpus: str,
         project: str,
         annotator: str,
-        event: str = "",
         *,
         only: Collection[tuple[str, str]] | None = None,
         undo_event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last judgment that still stands (or the one named by
-        ``event``, when it is theirs); what they had said before counts again. An adjudication
-        is taken back only by its name.
+        """Take back an annotator's last judgment that still stands; what they had said before
+        counts again. Adjudications are not taken back by this.
 
         Args:
             only: the last one of these (query_id, doc_id); None for the last one of all.
@@ -123,7 +119,7 @@ class Judging:
             the judgment that was taken back, now or by this undo before; None when there is none.
         """
         asked = {"corpus": corpus, "project": project, "annotator": annotator}
-        chosen = {"event": event, "all": only is None, "queries": [], "docs": []}
+        chosen = {"all": only is None, "queries": [], "docs": []}
         if only:
             chosen["queries"], chosen["docs"] = map(list, zip(*only, strict=True))
         with self._file.access() as connection:
@@ -165,12 +161,9 @@ class Judging:
         }  # fmt: skip
         return self._file.records(_judgment, _LATEST, values)
 
-    def history(
-        self, corpus: str, project: str | None = None, query_id: str | None = None
-    ) -> list[Judgment]:
-        """Every event there ever was, in order of arrival; ``project`` None for all projects."""
-        values = {"corpus": corpus, "project": project, "query_id": query_id}
-        return self._file.records(_judgment, _HISTORY, values)
+    def history(self, corpus: str, project: str = "") -> list[Judgment]:
+        """Every event there ever was, in order of arrival."""
+        return self._file.records(_judgment, _HISTORY, {"corpus": corpus, "project": project})
 
     def find(self, event: str) -> Judgment | None:
         """The event of this id, in whatever project; None when there is none."""

@@ -160,14 +160,12 @@ class Projects:
         with self._file.access() as connection:
             return insert(connection, "pool_items", [*first.values()], _NEW_ONLY)
 
-    def pool(self, corpus: str, project: str, query_id: str | None = None) -> list[PoolRow]:
-        """The pools of a project, or of one of its queries, in order of arrival; what was
+    def pool(self, corpus: str, project: str) -> list[PoolRow]:
+        """The pools of a project, in order of arrival; what was
         pooled for retired queries waits until they are asked again."""
         sql = f"""
             SELECT {names(PoolRow)} FROM pool_items
             WHERE corpus = $corpus AND project = $project
-                AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
                 AND query_id NOT IN ({_RETIRED})
             ORDER BY id"""  # noqa: S608
-        values = {"corpus": corpus, "project": project, "query_id": query_id}
-        return self._file.records(PoolRow, sql, values)
+        return self._file.records(PoolRow, sql, {"corpus": corpus, "project": project})

@@ -415,10 +415,10 @@ class ProjectStore:
 
     # -- pools and judgments ---------------------------------------------------------------
 
-    def pool(self, project: Project, query_id: str | None = None) -> list[PoolItem]:
+    def pool(self, project: Project) -> list[PoolItem]:
         """What is to be judged, with the sources that retrieved it, in order of arrival."""
         sources: dict[Item, list[Source]] = {}
-        for row in self._ledger.projects.pool(*project.key, query_id):
+        for row in self._ledger.projects.pool(*project.key):
             sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
         return [PoolItem(*item, tuple(of_item)) for item, of_item in sources.items()]
 
