@@ -25,8 +25,8 @@ from engine.types.grading import GradingDifference, ModelCheck
 from engine.types.plurals import counted
 
 Table = NDArray[np.int64]
-Stack = NDArray[np.float64]
-"""One table per resample: draws x k x k."""
+Values = NDArray[np.float64]
+"""A coefficient of what was observed, and then of every resample; NaN where it is undefined."""
 Weighting = Literal["linear", "quadratic"] | None
 
 RAW = "raw"
@@ -52,15 +52,10 @@ def pair_measures(confusion: Table) -> tuple[AgreementMeasure, ...]:
             ascending. Weights count steps of the scale.
     """
     items = int(confusion.sum())
-    stack = _resampled(confusion.ravel()).reshape(-1, *confusion.shape)
-    raw = float(np.trace(confusion)) / items if items else None
-    measures = [AgreementMeasure(RAW, raw, _interval(raw, _raw_draws(stack)), items)]
-    for name, weighting in KAPPAS.items():
-        value = cohen_kappa(confusion, weighting)
-        measures.append(
-            AgreementMeasure(name, value, _interval(value, kappa_draws(stack, weighting)), items)
-        )
-    return tuple(measures)
+    tables = _with_resamples(confusion.ravel()).reshape(-1, *confusion.shape)
+    raw = _ratio(np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2)))
+    kappas = {name: cohen_kappa(tables, weighting) for name, weighting in KAPPAS.items()}
+    return tuple(_measure(name, values, items) for name, values in {RAW: raw, **kappas}.items())
 
 
 def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
@@ -77,106 +72,31 @@ def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
     patterns, times = np.unique(counts, axis=0, return_counts=True)
     raters = patterns.sum(axis=1)
     agreeing = (patterns * (patterns - 1)).sum(axis=1) / (raters * (raters - 1))
-    stack = _resampled(times)
-    raw = float(agreeing @ times) / items
-    alpha = krippendorff_alpha(counts)
-    pairs = _coincidences(patterns)
-    coincidences = np.tensordot(stack, pairs, axes=1)
-    fleiss = fleiss_kappa(counts)
-    grades = stack @ patterns
-    return (
-        AgreementMeasure(RAW, raw, _interval(raw, stack @ agreeing / items), items),
-        AgreementMeasure(
-            FLEISS,
-            fleiss,
-            _interval(fleiss, _fleiss_draws(stack @ agreeing / items, grades)),
-            items,
-        ),
-        AgreementMeasure(ALPHA, alpha, _interval(alpha, alpha_draws(coincidences)), items),
-    )
+    stack = _with_resamples(times)
+    raw = stack @ agreeing / items
+    is_even = len(set(raters.tolist())) == 1
+    fleiss = fleiss_kappa(raw, stack @ patterns) if is_even else np.full(len(stack), np.nan)
+    alpha = krippendorff_alpha(np.tensordot(stack, _coincidences(patterns), axes=1))
+    named = {RAW: raw, FLEISS: fleiss, ALPHA: alpha}
+    return tuple(_measure(name, values, items) for name, values in named.items())
 
 
-# -- values ----------------------------------------------------------------------------------
+# -- coefficients ----------------------------------------------------------------------------
 
 
-def cohen_kappa(confusion: Table, weighting: Weighting = None) -> float | None:
-    """Cohen's kappa (1960, weighted 1968), by scikit-learn; None where both annotators gave one
-    and the same grade to everything."""
-    from sklearn.metrics import cohen_kappa_score
-
-    if (confusion.sum(axis=0) + confusion.sum(axis=1) > 0).sum() < 2:
-        return None
-    grades = range(len(confusion))
-    rows, columns = np.indices(confusion.shape).reshape(2, -1)
-    value = cohen_kappa_score(
-        rows, columns, labels=grades, weights=weighting, sample_weight=confusion.ravel()
-    )
-    return float(value)
-
-
-def krippendorff_alpha(
-    counts: Table, level: Literal["ordinal", "nominal"] = "ordinal"
-) -> float | None:
-    """Krippendorff's alpha (2004, chapter 11), by the krippendorff package; items may have any
-    number of grades from two up. None where only one grade was given."""
-    import krippendorff
-
-    if (counts.sum(axis=0) > 0).sum() < 2:
-        return None
-    return float(krippendorff.alpha(value_counts=counts, level_of_measurement=level))
-
-
-def fleiss_kappa(counts: Table) -> float | None:
-    """Fleiss' kappa (1971); None where items have different numbers of grades.
-
-    It is nominal alpha without the correction for small samples: with N grades in all,
-    1 - kappa = (1 - alpha) N / (N - 1).
-    """
-    if len(set(counts.sum(axis=1).tolist())) != 1:
-        return None
-    alpha = krippendorff_alpha(counts, "nominal")
-    total = int(counts.sum())
-    return None if alpha is None else 1.0 - (1.0 - alpha) * total / (total - 1)
-
-
-# -- resamples -------------------------------------------------------------------------------
-
-
-def _resampled(times: NDArray[Any]) -> Stack:
-    """How often each cell or pattern comes up when as many items are drawn with replacement;
-    no draws from fewer than :data:`FEWEST`."""
-    total = int(times.sum())
-    if total < FEWEST:
-        return np.zeros((0, times.size))
-    random = np.random.default_rng(0)
-    return random.multinomial(total, times / total, size=DRAWS).astype(float)
-
-
-def _interval(value: float | None, draws: NDArray[np.float64]) -> Interval:
-    """Percentile bootstrap; None where the value or half of the draws are undefined."""
-    defined = draws[np.isfinite(draws)]
-    if value is None or defined.size < DRAWS / 2:
-        return None
-    tail = 50 * (1 - LEVEL)
-    low, high = np.percentile(defined, [tail, 100 - tail])
-    return float(low), float(high)
-
-
-def _raw_draws(stack: Stack) -> NDArray[np.float64]:
-    return _ratio(np.trace(stack, axis1=1, axis2=2), stack.sum(axis=(1, 2)))
-
-
-def kappa_draws(stack: Stack, weighting: Weighting) -> NDArray[np.float64]:
-    """:func:`cohen_kappa` of every table; NaN where undefined."""
-    total = stack.sum(axis=(1, 2))[:, None, None]
-    expected = stack.sum(axis=2)[:, :, None] * stack.sum(axis=1)[:, None, :] / np.maximum(total, 1)
-    steps = np.abs(np.subtract.outer(*[np.arange(stack.shape[1])] * 2)).astype(float)
+def cohen_kappa(tables: NDArray[np.float64], weighting: Weighting = None) -> Values:
+    """Cohen's kappa (1960, weighted 1968) of each k x k table; undefined where both annotators
+    gave one and the same grade to everything."""
+    total = tables.sum(axis=(1, 2))[:, None, None]
+    chance = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :] / np.maximum(total, 1)
+    steps = np.abs(np.subtract.outer(*[np.arange(tables.shape[1])] * 2)).astype(float)
     weights = {None: steps > 0, "linear": steps, "quadratic": steps**2}[weighting]
-    return 1.0 - _ratio((weights * stack).sum(axis=(1, 2)), (weights * expected).sum(axis=(1, 2)))
+    return 1.0 - _ratio((weights * tables).sum(axis=(1, 2)), (weights * chance).sum(axis=(1, 2)))
 
 
-def alpha_draws(coincidences: Stack) -> NDArray[np.float64]:
-    """:func:`krippendorff_alpha` of every matrix of coincidences; NaN where undefined.
+def krippendorff_alpha(coincidences: NDArray[np.float64]) -> Values:
+    """Krippendorff's alpha (2004, chapter 11) of ordinal grades, of each k x k matrix of
+    coincidences; undefined where only one grade was given.
 
     The ordinal distance of grades c < k is the square of how many grades lie between their
     middles: n_c / 2 + n_(c+1) + ... + n_k / 2.
@@ -185,33 +105,60 @@ def alpha_draws(coincidences: Stack) -> NDArray[np.float64]:
     middles = np.cumsum(sums, axis=1) - sums / 2
     distances = (middles[:, :, None] - middles[:, None, :]) ** 2
     total = sums.sum(axis=1)
-    expected = sums[:, :, None] * sums[:, None, :] / np.maximum(total - 1, 1)[:, None, None]
+    chance = sums[:, :, None] * sums[:, None, :] / np.maximum(total - 1, 1)[:, None, None]
     return 1.0 - _ratio(
-        (distances * coincidences).sum(axis=(1, 2)), (distances * expected).sum(axis=(1, 2))
+        (distances * coincidences).sum(axis=(1, 2)), (distances * chance).sum(axis=(1, 2))
     )
 
 
-def _coincidences(patterns: Table) -> Stack:
+def fleiss_kappa(raw: Values, grades: NDArray[np.float64]) -> Values:
+    """Fleiss' kappa (1971), where all items have as many grades.
+
+    Args:
+        raw: agreement of pairs, a fraction.
+        grades: how often each grade was given, of what was observed and of each resample.
+    """
+    shares = grades / np.maximum(grades.sum(axis=1), 1)[:, None]
+    return 1.0 - _ratio(1.0 - raw, 1.0 - (shares**2).sum(axis=1))
+
+
+def _coincidences(patterns: Table) -> NDArray[np.float64]:
     """How often two grades meet in an item of each pattern, each grade weighing one in all."""
     values = patterns.astype(float)
-    pairs: Stack = values[:, :, None] * values[:, None, :]
+    pairs: NDArray[np.float64] = values[:, :, None] * values[:, None, :]
     diagonal = np.arange(patterns.shape[1])
     pairs[:, diagonal, diagonal] -= values
     pairs /= (values.sum(axis=1) - 1)[:, None, None]
     return pairs
 
 
-def _fleiss_draws(
-    agreeing: NDArray[np.float64], grades: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    shares = grades / np.maximum(grades.sum(axis=1), 1)[:, None]
-    by_chance = (shares**2).sum(axis=1)
-    return 1.0 - _ratio(1.0 - agreeing, 1.0 - by_chance)
+def _with_resamples(times: NDArray[Any]) -> NDArray[np.float64]:
+    """How often there is each cell or pattern, and how often when as many items are drawn with
+    replacement; no draws from fewer than :data:`FEWEST`."""
+    total = int(times.sum())
+    if total < FEWEST:
+        return times[None].astype(float)
+    draws = np.random.default_rng(0).multinomial(total, times / total, size=DRAWS)
+    return np.vstack([times, draws]).astype(float)
 
 
-def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+def _measure(name: str, values: Values, items: int) -> AgreementMeasure:
+    """A value with its percentile bootstrap; None where half of the draws are undefined."""
+    value, drawn = values[0], values[1:]
+    if not np.isfinite(value):
+        return AgreementMeasure(name, None, None, items)
+    drawn = drawn[np.isfinite(drawn)]
+    interval: Interval = None
+    if drawn.size >= DRAWS / 2:
+        tail = 50 * (1 - LEVEL)
+        low, high = np.percentile(drawn, [tail, 100 - tail])
+        interval = float(low), float(high)
+    return AgreementMeasure(name, float(value), interval, items)
+
+
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Values:
     # NaN where chance allows no disagreement.
-    ratios: NDArray[np.float64] = np.full(below.shape, np.nan)
+    ratios: Values = np.full(below.shape, np.nan)
     np.divide(above, below, out=ratios, where=below > _EXACT)
     return ratios
 
