@@ -21,12 +21,18 @@ from engine.collections.judgment_formats import text_of
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.annotating import MODEL_PREFIX, ImportedJudgments, Origin, Project
+from engine.types.annotating import (
+    JUDGMENT_FORMATS,
+    MODEL_PREFIX,
+    ImportedJudgments,
+    Origin,
+    Project,
+)
 from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.records import Judgment
 
-IMPORTED = ("auto", "csfcube", *exporting.FORMATS)
+IMPORTED = ("auto", "csfcube", *JUDGMENT_FORMATS)
 
 
 class Exchange:
@@ -49,7 +55,7 @@ class Exchange:
         """The judgments of a project as files; see :func:`exporting.write_files`.
 
         Args:
-            kind: one of :data:`exporting.FORMATS`.
+            kind: one of :data:`JUDGMENT_FORMATS`.
             per_annotator: each one's own grades, not the adjudicated ones.
             annotator: only this one's, and everything they did in a ``hand-over``.
             median: undecided items get the median grade; they are left out otherwise.
@@ -58,9 +64,9 @@ class Exchange:
             BadInputError: nothing to export, or an id that the format cannot hold.
             UnknownNameError: no such format or annotator.
         """
-        if kind not in exporting.FORMATS:
+        if kind not in JUDGMENT_FORMATS:
             raise UnknownNameError(
-                f"There is no format '{kind}'.", f"Use {', '.join(exporting.FORMATS)}."
+                f"There is no format '{kind}'.", f"Use {', '.join(JUDGMENT_FORMATS)}."
             )
         queries = self._projects.queries(project, retired=True)
         corpus = self._library.open(project.corpus)

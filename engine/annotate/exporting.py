@@ -19,7 +19,6 @@ from engine.types.documents import Document
 from engine.types.searches import Query
 from storage.files import write_whole
 
-FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
 DECIDED_FIELDS = (
     "query_id", "doc_id", "relevance", "annotator", "note", "time", "basis", "by", "annotators",
 )  # fmt: skip
@@ -71,7 +70,7 @@ class Exported:
 def decided_files(
     kind: str, name: str, decided: DecidedQrels, queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> Exported:
-    """The adjudicated grades in one of :data:`FORMATS` but the hand-over.
+    """The adjudicated grades in one of :data:`JUDGMENT_FORMATS` but the hand-over.
 
     Args:
         name: of the files, without an ending.

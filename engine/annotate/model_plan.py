@@ -22,7 +22,7 @@ from engine.llm.prompts import SEED_TOKENS
 from engine.llm.texts import cut_text, fenced, harmless
 from engine.types.annotating import Item, Judgment, PoolItem, Project, Scale
 from engine.types.documents import Document
-from engine.types.grading import GradingRequest
+from engine.types.grading import MOST_ANCHORS, GradingRequest
 from engine.types.searches import Query
 
 EVENT = "grading-"
@@ -30,7 +30,6 @@ EVENT = "grading-"
 BUILT = "build-"
 """Begins the events by which a build says which documents it made a query from: they are its known
 positives, also where a model labelled them, and also in a project that they are copied into."""
-MOST_ANCHORS = 10
 
 
 @dataclass(frozen=True, slots=True)

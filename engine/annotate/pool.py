@@ -18,6 +18,7 @@ from engine.measures.metrics import judged_at, mean
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.annotating import (
+    DEEPEST_POOL,
     Judgment,
     PoolFilled,
     PoolProgress,
@@ -30,15 +31,16 @@ from engine.types.searches import Query, Ranking
 from storage.projects import PoolRow
 
 DEPTH = PoolRequest().depth
-DEEPEST = 1000
 
 
 def check_pool(request: PoolRequest) -> None:
     """Raise BadInputError or UnknownNameError for a pool that cannot be made."""
     if not request.systems and not request.runs:
         raise BadInputError("The pool has no source.", "Name at least one system or run.")
-    if not 1 <= request.depth <= DEEPEST:
-        raise BadInputError(f"The depth of the pool is {request.depth}.", f"Use 1 to {DEEPEST:,}.")
+    if not 1 <= request.depth <= DEEPEST_POOL:
+        raise BadInputError(
+            f"The depth of the pool is {request.depth}.", f"Use 1 to {DEEPEST_POOL:,}."
+        )
     for name in request.systems:
         find_system(name)
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
@@ -22,6 +22,7 @@ from engine.types.annotating import (
     MODEL_PREFIX,
     GradeMeaning,
     Item,
+    JudgingOrder,
     Judgment,
     Origin,
     PoolItem,
@@ -39,7 +40,7 @@ HIGHEST = 9
 """The highest grade: one key is one grade."""
 LONGEST_GUIDELINES = 50_000
 LONGEST_ANNOTATOR = 64
-ORDERS = ("shuffled", "disagreement", "rank")
+ORDERS: tuple[str, ...] = get_args(JudgingOrder)
 
 
 def is_model(name: str) -> bool:

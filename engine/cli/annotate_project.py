@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -14,7 +14,7 @@ from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
+from engine.types.annotating import SCALES, GradeMeaning, JudgingOrder, Project, Scale
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ _SETTINGS = (
         help='Who adjudicates and may change the project. Repeatable; "" clears the list.',
     ),
     click.option("--per-item", type=int, metavar="N", help="Annotators that each item needs."),
-    click.option("--order", type=click.Choice(("shuffled", "disagreement", "rank"))),
+    click.option("--order", type=click.Choice(get_args(JudgingOrder))),
     click.option("--blind/--not-blind", default=None, help="Whether ranks and systems are hidden."),
     click.option(
         "--model-grades/--no-model-grades",

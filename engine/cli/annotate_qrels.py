@@ -12,6 +12,7 @@ from engine.cli.annotate import project_option
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.errors import BadInputError
+from engine.types.annotating import JUDGMENT_FORMATS
 
 if TYPE_CHECKING:
     from engine.annotate.exporting import Exported
@@ -28,7 +29,7 @@ def qrels() -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(("trec", "beir", "csv", "jsonl", "hand-over")),
+    type=click.Choice(JUDGMENT_FORMATS),
     default="trec",
     show_default=True,
     help="hand-over: all that one annotator did, with undos, queries and settings.",
@@ -115,7 +116,7 @@ def _print(exported: Exported) -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(("auto", "trec", "beir", "csv", "jsonl", "hand-over", "csfcube")),
+    type=click.Choice(("auto", *JUDGMENT_FORMATS, "csfcube")),
     default="auto",
     show_default=True,
 )

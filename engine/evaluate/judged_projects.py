@@ -12,7 +12,6 @@ from engine.collections.readers import held
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
-from engine.search.queries import query_from_json
 from engine.types.annotating import Judgment, Project, Scale
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
 from engine.types.plurals import counted
@@ -48,7 +47,7 @@ class JudgedProjects:
     """The projects of one home in which somebody judged."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
-        self._ledger, self._library = ledger, library
+        self._library = library
         self._projects = ProjectStore(ledger, library)
         self._made = functools.lru_cache(maxsize=16)(self._make)
 
@@ -66,25 +65,22 @@ class JudgedProjects:
         ]
 
     def _is_judged(self, project: Project) -> bool:
-        place = (project.corpus, project.name)
-        retired = self._ledger.projects.retired(*place)
+        retired = self._projects.retired(project)
         return any(
-            row.relevance is not None
-            and (row.origin != "model" or project.model_grades)
-            and row.query_id not in retired
-            for row in self._ledger.judging.latest(*place)
+            judgment.relevance is not None
+            and (judgment.origin != "model" or project.model_grades)
+            and judgment.query_id not in retired
+            for judgment in self._projects.judgments(project)
         )
 
     def held(self, key: ProjectKey) -> HeldCollection:
         """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
-        rows = self._ledger.judging.latest(*key)
-        queries = self._ledger.projects.queries(*key)
-        retired = self._ledger.projects.retired(*key)
-        # Events never change, so that their ids identify what they say.
-        events = tuple(row.event for row in rows)
-        version = self._library.open(key.corpus).identity
-        query_ids = tuple(row.query_id for row in queries)
         project = self._projects.project(*key)
+        # Events never change, so that their ids identify what they say.
+        events = tuple(judgment.event for judgment in self._projects.judgments(project))
+        query_ids = tuple(self._projects.queries(project))
+        retired = self._projects.retired(project)
+        version = self._library.open(key.corpus).identity
         counts = (project.scale, project.model_grades)
         return self._made(key, events, query_ids, retired, version, *counts)
 
@@ -100,9 +96,9 @@ class JudgedProjects:
     ) -> HeldCollection:
         del version  # only there so that a changed corpus is looked at again
         kept = set(events)
-        judgments = [j for j in self._ledger.judging.latest(*key) if j.event in kept]
-        rows = self._ledger.projects.queries(*key, retired=True)
-        queries = {r.query_id: query_from_json(r.query) for r in rows if r.query_id in query_ids}
+        project = Project(*key)
+        judgments = [j for j in self._projects.judgments(project) if j.event in kept]
+        queries = {i: q for i, q in self._projects.queries(project).items() if i in query_ids}
         decided = decide(judgments, model_grades=model_grades, retired=retired, scale=scale)
         corpus = self._library.open(key.corpus)
         topics, warnings = _topics(decided.grades, queries, corpus)

@@ -20,6 +20,12 @@ JudgingOrder = Literal["shuffled", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
+LONGEST_NOTE = 10_000
+"""Characters of a note."""
+DEEPEST_POOL = 1000
+"""Documents that a pool can take from the top of a ranking."""
+JUDGMENT_FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
+"""In which judgments are exported; all of them can be imported."""
 MODEL_PREFIX = "model:"
 """Begins the names by which language models grade; nobody else can judge by such a name."""
 

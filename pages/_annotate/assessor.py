@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from engine.types.grading import GradingEstimate, GradingJob, GradingRequest
+from engine.types.grading import MOST_ANCHORS, GradingEstimate, GradingJob, GradingRequest
 from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from pages._annotate.assessor_check import (
@@ -122,7 +122,7 @@ def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequ
         format_func=lambda n: f"the next {n:,}" if n else "all that are left",
     )  # fmt: skip
     anchors = examples.number_input(
-        "Examples beside each", 0, 10, GradingRequest().anchors, disabled=busy,
+        "Examples beside each", 0, MOST_ANCHORS, GradingRequest().anchors, disabled=busy,
         key=f"annotate_model_anchors_{place}",
         help="Documents known to be relevant to the query, at most: adjudicated ones first, then "
         "those that people graded highest. The candidate is never among them.",

@@ -17,7 +17,7 @@ import streamlit as st
 
 from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
-from engine.types.annotating import Item, Judgment, Project, Source
+from engine.types.annotating import LONGEST_NOTE, Item, Judgment, Project, Source
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
@@ -178,7 +178,6 @@ AHEAD = 60
 """Items sent before they are asked for: at ten keys a second, six seconds of them."""
 BEHIND = 3
 MOST_PAST = 40
-LONGEST_NOTE = 10_000
 KEY = "annotate_session"
 _ANSWER, _LAST = "annotate_answer", "annotate_last"
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import PoolJob, PoolRequest, Project
+from engine.types.annotating import DEEPEST_POOL, PoolJob, PoolRequest, Project
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.judging_view import is_plain
@@ -66,7 +66,7 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
             help="The top of each one's ranking goes into the pool, each document once.",
         )  # fmt: skip
         depth, wordings = st.columns([1, 2])
-        depth.number_input("Depth", 1, 1000, PoolRequest().depth, key="annotate_depth")
+        depth.number_input("Depth", 1, DEEPEST_POOL, PoolRequest().depth, key="annotate_depth")
         wordings.multiselect(
             "Also pool paraphrases", list(WORDINGS), key="annotate_variants",
             format_func=WORDINGS.__getitem__, placeholder="None",
