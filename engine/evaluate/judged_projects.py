@@ -47,7 +47,7 @@ class JudgedProjects:
     """The projects of one home in which somebody judged."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
-        self._library = library
+        self._ledger, self._library = ledger, library
         self._projects = ProjectStore(ledger, library)
         self._made = functools.lru_cache(maxsize=16)(self._make)
 
@@ -78,7 +78,7 @@ class JudgedProjects:
         project = self._projects.project(*key)
         # Events never change, so that their ids identify what they say.
         events = tuple(judgment.event for judgment in self._projects.judgments(project))
-        query_ids = tuple(self._projects.queries(project))
+        query_ids = tuple(row.query_id for row in self._ledger.projects.queries(*key))
         retired = self._projects.retired(project)
         version = self._library.open(key.corpus).identity
         counts = (project.scale, project.model_grades)

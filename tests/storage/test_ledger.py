@@ -153,7 +153,7 @@ def test_any_words_come_back_as_they_went_in(ledger: Ledger) -> None:
     )
     ledger.judging.add([row])
     assert (
-        ledger.judging.history(NASTY, query_id=NASTY)
+        ledger.judging.history(NASTY)
         == ledger.judging.latest(NASTY, query_id=NASTY, annotator=NASTY)
         == [row]
     )
