@@ -27,11 +27,11 @@ from pages._annotate.annotate_view import (
     go,
     is_lead,
     may_lead,
+    name_field,
     names_come_from_login,
     set_annotator,
 )
 from pages._annotate.judging_view import judging_view
-from pages._annotate.who import name_field
 from pages._common.shared import attempt, note, show_error
 
 EXPLORING = "what is judged on Explore"
@@ -85,7 +85,7 @@ def controls(
         if may_lead():
             st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
         if not names_come_from_login():
-            name_field("Annotator", who, "annotate_name", _change_name)
+            name_field(who, "annotate_name", _change_name)
         view, refused = _parts(view, project, who)
     if refused:
         note(*refused)
