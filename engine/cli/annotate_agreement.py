@@ -97,7 +97,9 @@ def _print_agreement(result: Agreement) -> None:
 def _print_human(rows: Mapping[str, SystemScores]) -> None:
     if not rows:
         return
-    click.echo("\nOne annotator's grades as a ranking, against what was decided without them")
+    click.echo(
+        "\nLeave-one-out: an annotator's grades as a ranking, against what was decided without them"
+    )
     click.echo(f"  {'':32}" + "".join(f"{measure:>9}" for measure in HUMAN_MEASURES) + "  queries")
     for who, scores in rows.items():
         values = (scores.metrics[measure] for measure in HUMAN_MEASURES)
