@@ -66,13 +66,13 @@ def read_login(files: Iterable[Path]) -> Login | None:
                 "Add [auth], or take [people] out.",
             )
         return None
-    found = Login(_providers(merged["auth"]), _people(merged.get("people")))
+    login = Login(_providers(merged["auth"]), _people(merged.get("people")))
     if not is_login_installed():
         raise LoginSetupError(
             "secrets.toml asks for login, and the libraries for it (Authlib, httpx) are missing.",
             "Run: pip install 'streamlit[auth]'.",
         )
-    return found
+    return login
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -157,11 +157,11 @@ def _people(table: object) -> dict[str, Person]:
             "secrets.toml has [auth], but no [people] who may log in.",
             'List them: "ada@example.org" = { name = "Ada", role = "lead" }.',
         )
-    found: dict[str, Person] = {}
+    people: dict[str, Person] = {}
     names: dict[str, str] = {}
     for address, entry in table.items():
         person = _person(address, entry)
-        if person.address in found:
+        if person.address in people:
             raise LoginSetupError(
                 f"'{address}' stands twice in [people] of secrets.toml.", "Case does not matter."
             )
@@ -171,8 +171,8 @@ def _people(table: object) -> dict[str, Person]:
                 f"'{other}' and '{address}' in [people] of secrets.toml have the same name.",
                 "Judgments are told apart by name: give each their own.",
             )
-        found[person.address] = person
-    return found
+        people[person.address] = person
+    return people
 
 
 def _person(address: str, entry: object) -> Person:

@@ -11,7 +11,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
 from storage.migrations import MIGRATIONS, migrate, schema_version, transaction
+from storage.rows import Record, records
 
 Value = TypeVar("Value")
 Signature = tuple[int, int, int]
@@ -36,9 +37,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_WORDS = (*map(os.strerror, FULL), "not enough space on the disk")
 # DuckDB's words when a program that knows nothing of our lock has the file open (Unix, Windows).
 LOCKED_WORDS = ("Could not set lock on file", "used by another process")
-
-
 MOST_REMEMBERED = 512
+"""Results of queries."""
 READ_ALONG = 16
 """Reads that are renewed together, at most: what a page asks for at every click is fewer."""
 
@@ -98,13 +98,23 @@ class LedgerFile:
             self._memory[key] = Remembered(signature, value, read, used=True)
         return value
 
+    def records(
+        self,
+        make: Callable[..., Record],
+        sql: str,
+        values: Mapping[str, Any] | Sequence[Any] = (),
+    ) -> list[Record]:
+        """The rows of a query as records, remembered; columns as :func:`storage.rows.names`."""
+        given = values.values() if isinstance(values, Mapping) else values
+        return list(self.remembered((sql, *given), lambda c: records(make, c.execute(sql, values))))
+
     def _signature(self) -> Signature:
         """Changes with every write: time, size and identity of the file."""
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:  # missing, or unreadable: opening it will say which
             return (0, 0, 0)
-        return (found.st_mtime_ns, found.st_size, found.st_ino)
+        return (status.st_mtime_ns, status.st_size, status.st_ino)
 
     @contextmanager
     def access(self) -> Iterator[duckdb.DuckDBPyConnection]:

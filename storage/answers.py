@@ -12,17 +12,8 @@ from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
 from storage.access import LedgerFile
+from storage.rows import insert, stored
 
-_COLUMNS = {
-    "key": "VARCHAR",
-    "endpoint": "VARCHAR",
-    "model": "VARCHAR",
-    "prompt": "VARCHAR",
-    "answer": "VARCHAR",
-    "input_tokens": "BIGINT",
-    "output_tokens": "BIGINT",
-    "time": "TIMESTAMP",
-}
 NEIGHBOURS = 4000
 """Answers that are read along with one that is wanted: one access costs some 25 ms, and who asks
 again what was asked before asks the rest of it too."""
@@ -69,8 +60,8 @@ class Answers:
                 OR rowid BETWEEN (SELECT min(place) FROM wanted)
                     AND (SELECT min(place) + $more FROM wanted)"""
         with self._file.access() as connection:
-            found = connection.execute(sql, {"keys": sorted(keys), "more": NEIGHBOURS})
-            return dict(found.fetchall())
+            answers = connection.execute(sql, {"keys": sorted(keys), "more": NEIGHBOURS})
+            return dict(answers.fetchall())
 
     def heads(self, endpoint: str, model: str) -> NDArray[np.uint64]:
         """The first 16 digits of the keys of a model's answers, as numbers in ascending order.
@@ -83,15 +74,8 @@ class Answers:
         """Store answers, all or none; of two for one key, the first stays."""
         if not rows:
             return
-        values: dict[str, list[object]] = {
-            name: [getattr(row, name) for row in rows] for name in _COLUMNS
-        }
-        values["time"] = [row.time.astimezone(UTC).replace(tzinfo=None) for row in rows]
-        # As columns: row by row, a hundred would take four times as long.
-        lists = ", ".join(f"unnest(${name}::{kind}[])" for name, kind in _COLUMNS.items())
-        sql = f"INSERT INTO answers ({', '.join(_COLUMNS)}) SELECT {lists}"
         with self._file.access() as connection:
-            connection.execute(f"{sql} ON CONFLICT DO NOTHING", values)
+            insert(connection, "answers", rows, "ON CONFLICT DO NOTHING")
 
     # What an endpoint can do
 
@@ -107,7 +91,7 @@ class Answers:
                    VALUES (?, ?, ?, ?)
                    ON CONFLICT (endpoint, model) DO UPDATE SET
                        capabilities = excluded.capabilities, time = excluded.time""",
-                [endpoint, model, capabilities, datetime.now(UTC).replace(tzinfo=None)],
+                [endpoint, model, capabilities, stored(datetime.now(UTC))],
             )
 
     def _known(self, endpoint: str, model: str) -> _Known:
@@ -125,9 +109,11 @@ class _Known(NamedTuple):
 def _read_known(connection: DuckDBPyConnection, endpoint: str, model: str) -> _Known:
     place = [endpoint, model]
     sql = "SELECT capabilities FROM model_capabilities WHERE endpoint = ? AND model = ?"
-    found = connection.execute(sql, place).fetchone()
+    capabilities = connection.execute(sql, place).fetchone()
     sql = """
         SELECT TRY_CAST('0x' || left(key, 16) AS UBIGINT) AS head FROM answers
         WHERE endpoint = ? AND model = ? AND head IS NOT NULL ORDER BY head"""
     heads = connection.execute(sql, place).fetchnumpy()["head"]
-    return _Known(None if found is None else str(found[0]), np.asarray(heads, dtype=np.uint64))
+    return _Known(
+        None if capabilities is None else str(capabilities[0]), np.asarray(heads, dtype=np.uint64)
+    )

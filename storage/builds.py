@@ -5,15 +5,13 @@ Append-only: a change is a new row, and a person's label stands whatever a model
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
-from typing import Any, Literal
-
-import duckdb
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 
 from storage.access import LedgerFile
+from storage.rows import Packed, insert, names, records
 
 EventKind = Literal["run", "edit"]
 
@@ -69,7 +67,7 @@ class StepRow:
     build: str
     step: str
     kind: EventKind
-    content: str
+    content: Packed
     basis: str
     changes: int
     author: str
@@ -77,14 +75,15 @@ class StepRow:
     time: datetime
 
 
-_LABELS = ", ".join(f.name for f in fields(LabelRow))
-_STEPS = ", ".join(f.name for f in fields(StepRow))
-_WITHOUT_CONTENT = _STEPS.replace("content", "''::BLOB AS content")
-_INSERT_STEP = f"INSERT INTO build_steps ({_STEPS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _LAST = f"""
-    SELECT {_STEPS} FROM build_steps
+    SELECT {names(StepRow)} FROM build_steps
     WHERE corpus = ? AND build = ? AND step = ? AND octet_length(content) > 0
     ORDER BY id DESC LIMIT 1"""  # noqa: S608
+_LABELS = f"""
+    SELECT {names(LabelRow)} FROM build_labels WHERE corpus = ? AND build = ?
+    QUALIFY row_number() OVER (
+        PARTITION BY doc_id ORDER BY maker = 'person' DESC, id DESC) = 1
+    ORDER BY id"""  # noqa: S608
 
 
 class Builds:
@@ -97,13 +96,8 @@ class Builds:
 
     def put(self, row: BuildRow) -> None:
         """Add a build, or a new version of its settings; the versions before stay."""
-        values = [row.corpus, row.build, row.settings, row.author, _stored(row.time)]
         with self._file.access() as connection:
-            connection.execute(
-                """INSERT INTO build_versions (corpus, build, settings, author, time)
-                   VALUES (?, ?, ?, ?, ?)""",
-                values,
-            )
+            insert(connection, "build_versions", [row])
 
     def all(self) -> list[BuildRow]:
         """The latest version of every build, in the order in which they were begun."""
@@ -112,11 +106,7 @@ class Builds:
                 SELECT *, min(id) OVER (PARTITION BY corpus, build) AS begun FROM build_versions)
             QUALIFY row_number() OVER (PARTITION BY corpus, build ORDER BY id DESC) = 1
             ORDER BY begun"""
-        return list(
-            self._file.remembered(
-                "builds", lambda c: [BuildRow(*_read(row)) for row in c.execute(sql).fetchall()]
-            )
-        )
+        return self._file.records(BuildRow, sql)
 
     # -- labels ------------------------------------------------------------------------
 
@@ -125,7 +115,7 @@ class Builds:
         rows = list(rows)
         if rows:
             with self._file.access() as connection:
-                _insert_labels(connection, rows)
+                insert(connection, "build_labels", rows)
 
     def change_labels(
         self,
@@ -140,23 +130,19 @@ class Builds:
                 use the ledger; what it raises leaves everything as it was.
         """
         with self._file.access() as connection:
-            standing = {row.doc_id: row for row in _labels(connection, corpus, build)}
-            _insert_labels(connection, change(standing))
+            standing = records(LabelRow, connection.execute(_LABELS, [corpus, build]))
+            insert(connection, "build_labels", change({row.doc_id: row for row in standing}))
 
     def labels(self, corpus: str, build: str) -> list[LabelRow]:
         """What stands: a person's last label of a document, else the last one at all."""
-        return list(
-            self._file.remembered(
-                ("build_labels", corpus, build), lambda c: _labels(c, corpus, build)
-            )
-        )
+        return self._file.records(LabelRow, _LABELS, [corpus, build])
 
     # -- steps -------------------------------------------------------------------------
 
     def add_step(self, row: StepRow) -> None:
         """Append what a run made."""
         with self._file.access() as connection:
-            connection.execute(_INSERT_STEP, _packed(row))
+            insert(connection, "build_steps", [row])
 
     def change(
         self, corpus: str, build: str, step: str, change: Callable[[StepRow | None], StepRow | None]
@@ -168,79 +154,18 @@ class Builds:
                 not use the ledger; what it raises leaves everything as it was.
         """
         with self._file.access() as connection:
-            changed = change(_last(connection, corpus, build, step))
+            last = records(StepRow, connection.execute(_LAST, [corpus, build, step]))
+            changed = change(last[0] if last else None)
             if changed is not None:
-                connection.execute(_INSERT_STEP, _packed(changed))
+                insert(connection, "build_steps", [changed])
 
     def last(self, corpus: str, build: str, step: str) -> StepRow | None:
         """What a step made, as people left it; None when it made nothing yet."""
-        return self._file.remembered(
-            ("build_step", corpus, build, step), lambda c: _last(c, corpus, build, step)
-        )
+        return next(iter(self._file.records(StepRow, _LAST, [corpus, build, step])), None)
 
     def steps(self, corpus: str, build: str) -> list[StepRow]:
         """Every run and every edit, in their order, without their content."""
         sql = f"""
-            SELECT {_WITHOUT_CONTENT} FROM build_steps
+            SELECT {names(StepRow, without="content")} FROM build_steps
             WHERE corpus = ? AND build = ? ORDER BY id"""  # noqa: S608
-        return list(
-            self._file.remembered(
-                ("build_steps", corpus, build),
-                lambda c: [
-                    replace(StepRow(*_read(row)), content="")
-                    for row in c.execute(sql, [corpus, build]).fetchall()
-                ],
-            )
-        )
-
-
-def _labels(connection: duckdb.DuckDBPyConnection, corpus: str, build: str) -> list[LabelRow]:
-    sql = f"""
-        SELECT {_LABELS} FROM build_labels WHERE corpus = ? AND build = ?
-        QUALIFY row_number() OVER (
-            PARTITION BY doc_id ORDER BY maker = 'person' DESC, id DESC) = 1
-        ORDER BY id"""  # noqa: S608
-    return [LabelRow(*_read(row)) for row in connection.execute(sql, [corpus, build]).fetchall()]
-
-
-def _insert_labels(connection: duckdb.DuckDBPyConnection, rows: Sequence[LabelRow]) -> None:
-    if not rows:
-        return
-    columns = list(zip(*map(_values, rows), strict=True))
-    kinds = ["TIMESTAMP" if f.name == "time" else "VARCHAR" for f in fields(LabelRow)]
-    given = ", ".join(f"unnest(?::{kind}[])" for kind in kinds)
-    sql = f"INSERT INTO build_labels ({_LABELS}) SELECT {given}"
-    connection.execute(sql, [list(column) for column in columns])
-
-
-def _last(
-    connection: duckdb.DuckDBPyConnection, corpus: str, build: str, step: str
-) -> StepRow | None:
-    found = connection.execute(_LAST, [corpus, build, step]).fetchone()
-    if found is None:
-        return None
-    row = StepRow(*_read(found))
-    packed: Any = row.content
-    return replace(row, content=zlib.decompress(packed).decode())
-
-
-def _packed(row: StepRow) -> list[Any]:
-    packed = zlib.compress(row.content.encode()) if row.content else b""
-    return [packed if name == "content" else value for name, value in _named(row)]
-
-
-def _values(row: LabelRow) -> list[Any]:
-    return [value for _, value in _named(row)]
-
-
-def _named(row: LabelRow | StepRow) -> list[tuple[str, Any]]:
-    return [(f.name, _stored(getattr(row, f.name))) for f in fields(row)]
-
-
-def _stored(value: Any) -> Any:
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
-def _read(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The row with its last column, a time, in UTC."""
-    return (*row[:-1], row[-1].replace(tzinfo=UTC))
+        return self._file.records(StepRow, sql, [corpus, build])

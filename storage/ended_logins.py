@@ -74,12 +74,12 @@ class EndedLogins:
     def _known(self) -> dict[str, int]:
         """What the file holds, read again when somebody wrote to it."""
         try:
-            found = self._file.stat()
+            status = self._file.stat()
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise self._unreadable(_reason(error)) from error
-        signature = (found.st_mtime_ns, found.st_size, found.st_ino)
+        signature = (status.st_mtime_ns, status.st_size, status.st_ino)
         if self._read[0] != signature:
             self._read = (signature, self._load())
         return self._read[1]
@@ -91,13 +91,13 @@ class EndedLogins:
             return {}
         except (OSError, UnicodeDecodeError) as error:
             raise self._unreadable(_reason(error)) from error
-        found: dict[str, int] = {}
+        ended: dict[str, int] = {}
         for number, line in enumerate(lines, start=1):
             match = _LINE.fullmatch(line)
             if match is None:
                 raise self._unreadable(f"line {number:,} is damaged")
-            found[match[2]] = int(match[1])
-        return found
+            ended[match[2]] = int(match[1])
+        return ended
 
     def _write(self, known: dict[str, int]) -> None:
         lines = (f"{at} {digest}\n" for digest, at in known.items())

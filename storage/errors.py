@@ -1,4 +1,4 @@
-"""Errors that reach people. Every one says what happened, where, and how to mend it."""
+"""Errors that reach people. Every one says what happened, where, and how to correct it."""
 
 from __future__ import annotations
 

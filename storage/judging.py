@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from dataclasses import fields
 from typing import Any
 
 import duckdb
@@ -13,22 +12,12 @@ import duckdb
 from storage.access import LedgerFile
 from storage.errors import StorageError
 from storage.records import Judgment, new_event
+from storage.rows import insert, names, records
 
 HIGHEST = 100
 """The highest grade that any scale can have; what a project's scale is, the engine knows."""
-
-
-_NAMES = tuple(f.name for f in fields(Judgment))
-_COLUMNS = ", ".join(_NAMES)
-_KINDS = {
-    "relevance": "SMALLINT", "rank": "BIGINT", "time": "TIMESTAMP", "blind": "BOOLEAN",
-    "seconds": "DOUBLE",
-}  # fmt: skip
-_GIVEN = ", ".join(f"unnest(?::{_KINDS.get(name, 'VARCHAR')}[]) AS {name}" for name in _NAMES)
-_INSERT = f"""
-    INSERT INTO judgment_events ({_COLUMNS})
-    SELECT {_COLUMNS} FROM (SELECT {_GIVEN})
-    WHERE event NOT IN (SELECT event FROM judgment_events)"""  # noqa: S608
+_COLUMNS = names(Judgment)
+_MARKS = [f.name for f in fields(Judgment)].index("marks")
 _LATEST = f"""
     SELECT {_COLUMNS} FROM (
         FROM judgment_events
@@ -47,8 +36,7 @@ _LATEST = f"""
 _TO_UNDO = f"""
     SELECT {_COLUMNS} FROM judgment_events
     WHERE corpus = $corpus AND project = $project AND annotator = $annotator
-        AND verdict <> 'undo' AND ($event = '' OR event = $event)
-        AND (origin <> 'adjudication' OR event = $event)
+        AND verdict <> 'undo' AND origin <> 'adjudication'
         AND ($all OR (query_id, doc_id) IN (
             SELECT (unnest($queries::VARCHAR[]), unnest($docs::VARCHAR[]))))
         AND event NOT IN (SELECT undoes FROM judgment_events WHERE verdict = 'undo')
@@ -59,24 +47,12 @@ _UNDONE = f"""
         SELECT undoes FROM judgment_events WHERE event = $undo_event AND verdict = 'undo')"""  # noqa: S608
 _HISTORY = f"""
     SELECT {_COLUMNS} FROM judgment_events
-    WHERE corpus = $corpus AND ($project::VARCHAR IS NULL OR project = $project)
-        AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
-    ORDER BY id"""  # noqa: S608
+    WHERE corpus = $corpus AND project = $project ORDER BY id"""  # noqa: S608
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What one project holds while nobody else can write.
-
-    Attributes:
-        history: every event there ever was, in order of arrival.
-        latest: what of it stands.
-        elsewhere: of the events that were asked about, those of other projects.
-    """
-
-    history: Sequence[Judgment]
-    latest: Sequence[Judgment]
-    elsewhere: Set[str]
+Change = Callable[[Sequence[Judgment], Sequence[Judgment], Set[str]], Iterable[Judgment]]
+"""Every event there ever was in order of arrival, what of it stands, and the events of other
+projects among those that are looked up -> events to append."""
 
 
 class Judging:
@@ -102,39 +78,37 @@ class Judging:
         corpus: str,
         project: str,
         events: Collection[str],
-        change: Callable[[Held], Iterable[Judgment]],
+        change: Change,
     ) -> int:
         """Append what follows from what a project holds, alone among all threads and processes.
 
         Args:
             events: ids that are looked up in other projects.
-            change: what there is -> events to append. Must not use the ledger; what it raises
-                leaves everything as it was.
+            change: must not use the ledger; what it raises leaves everything as it was.
 
         Returns:
             how many were new, as :meth:`add`.
         """
-        place = {"corpus": corpus, "project": project, "query_id": None}
+        place = {"corpus": corpus, "project": project}
         with self._file.access() as connection:
-            history = _rows(connection.execute(_HISTORY, place))
-            latest = _rows(connection.execute(_LATEST, {**place, "annotator": None}))
+            history = records(_judgment, connection.execute(_HISTORY, place))
+            everybody = {**place, "query_id": None, "annotator": None}
+            latest = records(_judgment, connection.execute(_LATEST, everybody))
             known = _known(connection, events)
             here = {row.event for row in history}
-            return _insert(connection, change(Held(history, latest, known - here)))
+            return _insert(connection, change(history, latest, known - here))
 
     def undo(
         self,
         corpus: str,
         project: str,
         annotator: str,
-        event: str = "",
         *,
         only: Collection[tuple[str, str]] | None = None,
         undo_event: str = "",
     ) -> Judgment | None:
-        """Take back an annotator's last judgment that still stands (or the one named by
-        ``event``, when it is theirs); what they had said before counts again. An adjudication
-        is taken back only by its name.
+        """Take back an annotator's last judgment that still stands; what they had said before
+        counts again. Adjudications are not taken back by this.
 
         Args:
             only: the last one of these (query_id, doc_id); None for the last one of all.
@@ -145,7 +119,7 @@ class Judging:
             the judgment that was taken back, now or by this undo before; None when there is none.
         """
         asked = {"corpus": corpus, "project": project, "annotator": annotator}
-        chosen = {"event": event, "all": only is None, "queries": [], "docs": []}
+        chosen = {"all": only is None, "queries": [], "docs": []}
         if only:
             chosen["queries"], chosen["docs"] = map(list, zip(*only, strict=True))
         with self._file.access() as connection:
@@ -154,8 +128,9 @@ class Judging:
             ).fetchone()
             if known and known[0]:
                 cursor = connection.execute(_UNDONE, {**asked, "undo_event": undo_event})
-                return next(iter(_rows(cursor)), None)
-            last = next(iter(_rows(connection.execute(_TO_UNDO, {**asked, **chosen}))), None)
+                return next(iter(records(_judgment, cursor)), None)
+            cursor = connection.execute(_TO_UNDO, {**asked, **chosen})
+            last = next(iter(records(_judgment, cursor)), None)
             if last is None:
                 return None
             undo = Judgment(
@@ -179,27 +154,22 @@ class Judging:
         """What stands: the last event per query, document and annotator, in order of arrival.
 
         "Last" is the last to arrive, whatever its ``time`` says. What was taken back is left
-        out; skips and doubts are there. Adjudications stand beside the annotator's own grade.
+        out; skips and unsure verdicts are there. Adjudications stand beside own grades.
         """
         values = {
             "corpus": corpus, "project": project, "query_id": query_id, "annotator": annotator,
         }  # fmt: skip
-        key = ("judgments", *values.values())
-        return list(self._file.remembered(key, lambda c: _rows(c.execute(_LATEST, values))))
+        return self._file.records(_judgment, _LATEST, values)
 
-    def history(
-        self, corpus: str, project: str | None = None, query_id: str | None = None
-    ) -> list[Judgment]:
-        """Every event there ever was, in order of arrival; ``project`` None for all projects."""
-        values = {"corpus": corpus, "project": project, "query_id": query_id}
-        key = ("history", *values.values())
-        return list(self._file.remembered(key, lambda c: _rows(c.execute(_HISTORY, values))))
+    def history(self, corpus: str, project: str = "") -> list[Judgment]:
+        """Every event there ever was, in order of arrival."""
+        return self._file.records(_judgment, _HISTORY, {"corpus": corpus, "project": project})
 
     def find(self, event: str) -> Judgment | None:
         """The event of this id, in whatever project; None when there is none."""
         sql = f"SELECT {_COLUMNS} FROM judgment_events WHERE event = ?"  # noqa: S608
         with self._file.access() as connection:
-            return next(iter(_rows(connection.execute(sql, [event]))), None)
+            return next(iter(records(_judgment, connection.execute(sql, [event]))), None)
 
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
@@ -213,48 +183,20 @@ def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> int:
-    """One statement for all: row by row, a thousand would hold the ledger for seconds."""
+    """Append events that are not there yet; returns how many they were."""
     first: dict[str, Judgment] = {}
     for row in given:
-        _check(row)
+        if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
+            raise StorageError(
+                f"The grade {row.relevance} for document '{row.doc_id}' cannot be stored: grades "
+                f"are whole numbers from 0 to {HIGHEST}.",
+                "Correct the grade. Nothing was changed.",
+            )
         first.setdefault(row.event, row)
-    if not first:
-        return 0
-    rows = list(first.values())
-    columns = [[_write(getattr(row, name)) for row in rows] for name in _NAMES]
-    found = connection.execute(_INSERT, columns).fetchone()
-    return int(found[0]) if found else 0
+    return insert(connection, "judgment_events", [*first.values()], "ON CONFLICT DO NOTHING")
 
 
-def _check(row: Judgment) -> None:
-    if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
-        raise StorageError(
-            f"The grade {row.relevance} for document '{row.doc_id}' cannot be stored: grades are "
-            f"whole numbers from 0 to {HIGHEST}.",
-            "Correct the grade. Nothing was changed.",
-        )
-    if row.time.tzinfo is None:
-        raise ValueError(f"the time {row.time.isoformat()} has no time zone; use datetime.now(UTC)")
-
-
-def _write(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return json.dumps([list(span) for span in value])
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
-def _rows(cursor: duckdb.DuckDBPyConnection) -> list[Judgment]:
-    return [
-        Judgment(*(_READ.get(n, _as_it_is)(v) for n, v in zip(_NAMES, row, strict=True)))
-        for row in cursor.fetchall()
-    ]
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-_READ: dict[str, Callable[[Any], Any]] = {
-    "marks": lambda text: tuple((start, end) for start, end in json.loads(text)),
-    "time": lambda time: time.replace(tzinfo=UTC),
-}
+def _judgment(*values: Any) -> Judgment:
+    row = list(values)
+    row[_MARKS] = tuple((start, end) for start, end in json.loads(row[_MARKS]))
+    return Judgment(*row)

@@ -6,12 +6,8 @@ Judgments and kept documents are events: a change is a new row, the last one cou
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
-
-import duckdb
 
 from storage.access import LedgerFile
 from storage.answers import Answers
@@ -21,8 +17,20 @@ from storage.judging import Judging
 from storage.locks import Locks
 from storage.projects import Projects
 from storage.records import CorpusRow, KeptRow, TrailStepRow
+from storage.rows import insert, names, records, stored
 
-Row = TypeVar("Row")
+_CORPORA = f"""
+    SELECT {names(CorpusRow)} FROM corpora WHERE ?::VARCHAR IS NULL OR name = ? ORDER BY name"""  # noqa: S608
+_STEPS = f"""
+    SELECT {names(TrailStepRow)} FROM trail_steps
+    WHERE trail_id = ? ORDER BY position DESC LIMIT ?"""  # noqa: S608
+"""The last step comes first."""
+_KEPT = f"""
+    SELECT {names(KeptRow)} FROM (
+        FROM kept_events WHERE trail_id = ?
+        QUALIFY row_number() OVER (PARTITION BY corpus, doc_id ORDER BY id DESC) = 1
+    )
+    WHERE kept ORDER BY id"""  # noqa: S608
 
 
 class Ledger:
@@ -61,22 +69,12 @@ class Ledger:
 
     def put_corpus(self, row: CorpusRow) -> None:
         """Add a corpus, or replace the one of that name except for its ``created_at``."""
-        values = [
-            *(row.name, row.state, row.source, row.source_format, row.lens, row.encoder),
-            *(row.documents, row.expected, _stored(row.created_at), _stored(row.updated_at)),
-        ]
+        replaced = """ON CONFLICT (name) DO UPDATE SET state = excluded.state,
+            source = excluded.source, source_format = excluded.source_format,
+            lens = excluded.lens, encoder = excluded.encoder, documents = excluded.documents,
+            expected = excluded.expected, updated_at = excluded.updated_at"""
         with self._file.access() as connection:
-            connection.execute(
-                """INSERT INTO corpora (name, state, source, source_format, lens, encoder,
-                       documents, expected, created_at, updated_at)
-                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                   ON CONFLICT (name) DO UPDATE SET state = excluded.state,
-                       source = excluded.source, source_format = excluded.source_format,
-                       lens = excluded.lens, encoder = excluded.encoder,
-                       documents = excluded.documents, expected = excluded.expected,
-                       updated_at = excluded.updated_at""",
-                values,
-            )
+            insert(connection, "corpora", [row], replaced)
 
     def corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name, None when there is none."""
@@ -84,12 +82,12 @@ class Ledger:
 
     def corpora(self) -> list[CorpusRow]:
         """All corpora by name."""
-        return list(self._file.remembered("corpora", lambda c: _corpora(c, None)))
+        return self._file.records(CorpusRow, _CORPORA, [None, None])
 
     def remove_corpus(self, name: str) -> CorpusRow | None:
         """Take a corpus off the registry and return its row. Its judgments and trails stay."""
         with self._file.access() as connection:
-            row = next(iter(_corpora(connection, name)), None)
+            row = next(iter(records(CorpusRow, connection.execute(_CORPORA, [name, name]))), None)
             connection.execute("DELETE FROM corpora WHERE name = ?", [name])
             return row
 
@@ -101,21 +99,19 @@ class Ledger:
         A step equal to the trail's last one is not added again: that last one is returned.
         """
         with self._file.access() as connection:
-            last = next(iter(_steps(connection, trail_id, limit=1)), None)
+            last = next(
+                iter(records(TrailStepRow, connection.execute(_STEPS, [trail_id, 1]))), None
+            )
             if last is not None and (last.corpus, last.query) == (corpus, query_json):
                 return last
             position = 1 if last is None else last.position + 1
             step = TrailStepRow(trail_id, position, corpus, query_json, datetime.now(UTC))
-            connection.execute(
-                """INSERT INTO trail_steps (trail_id, position, corpus, query, time)
-                   VALUES (?, ?, ?, ?, ?)""",
-                [trail_id, position, corpus, query_json, _stored(step.time)],
-            )
+            insert(connection, "trail_steps", [step])
             return step
 
     def steps(self, trail_id: str) -> list[TrailStepRow]:
         """The steps of a trail by position; empty when there is no such trail."""
-        return self._file.remembered(("steps", trail_id), lambda c: _steps(c, trail_id))[::-1]
+        return self._file.records(TrailStepRow, _STEPS, [trail_id, None])[::-1]
 
     def keep(self, trail_id: str, corpus: str, doc_id: str) -> None:
         """Keep a document; one that is kept already stays as it is."""
@@ -127,16 +123,17 @@ class Ledger:
 
     def kept(self, trail_id: str) -> list[KeptRow]:
         """The documents of a trail that are kept now, the first kept first."""
-        return list(self._file.remembered(("kept", trail_id), lambda c: _kept(c, trail_id)))
+        return self._file.records(KeptRow, _KEPT, [trail_id])
 
     def _set_kept(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool) -> None:
         with self._file.access() as connection:
-            now = {(row.corpus, row.doc_id) for row in _kept(connection, trail_id)}
+            rows = records(KeptRow, connection.execute(_KEPT, [trail_id]))
+            now = {(row.corpus, row.doc_id) for row in rows}
             if ((corpus, doc_id) in now) != kept:
                 connection.execute(
                     """INSERT INTO kept_events (trail_id, corpus, doc_id, kept, time)
                        VALUES (?, ?, ?, ?, ?)""",
-                    [trail_id, corpus, doc_id, kept, _stored(datetime.now(UTC))],
+                    [trail_id, corpus, doc_id, kept, stored(datetime.now(UTC))],
                 )
 
     # Pasted texts
@@ -149,59 +146,11 @@ class Ledger:
         with self._file.access() as connection:
             connection.execute(
                 "INSERT INTO texts (text_id, text, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                [text_id, text, _stored(datetime.now(UTC))],
+                [text_id, text, stored(datetime.now(UTC))],
             )
         return text_id
 
     def text(self, text_id: str) -> str | None:
         """The pasted text of that id, None when there is none."""
         sql = "SELECT text FROM texts WHERE text_id = ?"
-        found = self._file.remembered(
-            ("text", text_id), lambda c: c.execute(sql, [text_id]).fetchone()
-        )
-        return None if found is None else str(found[0])
-
-
-def _rows(kind: Callable[..., Row], found: duckdb.DuckDBPyConnection) -> list[Row]:
-    """Records from a query that names the columns in the order of the record's fields."""
-    return [kind(*map(_read, values)) for values in found.fetchall()]
-
-
-def _corpora(connection: duckdb.DuckDBPyConnection, name: str | None) -> list[CorpusRow]:
-    sql = """
-        SELECT name, state, source, source_format, lens, encoder, documents, expected, created_at,
-            updated_at
-        FROM corpora WHERE $name::VARCHAR IS NULL OR name = $name ORDER BY name"""
-    return _rows(CorpusRow, connection.execute(sql, {"name": name}))
-
-
-def _steps(
-    connection: duckdb.DuckDBPyConnection, trail_id: str, limit: int | None = None
-) -> list[TrailStepRow]:
-    """The steps of a trail, the last one first."""
-    sql = """
-        SELECT trail_id, position, corpus, query, time FROM trail_steps
-        WHERE trail_id = ? ORDER BY position DESC LIMIT ?"""
-    return _rows(TrailStepRow, connection.execute(sql, [trail_id, limit]))
-
-
-def _kept(connection: duckdb.DuckDBPyConnection, trail_id: str) -> list[KeptRow]:
-    sql = """
-        SELECT trail_id, corpus, doc_id, time
-        FROM (
-            FROM kept_events WHERE trail_id = ?
-            QUALIFY row_number() OVER (PARTITION BY corpus, doc_id ORDER BY id DESC) = 1
-        )
-        WHERE kept ORDER BY id"""
-    return _rows(KeptRow, connection.execute(sql, [trail_id]))
-
-
-def _stored(moment: datetime) -> datetime:
-    """UTC without a zone, as the tables hold it; ValueError for a time without a zone."""
-    if moment.tzinfo is None:
-        raise ValueError(f"the time {moment.isoformat()} has no time zone; use datetime.now(UTC)")
-    return moment.astimezone(UTC).replace(tzinfo=None)
-
-
-def _read(value: Any) -> Any:
-    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+        return next(iter(self._file.records(str, sql, [text_id])), None)

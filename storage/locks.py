@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from storage.errors import CorpusBusyError, StorageError
 
-PATIENCE_SECONDS = 0.5
+WAIT_SECONDS = 0.5
 """Longer than it takes to see whether somebody holds a lock, which holds it for that moment."""
 
 
@@ -77,7 +77,7 @@ class Locks:
         holder = path.with_suffix(".process")
         with ExitStack() as held:
             try:
-                held.enter_context(alone(path, f"{what}.", "", PATIENCE_SECONDS))
+                held.enter_context(alone(path, f"{what}.", "", WAIT_SECONDS))
             except CorpusBusyError as error:
                 raise _busy(what, holder) from error
             with suppress(OSError):  # it only names who holds the lock

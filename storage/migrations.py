@@ -218,10 +218,10 @@ def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
 
 def schema_version(connection: DuckDBPyConnection) -> int:
     """The version of the schema in the file; 0 when it is empty. Writes nothing."""
-    found = connection.execute(
+    table = connection.execute(
         "SELECT 1 FROM duckdb_tables() WHERE table_name = 'schema_version' AND NOT internal"
     ).fetchone()
-    if found is None:
+    if table is None:
         return 0
     row = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()
     return int(row[0]) if row else 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 
 from storage.access import LedgerFile
+from storage.rows import insert, names, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ProjectQueryRow:
 
 @dataclass(frozen=True, slots=True)
 class PoolRow:
-    """A document that one source brought up for a query.
+    """A document that one source retrieved for a query.
 
     Attributes:
         source: a system, a variant or an uploaded run.
@@ -53,7 +53,8 @@ class PoolRow:
 _RETIRED = """
     SELECT query_id FROM query_states WHERE corpus = $corpus AND project = $project
     QUALIFY row_number() OVER (PARTITION BY query_id ORDER BY id DESC) = 1 AND NOT asked"""
-"""Queries of a project that are asked no more."""
+"""Retired queries of a project."""
+_NEW_ONLY = "ON CONFLICT DO NOTHING"
 
 
 class Projects:
@@ -72,19 +73,14 @@ class Projects:
         Returns:
             whether it was added.
         """
-        values = [row.corpus, row.project, row.settings, row.author, _stored(row.time)]
         latest = """
             SELECT settings FROM project_versions WHERE corpus = ? AND project = ?
             ORDER BY id DESC LIMIT 1"""
         with self._file.access() as connection:
-            found = connection.execute(latest, [row.corpus, row.project]).fetchone()
-            if after not in (None, "" if found is None else found[0]):
+            before = connection.execute(latest, [row.corpus, row.project]).fetchone()
+            if after not in (None, "" if before is None else before[0]):
                 return False
-            connection.execute(
-                """INSERT INTO project_versions (corpus, project, settings, author, time)
-                   VALUES (?, ?, ?, ?, ?)""",
-                values,
-            )
+            insert(connection, "project_versions", [row])
         return True
 
     def all(self) -> list[ProjectRow]:
@@ -93,13 +89,7 @@ class Projects:
             SELECT corpus, project, settings, author, time FROM project_versions
             QUALIFY row_number() OVER (PARTITION BY corpus, project ORDER BY id DESC) = 1
             ORDER BY corpus, project"""
-
-        return list(
-            self._file.remembered(
-                "projects",
-                lambda c: [ProjectRow(*_read(row)) for row in c.execute(sql).fetchall()],
-            )
-        )
+        return self._file.records(ProjectRow, sql)
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries; one that the project has already stays as it is. Returns how many
@@ -107,28 +97,24 @@ class Projects:
         first: dict[tuple[str, ...], ProjectQueryRow] = {}
         for row in rows:
             first.setdefault((row.corpus, row.project, row.query_id), row)
-        return self._add(_ADD_QUERIES, list(first.values()))
+        if not first:
+            return 0
+        with self._file.access() as connection:
+            return insert(connection, "project_queries", [*first.values()], _NEW_ONLY)
 
     def queries(self, corpus: str, project: str, *, retired: bool = False) -> list[ProjectQueryRow]:
         """The queries of a project in the order in which they were added.
 
         Args:
-            retired: also those that are asked no more.
+            retired: also the retired ones.
         """
         sql = f"""
-            SELECT corpus, project, query_id, query, time FROM project_queries
+            SELECT {names(ProjectQueryRow)} FROM project_queries
             WHERE corpus = $corpus AND project = $project
                 AND ($retired OR query_id NOT IN ({_RETIRED}))
             ORDER BY id"""  # noqa: S608
         values = {"corpus": corpus, "project": project, "retired": retired}
-        return list(
-            self._file.remembered(
-                ("project_queries", *values.values()),
-                lambda c: [
-                    ProjectQueryRow(*_read(row)) for row in c.execute(sql, values).fetchall()
-                ],
-            )
-        )
+        return self._file.records(ProjectQueryRow, sql, values)
 
     def set_asked(
         self,
@@ -144,7 +130,7 @@ class Projects:
         many changed: what is so already, and what the project does not have, is left alone."""
         values = {
             "corpus": corpus, "project": project, "query_ids": list(query_ids), "asked": asked,
-            "author": author, "time": _stored(time),
+            "author": author, "time": stored(time),
         }  # fmt: skip
         sql = f"""
             INSERT INTO query_states (corpus, project, query_id, asked, author, time)
@@ -154,72 +140,32 @@ class Projects:
                 AND (query_id IN ({_RETIRED})) = $asked
             ORDER BY id"""  # noqa: S608
         with self._file.access() as connection:
-            found = connection.execute(sql, values).fetchone()
-        return int(found[0]) if found else 0
+            changed = connection.execute(sql, values).fetchone()
+        return int(changed[0]) if changed else 0
 
     def retired(self, corpus: str, project: str) -> frozenset[str]:
-        """The queries of a project that are asked no more."""
+        """The retired queries of a project."""
         values = {"corpus": corpus, "project": project}
-        return self._file.remembered(
-            ("retired_queries", corpus, project),
-            lambda c: frozenset(row[0] for row in c.execute(_RETIRED, values).fetchall()),
-        )
+        return frozenset(self._file.records(str, _RETIRED, values))
 
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
-        """Add documents to pools; what a source brought before stays. Returns how many
+        """Add documents to pools; what a source retrieved before stays. Returns how many
         (query, document, source) were new."""
         first: dict[tuple[str, ...], PoolRow] = {}
         for row in rows:
             key = (row.corpus, row.project, row.query_id, row.doc_id, row.source)
             first.setdefault(key, row)
-        return self._add(_ADD_TO_POOL, list(first.values()))
+        if not first:
+            return 0
+        with self._file.access() as connection:
+            return insert(connection, "pool_items", [*first.values()], _NEW_ONLY)
 
-    def pool(self, corpus: str, project: str, query_id: str | None = None) -> list[PoolRow]:
-        """The pools of a project, or of one of its queries, in order of arrival; what was
-        pooled for queries that are asked no more waits until they are asked again."""
+    def pool(self, corpus: str, project: str) -> list[PoolRow]:
+        """The pools of a project, in order of arrival; what was
+        pooled for retired queries waits until they are asked again."""
         sql = f"""
-            SELECT corpus, project, query_id, doc_id, source, rank, time FROM pool_items
+            SELECT {names(PoolRow)} FROM pool_items
             WHERE corpus = $corpus AND project = $project
-                AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
                 AND query_id NOT IN ({_RETIRED})
             ORDER BY id"""  # noqa: S608
-        values = {"corpus": corpus, "project": project, "query_id": query_id}
-        return list(
-            self._file.remembered(
-                ("pool", *values.values()),
-                lambda c: [PoolRow(*_read(row)) for row in c.execute(sql, values).fetchall()],
-            )
-        )
-
-    def _add(self, sql: str, rows: Sequence[ProjectQueryRow] | Sequence[PoolRow]) -> int:
-        """Add rows that are new; returns how many were.
-
-        One statement for all: row by row, ten thousand would hold the ledger for many seconds.
-        """
-        if not rows:
-            return 0
-        names = [f.name for f in fields(rows[0])]
-        columns = [[_stored(getattr(row, name)) for row in rows] for name in names]
-        with self._file.access() as connection:
-            found = connection.execute(sql, columns).fetchone()
-        return int(found[0]) if found else 0
-
-
-def _insert(table: str, row: type[ProjectQueryRow] | type[PoolRow]) -> str:
-    names = [f.name for f in fields(row)]
-    kinds = {"rank": "BIGINT", "time": "TIMESTAMP"}
-    given = ", ".join(f"unnest(?::{kinds.get(name, 'VARCHAR')}[])" for name in names)
-    return f"INSERT INTO {table} ({', '.join(names)}) SELECT {given} ON CONFLICT DO NOTHING"
-
-
-_ADD_QUERIES = _insert("project_queries", ProjectQueryRow)
-_ADD_TO_POOL = _insert("pool_items", PoolRow)
-
-
-def _stored(value: Any) -> Any:
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
-def _read(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The row with its last column, a time, in UTC."""
-    return (*row[:-1], row[-1].replace(tzinfo=UTC))
+        return self._file.records(PoolRow, sql, {"corpus": corpus, "project": project})

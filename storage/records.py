@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from storage.rows import Packed
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusRow:
@@ -66,7 +68,7 @@ class RunRow:
     settings: str
     uploaded: bool
     seconds: float
-    run: str
+    run: Packed
     time: datetime
 
 
@@ -80,7 +82,7 @@ class EvaluationRow:
     systems: str
     settings: str
     summary: str
-    result: str
+    result: Packed
     time: datetime
 
 
@@ -91,7 +93,7 @@ class QrelsRow:
     id: int
     corpus: str
     name: str
-    qrels: str
+    qrels: Packed
     time: datetime
 
 
@@ -156,3 +158,8 @@ class Judgment:
     corpus: str = ""
     project: str = ""
     time: datetime = field(default_factory=_now)
+
+    @property
+    def item(self) -> tuple[str, str]:
+        """(query_id, doc_id)"""
+        return (self.query_id, self.doc_id)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,17 +30,7 @@ class ScenarioTable(StoredTable):
         if new:
             self.write(batch, replace=False)
         else:
-            self.replace_group("doc_id", doc_ids, batch)
-
-    def of(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
-        """The rows of these documents, in no particular order."""
-        return self.among("doc_id", doc_ids, names)
-
-    def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
-        """Compact, and index what searches need; arguments as for the documents' table."""
-        for name in vector_columns:
-            self.index_vectors(name)
-        self.optimize(["doc_id"], grace)
+            self.replace_all_of(doc_ids, batch)
 
     @classmethod
     def remove(cls, path: Path) -> None:

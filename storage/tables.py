@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +25,10 @@ _CONFIG: dict[str, Any] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
-# A folder called ``year=2011`` is just a folder: no column is made up from it.
-_READ = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
-_COUNT = "SELECT sum(num_rows) FROM parquet_file_metadata(?)"
 
 
 class TableError(StorageError):
     """A table file could not be read; the message is DuckDB's, in one line."""
-
-
-def columns(path: Path) -> tuple[str, ...]:
-    """Names of the columns, in the order of the file. Raises TableError."""
-    with _query(path, _READ) as relation:
-        return tuple(relation.columns)
-
-
-def count(path: Path) -> int:
-    """Number of rows, from the file's footer (nothing else is read). Raises TableError."""
-    with _query(path, _COUNT) as relation:
-        return int(relation.fetchall()[0][0] or 0)
 
 
 def rows(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[dict[str, Any]]:
@@ -54,28 +37,17 @@ def rows(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[dict[str, Any]]:
     Lists come as lists, structs as dicts, dates and times as those of ``datetime``.
     Raises TableError when the file is not Parquet or is damaged.
     """
-    with _query(path, _READ) as relation:
-        for batch in relation.to_arrow_reader(batch_rows):
-            yield from batch.to_pylist()
-
-
-def head(path: Path, n: int) -> list[dict[str, Any]]:
-    """The first ``n`` rows (fewer when the file has fewer). Raises TableError."""
-    return list(islice(rows(path, batch_rows=max(1, n)), n))
-
-
-@contextmanager
-def _query(path: Path, sql: str) -> Iterator[duckdb.DuckDBPyRelation]:
+    # DuckDB expands * ? [ in paths, even in bound ones; in brackets they mean themselves.
+    literal = re.sub(r"([*?\[])", r"[\1]", str(path.resolve()))
+    # A folder called ``year=2011`` is just a folder: no column is made up from it.
+    sql = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
     # A connection of its own: readers run next to each other and never see the ledger.
     try:
         with duckdb.connect(":memory:", config=_CONFIG) as connection:
-            yield connection.sql(sql, params=[_literal(path)])
+            relation = connection.sql(sql, params=[literal])
+            for batch in relation.to_arrow_reader(batch_rows):
+                yield from batch.to_pylist()
     # A damaged file also shows as dates out of range, broken UTF-8 and the like.
     except (duckdb.Error, OSError, ArithmeticError, ValueError, RuntimeError) as e:
         reason = str(e).strip().split("\n", 1)[0]
         raise TableError(f"{path.name} cannot be read: {reason}") from e
-
-
-def _literal(path: Path) -> str:
-    # DuckDB expands * ? [ in paths, even in bound ones; in brackets they mean themselves.
-    return re.sub(r"([*?\[])", r"[\1]", str(path.resolve()))

@@ -249,56 +249,55 @@ class StoredTable:
             query = query.distance_type("cosine").nprobes(PROBES)
             if where is not None:
                 query = query.where(where)
-            found = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
-        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+            rows = query.select(["doc_id", "_distance"]).limit(limit).to_arrow()
+        return [str(doc_id) for doc_id in rows["doc_id"].to_pylist()]
 
-    def among(self, column: str, values: Sequence[str], names: Sequence[str]) -> pa.Table:
-        """The rows whose ``column`` is one of ``values``, in no particular order."""
-        if not values:
+    def of(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
+        """The rows of these documents, in no particular order."""
+        if not doc_ids:
             return self.schema.empty_table().select(list(names))
         with _wrapped(f"reading {self.name}", self.path):
-            query = self._table.search().where(_is_one_of(column, values))
+            query = self._table.search().where(_is_one_of("doc_id", doc_ids))
             return query.select(list(names)).limit(max(self.count(), 1)).to_arrow()
 
-    def replace_group(self, column: str, values: Sequence[str], batch: pa.RecordBatch) -> None:
-        """Put ``batch`` in place of all rows whose ``column`` is one of ``values``: one commit."""
+    def replace_all_of(self, doc_ids: Sequence[str], batch: pa.RecordBatch) -> None:
+        """Make ``batch`` all that is stored of these documents, in one commit."""
         with self._writing(f"writing {self.name}"):
             merge = self._table.merge_insert(self.key).when_matched_update_all()
             merge = merge.when_not_matched_insert_all()
-            merge = merge.when_not_matched_by_source_delete(_is_one_of(column, values))
+            merge = merge.when_not_matched_by_source_delete(_is_one_of("doc_id", doc_ids))
             merge.execute(pa.Table.from_batches([batch]))
 
-    def discard(self, column: str, values: Sequence[str]) -> None:
-        """Delete the rows whose ``column`` is one of ``values``."""
+    def discard(self, doc_ids: Sequence[str]) -> None:
+        """Delete the rows of these documents."""
         with self._writing(f"deleting {self.name}"):
-            self._table.delete(_is_one_of(column, values))
+            self._table.delete(_is_one_of("doc_id", doc_ids))
 
-    def optimize(self, keys: Sequence[str], grace: timedelta) -> None:
-        """Compact the fragments, index the columns that rows are looked up by, and clean up.
+    def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
+        """Compact the fragments and (re)build what searches need: ids, vectors, full text.
 
         Args:
+            vector_columns: columns to build an IVF index on; empty for small corpora,
+                which are searched exactly. Needs at least 256 rows.
             grace: how long files of former versions stay for readers that still use them.
         """
         with self._writing("building the indexes"):
             self._table.optimize()
-            for column in keys:
-                self._table.create_index(column, config=BTree(), replace=True)
-            self._clean(grace)
+            self._table.create_index("doc_id", config=BTree(), replace=True)
+            # Each partition is trained on at least 256 rows.
+            partitions = max(1, min(round(self.count() ** 0.5), self.count() // 256))
+            config = IvfFlat(distance_type="cosine", num_partitions=partitions)
+            for column in vector_columns:
+                self._table.create_index(column, config=config, replace=True)
+            self._index_text()
+            # Files younger than a week count as unverified, since another writer might be at
+            # work on them; our caller holds the corpus's lock, so there is none.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of readers: grace is for them
+                self._table.optimize(cleanup_older_than=grace, delete_unverified=True)
 
-    def index_vectors(self, column: str) -> None:
-        """Build an IVF index for cosine similarity; needs at least 256 rows."""
-        # Each partition is trained on at least 256 rows.
-        partitions = max(1, min(round(self.count() ** 0.5), self.count() // 256))
-        config = IvfFlat(distance_type="cosine", num_partitions=partitions)
-        with _wrapped("building the indexes", self.path):
-            self._table.create_index(column, config=config, replace=True)
-
-    def _clean(self, grace: timedelta) -> None:
-        # Files younger than a week count as unverified, since another writer might be at
-        # work on them; our caller holds the corpus's lock, so there is none.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of readers: grace is for them
-            self._table.optimize(cleanup_older_than=grace, delete_unverified=True)
+    def _index_text(self) -> None:
+        """Build the full-text index, where the table has texts to be searched."""
 
 
 class DocumentTable(StoredTable):
@@ -314,8 +313,8 @@ class DocumentTable(StoredTable):
         """
         with _wrapped("reading", self.path):
             query = self._table.search().select(["doc_id"]).with_row_id(True)
-            found = query.limit(max(self.count(), 1)).to_arrow()
-        addresses = zip(found["doc_id"].to_pylist(), found["_rowid"].to_pylist(), strict=True)
+            rows = query.limit(max(self.count(), 1)).to_arrow()
+        addresses = zip(rows["doc_id"].to_pylist(), rows["_rowid"].to_pylist(), strict=True)
         self._addresses = dict(addresses)
 
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
@@ -328,14 +327,14 @@ class DocumentTable(StoredTable):
         with _wrapped("reading documents", self.path):
             if addresses is not None:
                 places = [addresses[doc_id] for doc_id in wanted if doc_id in addresses]
-                found = self._table.take_row_ids(places).select(columns).to_arrow()
+                table = self._table.take_row_ids(places).select(columns).to_arrow()
             else:
                 query = self._table.search().where(_is_one_of("doc_id", wanted))
-                found = query.select(columns).limit(len(wanted)).to_arrow()
+                table = query.select(columns).limit(len(wanted)).to_arrow()
         # LanceDB gives rows in stored order: put them back into the order asked for.
-        position = {doc_id: row for row, doc_id in enumerate(found["doc_id"].to_pylist())}
+        position = {doc_id: row for row, doc_id in enumerate(table["doc_id"].to_pylist())}
         at = [position[doc_id] for doc_id in wanted if doc_id in position]
-        return found.take(pa.array(at, pa.int64()))
+        return table.take(pa.array(at, pa.int64()))
 
     def matching(self, conditions: Sequence[Condition]) -> list[str]:
         """Ids of all rows that meet every condition."""
@@ -344,8 +343,8 @@ class DocumentTable(StoredTable):
             query = self._table.search()
             if where is not None:
                 query = query.where(where)
-            found = query.select(["doc_id"]).limit(max(self.count(), 1)).to_arrow()
-        return [str(doc_id) for doc_id in found["doc_id"].to_pylist()]
+            rows = query.select(["doc_id"]).limit(max(self.count(), 1)).to_arrow()
+        return [str(doc_id) for doc_id in rows["doc_id"].to_pylist()]
 
     def full_text(
         self, text: str, limit: int, conditions: Sequence[Condition] = ()
@@ -356,26 +355,13 @@ class DocumentTable(StoredTable):
             query = self._table.search(text, query_type="fts", fts_columns="search_text")
             if where is not None:
                 query = query.where(where)
-            found = query.select(["doc_id", "_score"]).limit(limit).to_arrow()
-        return list(zip(found["doc_id"].to_pylist(), found["_score"].to_pylist(), strict=True))
+            rows = query.select(["doc_id", "_score"]).limit(limit).to_arrow()
+        return list(zip(rows["doc_id"].to_pylist(), rows["_score"].to_pylist(), strict=True))
 
-    def finish(self, vector_columns: Sequence[str], grace: timedelta) -> None:
-        """Compact the fragments and (re)build what searches need: full text, ids, vectors.
-
-        Args:
-            vector_columns: columns to build an IVF index on; empty for small corpora,
-                which are searched exactly. Needs at least 256 rows.
-            grace: how long files of former versions stay for readers that still use them.
-        """
-        with self._writing("building the indexes"):
-            self._table.optimize()
-            self._table.create_index("doc_id", config=BTree(), replace=True)
-            for name in vector_columns:
-                self.index_vectors(name)
-            # The full text comes last: is_finished takes it as the sign that all is done.
-            fts = FTS(with_position=False, language="English", stem=True)
-            self._table.create_index("search_text", config=fts, replace=True)
-            self._clean(grace)
+    def _index_text(self) -> None:
+        # It comes last: is_finished takes it as the sign that all is done.
+        fts = FTS(with_position=False, language="English", stem=True)
+        self._table.create_index("search_text", config=fts, replace=True)
 
     def is_finished(self) -> bool:
         """True when every row is in the full-text index."""

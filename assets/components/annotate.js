@@ -1,4 +1,4 @@
-// The desk of one annotator as it is seen and used: the seed left, the candidate right, the
+// The session of one annotator as it is seen and used: the seed left, the candidate right, the
 // grades below.
 const BOUNCE = 50 // ms within which the same key is the same press
 
@@ -12,18 +12,18 @@ const paceWords = ({ per_minute }, left) => {
   return `, about ${pace} a minute${left ? `, ${time} left` : ""}`
 }
 
-const progressNode = (desk) => {
-  const { progress } = desk.data
-  const fresh = new Set(desk.outbox.events.filter((e) => e.first).map((e) => e.key))
+const progressNode = (session) => {
+  const { progress } = session.data
+  const fresh = new Set(session.outbox.events.filter((e) => e.first).map((e) => e.key))
   const done = Math.min(progress.total, progress.done + fresh.size)
   const node = make("div", "progress")
   const meter = make("span", "meter")
   meter.append(make("span"))
   meter.firstChild.style.width = `${progress.total ? (100 * done) / progress.total : 0}%`
-  const words = make("span", "words", `${desk.data.annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${paceWords(progress, progress.total - done)}`)
+  const words = make("span", "words", `${session.data.annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${paceWords(progress, progress.total - done)}`)
   words.title = "Judged of what you are asked for. The pace is that of your last 20 judgments, breaks left out."
   node.append(meter, words)
-  node.append(make("span", "stored", desk.outbox.events.length ? "storing …" : "all stored"))
+  node.append(make("span", "stored", session.outbox.events.length ? "storing …" : "all stored"))
   return node
 }
 
@@ -79,34 +79,34 @@ const pairNode = (pair) => {
   return node
 }
 
-const evidenceNode = (desk, act) => {
+const evidenceNode = (session, act) => {
   const node = make("div", "evidence")
-  const toggle = button("", desk.looking ? "Hide the evidence" : "Show the evidence", null, () => act((d) => d.look()))
+  const toggle = button("", session.looking ? "Hide the evidence" : "Show the evidence", null, () => act((d) => d.look()))
   toggle.prepend(make("kbd", "", "E"))
   toggle.dataset.key = "evidence"
-  toggle.setAttribute("aria-expanded", String(desk.looking))
+  toggle.setAttribute("aria-expanded", String(session.looking))
   toggle.title = "What SeedLens finds alike in the two. It may sway you: judge first where you can."
   node.append(toggle)
-  if (!desk.looking) return node
-  const found = desk.evidence.get(desk.at)
+  if (!session.looking) return node
+  const found = session.evidence.get(session.at)
   if (!found) node.append(make("div", "hint", "Looking …"))
   else if (!found.pairs.length) node.append(make("div", "hint", found.message || "SeedLens finds no passages alike."))
   else node.append(...found.pairs.map(pairNode))
   return node
 }
 
-const saidWords = (desk, said) => {
+const saidWords = (session, said) => {
   if (said.verdict !== "grade") return said.verdict === "skip" ? "skipped it" : "were unsure"
-  const grade = desk.data.scale.find((g) => g.value === said.relevance)
+  const grade = session.data.scale.find((g) => g.value === said.relevance)
   return `said ${said.relevance}${grade ? ` · ${grade.name}` : ""}`
 }
 
-const candidateNode = (desk, item, act) => {
+const candidateNode = (session, item, act) => {
   const card = headed("candidate", "Candidate", item)
-  const before = desk.earlier(item.key)
+  const before = session.earlier(item.key)
   if (before) {
     const line = make("div", "before")
-    line.append(make("span", "", `You ${saidWords(desk, before)}. Another key changes it.`))
+    line.append(make("span", "", `You ${saidWords(session, before)}. Another key changes it.`))
     const on = button("", "Go on", null, () => act((d) => d.onward()))
     on.prepend(make("kbd", "", "F"))
     on.dataset.key = "onward"
@@ -117,7 +117,7 @@ const candidateNode = (desk, item, act) => {
     const words = item.sources.map((s) => `${s.name} ${s.rank}`).join(", ")
     card.append(make("div", "meta text", `Brought up by ${words}`))
   }
-  const { marks } = desk.draft()
+  const { marks } = session.draft()
   const list = make("div", "sentences")
   item.sentences.forEach((sentence, index) => {
     const row = button(`sentence ${roleClass(sentence.role)}`, undefined, null, () => act((d) => d.mark(index)))
@@ -127,32 +127,32 @@ const candidateNode = (desk, item, act) => {
     row.append(make("span", "letter", sentence.letter), make("span", "text", sentence.text))
     list.append(row)
   })
-  card.append(list, make("div", "hint", "Click the sentences that decide it."), evidenceNode(desk, act))
+  card.append(list, make("div", "hint", "Click the sentences that decide it."), evidenceNode(session, act))
   return card
 }
 
-const guidesNode = (desk, seed) => {
+const guidesNode = (session, seed) => {
   const drawer = make("aside", "card guides")
   drawer.tabIndex = 0
   drawer.dataset.key = "guides"
   drawer.setAttribute("aria-label", "Guidelines")
   drawer.append(make("div", "kicker", "Guidelines"))
-  const texts = [desk.data.guidelines[""], desk.data.guidelines[seed?.aspect_key ?? ""]]
+  const texts = [session.data.guidelines[""], session.data.guidelines[seed?.aspect_key ?? ""]]
   const words = [...new Set(texts)].filter(Boolean)
   for (const text of words) drawer.append(...markdown(text))
   if (!words.length) drawer.append(make("p", "", "This project has no guidelines yet; its leads can write them under Project."))
   const scale = make("dl", "scale")
-  for (const grade of desk.data.scale) {
+  for (const grade of session.data.scale) {
     scale.append(make("dt", "", `${grade.value} · ${grade.name}`), make("dd", "", grade.meaning))
   }
   drawer.append(scale)
   return drawer
 }
 
-const endNode = (desk, act) => {
-  const { progress, later } = desk.data
+const endNode = (session, act) => {
+  const { progress, later } = session.data
   const node = make("section", "card end")
-  if (desk.outbox.events.length) {
+  if (session.outbox.events.length) {
     node.append(make("p", "", "Storing what you said …"))
     return node
   }
@@ -182,11 +182,11 @@ const keyButton = (cap, name, meaning, pressed, does) => {
   return node
 }
 
-const keysNode = (desk, act) => {
-  const before = desk.item ? desk.earlier(desk.at) : null
+const keysNode = (session, act) => {
+  const before = session.item ? session.earlier(session.at) : null
   const node = make("div", "keys")
   const grades = make("div", "grades")
-  for (const { value, name, meaning } of desk.data.scale) {
+  for (const { value, name, meaning } of session.data.scale) {
     const pressed = before?.verdict === "grade" && before.relevance === value
     grades.append(keyButton(String(value), name, meaning, pressed, () => act((d) => d.say("grade", value))))
   }
@@ -196,49 +196,49 @@ const keysNode = (desk, act) => {
     keyButton("U", "Unsure", "", before?.verdict === "unsure", () => act((d) => d.say("unsure"))),
     keyButton("B", "Back", "", null, () => act((d) => d.back())),
     keyButton("Z", "Undo", "", null, () => act((d) => d.undo())),
-    keyButton("G", "Guidelines", "", desk.guides, () => act((d) => d.guide())),
+    keyButton("G", "Guidelines", "", session.guides, () => act((d) => d.guide())),
   )
   for (const key of [...grades.children, ...others.querySelectorAll('[data-key="key-S"], [data-key="key-U"]')]) {
-    key.disabled = !desk.item
+    key.disabled = !session.item
   }
   node.append(grades, others)
   return node
 }
 
-const noteNode = (desk) => {
+const noteNode = (session) => {
   const label = make("label", "note")
   label.append(make("kbd", "", "N"), make("span", "name", "Note"))
   const field = make("textarea")
   field.rows = 1
-  field.maxLength = desk.data.longest_note
+  field.maxLength = session.data.longest_note
   field.placeholder = "Why, in a few words; kept with the grade. Esc goes back to the keys."
   field.dataset.key = "note"
-  field.disabled = !desk.item
-  field.value = desk.item ? desk.draft().note : ""
-  field.oninput = () => { desk.draft().note = field.value }
+  field.disabled = !session.item
+  field.value = session.item ? session.draft().note : ""
+  field.oninput = () => { session.draft().note = field.value }
   label.append(field)
   return label
 }
 
-const drawn = (desk, act) => {
-  const item = desk.item
-  const seed = item && desk.seeds.get(item.query_id)
-  const panes = make("div", `panes${desk.guides ? " guided" : ""}`)
-  if (desk.at === null) panes.append(endNode(desk, act))
+const drawn = (session, act) => {
+  const item = session.item
+  const seed = item && session.seeds.get(item.query_id)
+  const panes = make("div", `panes${session.guides ? " guided" : ""}`)
+  if (session.at === null) panes.append(endNode(session, act))
   else if (!item || !seed) panes.append(make("section", "card end", "Fetching the next one …"))
-  else panes.append(seedNode(seed), candidateNode(desk, item, act))
-  if (desk.guides) panes.append(guidesNode(desk, seed))
-  const message = make("div", "message", desk.message)
+  else panes.append(seedNode(seed), candidateNode(session, item, act))
+  if (session.guides) panes.append(guidesNode(session, seed))
+  const message = make("div", "message", session.message)
   message.setAttribute("role", "status")
   const foot = make("div", "foot")
-  foot.append(noteNode(desk), keysNode(desk, act))
-  return [progressNode(desk), panes, message, foot]
+  foot.append(noteNode(session), keysNode(session, act))
+  return [progressNode(session), panes, message, foot]
 }
 
 // -- keys -------------------------------------------------------------------------------------
 
-const actionOf = (desk, key, root) => {
-  const grade = desk.data.scale.find((g) => String(g.value) === key)
+const actionOf = (session, key, root) => {
+  const grade = session.data.scale.find((g) => String(g.value) === key)
   if (grade) return (d) => d.say("grade", grade.value)
   return {
     s: (d) => d.say("skip"),
@@ -252,7 +252,7 @@ const actionOf = (desk, key, root) => {
   }[key.toLowerCase()]
 }
 
-const pressed = (desk, root, act) => (event) => {
+const pressed = (session, root, act) => (event) => {
   const target = event.composedPath()[0]
   const writes = target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
   if (writes) {
@@ -263,13 +263,13 @@ const pressed = (desk, root, act) => (event) => {
   if (event.repeat && ours && ["Enter", " "].includes(event.key)) event.preventDefault()
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
   if (document.querySelector('[role="dialog"], [data-baseweb="popover"]')) return
-  const action = actionOf(desk, event.key, root)
+  const action = actionOf(session, event.key, root)
   if (!action) return
   event.preventDefault()
   // A held key judges one item, and a key that bounces is one press.
-  const [last, at] = desk.pressed
+  const [last, at] = session.pressed
   if (event.repeat || (last === event.key && event.timeStamp - at < BOUNCE)) return
-  desk.pressed = [event.key, event.timeStamp]
+  session.pressed = [event.key, event.timeStamp]
   act(action)
 }
 
@@ -277,15 +277,15 @@ export default function (component) {
   const { data, parentElement, setStateValue } = component
   const root = parentElement.querySelector(".root")
   root.classList.toggle("dark", Boolean(data.dark))
-  if (!desks.has(data.id)) desks.set(data.id, new Desk())
-  const desk = desks.get(data.id)
+  if (!sessions.has(data.id)) sessions.set(data.id, new Session())
+  const session = sessions.get(data.id)
   const redraw = () => {
     const before = root.seedlensShown ?? {}
-    const now = { seed: desk.item?.query_id, guides: desk.item && desk.seeds.get(desk.item.query_id)?.aspect_key, candidate: desk.at }
+    const now = { seed: session.item?.query_id, guides: session.item && session.seeds.get(session.item.query_id)?.aspect_key, candidate: session.at }
     const scrolled = Object.fromEntries([...root.querySelectorAll(".card")].map((card) => [card.dataset.key, card.scrollTop]))
     const note = root.querySelector("textarea")
     const selection = note && [note.selectionStart, note.selectionEnd]
-    redrawn(root, focusKey(root), drawn(desk, act))
+    redrawn(root, focusKey(root), drawn(session, act))
     // What stays the same stays where it was scrolled to.
     for (const [name, shown] of Object.entries(now)) {
       const card = root.querySelector(`.card[data-key="${name}"]`)
@@ -299,15 +299,15 @@ export default function (component) {
     root.seedlensShown = now
   }
   const act = (action) => {
-    action(desk)
+    action(session)
     redraw()
   }
-  for (const [id, each] of desks) each.outbox.send = (message) => setStateValue("sent", { desk: id, held: each.held(), ...message })
-  if (data.answer.desk !== data.id) desks.get(data.answer.desk)?.outbox.answered(data.answer)
-  if (desk.data !== data) desk.take(data)
+  for (const [id, each] of sessions) each.outbox.send = (message) => setStateValue("sent", { session: id, held: each.held(), ...message })
+  if (data.answer.session !== data.id) sessions.get(data.answer.session)?.outbox.answered(data.answer)
+  if (session.data !== data) session.take(data)
   redraw()
-  const onKey = pressed(desk, root, act)
-  const onLeave = (event) => desk.outbox.events.length && event.preventDefault()
+  const onKey = pressed(session, root, act)
+  const onLeave = (event) => session.outbox.events.length && event.preventDefault()
   document.addEventListener("keydown", onKey)
   window.addEventListener("beforeunload", onLeave)
   root.seedlensStop?.()

@@ -1,7 +1,7 @@
 // What was said and is not stored yet. A message carries all of it, one message at a time: what
 // is said meanwhile goes with the next one, and a message that got lost is sent again. Every
 // event has an id of its own, so what arrives twice is stored once.
-const PATIENCE = 8000 // ms without an answer until the page is asked to run, and the message sent again
+const TIMEOUT = 8000 // ms without an answer until the page is asked to run, and the message sent again
 const RETRY = 2000 // ms until the app is asked again when it could not store
 
 const eventId = () =>
@@ -31,7 +31,7 @@ class Outbox {
     this.waits = true
     this.turn = Math.max(this.turn + 1, Date.now())
     clearTimeout(this.timer)
-    this.timer = setTimeout(() => this.stalled(), PATIENCE)
+    this.timer = setTimeout(() => this.stalled(), TIMEOUT)
     const wants = this.wants
     this.wants = null
     this.send({ turn: this.turn, events: [...this.events], ...wants })
@@ -42,10 +42,10 @@ class Outbox {
     this.flush()
   }
 
-  // No answer. An app that was started anew knows nothing of a desk until the whole page runs.
+  // No answer. An app that was started anew knows nothing of a session until the whole page runs.
   stalled() {
     globalThis.seedlensRunPage?.()
-    this.timer = setTimeout(() => this.again(), PATIENCE / 2)
+    this.timer = setTimeout(() => this.again(), TIMEOUT / 2)
   }
 
   // The answer: ids that are settled, and whether to try again with the others.

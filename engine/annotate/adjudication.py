@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.types.annotating import Disagreement, Judgment, Scale
+from engine.types.annotating import Disagreement, Item, Judgment, Scale
 from engine.types.plurals import counted
 
 Basis = Literal["adjudicated", "agreed", "single", "median", "model", "undecided"]
-Item = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,10 @@ class Decision:
     annotators: tuple[str, ...]
     decided: Judgment | None = None
 
+    @property
+    def item(self) -> Item:
+        return (self.query_id, self.doc_id)
+
 
 @dataclass(frozen=True, slots=True)
 class DecidedQrels:
@@ -56,11 +59,11 @@ class DecidedQrels:
     @property
     def grades(self) -> dict[str, dict[str, int]]:
         """query_id -> doc_id -> grade; what is undecided is unjudged."""
-        found: dict[str, dict[str, int]] = {}
+        by_query: dict[str, dict[str, int]] = {}
         for decision in self.decisions:
             if decision.relevance is not None:
-                found.setdefault(decision.query_id, {})[decision.doc_id] = decision.relevance
-        return found
+                by_query.setdefault(decision.query_id, {})[decision.doc_id] = decision.relevance
+        return by_query
 
     @property
     def undecided(self) -> int:
@@ -86,7 +89,7 @@ def decide(
 
     Args:
         model_grades: what only models graded counts, too; otherwise it is never among the qrels.
-        retired: queries that are asked no more; their grades are left out.
+        retired: queries whose grades are left out.
         scale: what it does not have is left out, too; None for grades of any scale.
     """
     everything = list(judgments)
@@ -103,30 +106,19 @@ def decide(
         elif people:
             decision = _settled(query_id, doc_id, people, median=median)
         elif graded and model_grades:
-            found = _settled(query_id, doc_id, graded, median=median)
-            is_open = found.relevance is None
-            decision = found if is_open else replace(found, basis="model")
+            settled = _settled(query_id, doc_id, graded, median=median)
+            is_open = settled.relevance is None
+            decision = settled if is_open else replace(settled, basis="model")
         else:
             continue
         decisions.append(decision)
-    left = {j.query_id for j in everything if j.query_id in retired}
-    notes = (*_notes(decisions, judgments), *_retired(left), *_foreign(len(asked), judgments))
+    notes = _notes(
+        decisions,
+        judgments,
+        retired=len({j.query_id for j in everything if j.query_id in retired}),
+        foreign=len(asked) - len(judgments),
+    )
     return DecidedQrels(tuple(decisions), notes)
-
-
-def _foreign(asked: int, judgments: Sequence[Judgment]) -> tuple[str, ...]:
-    number = asked - len(judgments)
-    if not number:
-        return ()
-    which = counted(number, "grade is", "grades are")
-    return (f"{which} not in the project's scale, and left out.",)
-
-
-def _retired(query_ids: Collection[str]) -> tuple[str, ...]:
-    if not query_ids:
-        return ()
-    which = counted(len(query_ids), "query is", "queries are")
-    return (f"{which} asked no more: grades for that are kept, and left out.",)
 
 
 def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: bool) -> Decision:
@@ -140,10 +132,18 @@ def _settled(query_id: str, doc_id: str, graded: Sequence[Judgment], *, median: 
     return Decision(query_id, doc_id, None, "undecided", who)
 
 
-def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tuple[str, ...]:
+def _notes(
+    decisions: Sequence[Decision], judgments: Sequence[Judgment], *, retired: int, foreign: int
+) -> tuple[str, ...]:
+    """What is not in the grades, or rests on less than people.
+
+    Args:
+        retired: queries that are left out.
+        foreign: grades that are, since the scale does not have them.
+    """
     counts = Counter(decision.basis for decision in decisions)
-    decided = {(d.query_id, d.doc_id) for d in decisions}
-    models = {(j.query_id, j.doc_id) for j in judgments if j.origin == "model"} - decided
+    decided = {d.item for d in decisions}
+    models = {j.item for j in judgments if j.origin == "model"} - decided
     said = (
         (counts["undecided"], "item is", "items are",
          "left out: grades differ, and nobody decided."),
@@ -152,6 +152,9 @@ def _notes(decisions: Sequence[Decision], judgments: Sequence[Judgment]) -> tupl
         (counts["model"], "grade rests", "grades rest",
          "on a model alone: no person graded there."),
         (len(models), "item was", "items were", "graded by a model only, and left out."),
+        (retired, "query is", "queries are", "retired: its grades are kept, and left out."
+         if retired == 1 else "retired: their grades are kept, and left out."),
+        (foreign, "grade is", "grades are", "not in the project's scale, and left out."),
     )  # fmt: skip
     return tuple(f"{counted(n, one, many)} {words}" for n, one, many, words in said if n)
 
@@ -161,22 +164,22 @@ def find_disagreements(judgments: Iterable[Judgment]) -> list[Disagreement]:
 
     Items that were decided come last, in the same order, so that a decision can be changed.
     """
-    found = []
+    differing = []
     for (query_id, doc_id), everything in _by_item(judgments).items():
         said = [j for j in everything if j.origin != "adjudication"]
         grades = [j.relevance for j in said if j.relevance is not None and j.origin != "model"]
         spread = max(grades) - min(grades) if grades else 0
         decided = _adjudication(everything)
         if spread or decided is not None or any(j.verdict == "unsure" for j in said):
-            found.append(Disagreement(query_id, doc_id, tuple(said), spread, decided))
-    return sorted(found, key=lambda d: (d.decided is not None, -d.spread))
+            differing.append(Disagreement(query_id, doc_id, tuple(said), spread, decided))
+    return sorted(differing, key=lambda d: (d.decided is not None, -d.spread))
 
 
 def _by_item(judgments: Iterable[Judgment]) -> Mapping[Item, list[Judgment]]:
-    found: dict[Item, list[Judgment]] = {}
+    by_item: dict[Item, list[Judgment]] = {}
     for judgment in judgments:
-        found.setdefault((judgment.query_id, judgment.doc_id), []).append(judgment)
-    return found
+        by_item.setdefault(judgment.item, []).append(judgment)
+    return by_item
 
 
 def _is_graded(judgment: Judgment) -> bool:
@@ -194,9 +197,18 @@ def own_grades(
     """annotator -> query_id -> doc_id -> grade, before adjudication; of people, with ``models``
     of these too."""
     origins = ("person", "import", *(("model",) if models else ()))
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    by_annotator: dict[str, dict[str, dict[str, int]]] = {}
     for judgment in judgments:
         if judgment.relevance is not None and judgment.origin in origins:
-            own = found.setdefault(judgment.annotator, {}).setdefault(judgment.query_id, {})
+            own = by_annotator.setdefault(judgment.annotator, {}).setdefault(judgment.query_id, {})
             own[judgment.doc_id] = judgment.relevance
-    return dict(sorted(found.items()))
+    return dict(sorted(by_annotator.items()))
+
+
+def graded_by_model(judgments: Iterable[Judgment], annotator: str) -> dict[Item, Judgment]:
+    """What one model graded, by item."""
+    return {
+        j.item: j
+        for j in judgments
+        if j.annotator == annotator and j.origin == "model" and j.relevance is not None
+    }

@@ -11,15 +11,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.annotate.adjudication import Decision, decide
-from engine.types.annotating import Agreement, AgreementMeasure, Judgment, PoolItem, Scale
+from engine.annotate.adjudication import Decision, decide, graded_by_model
+from engine.types.annotating import (
+    Agreement,
+    AgreementMeasure,
+    Item,
+    Judgment,
+    PoolItem,
+    Scale,
+)
 from engine.types.evaluations import Interval
 from engine.types.grading import GradingDifference, ModelCheck
 from engine.types.plurals import counted
 
 Table = NDArray[np.int64]
-Stack = NDArray[np.float64]
-"""One table per resample: draws x k x k."""
+Values = NDArray[np.float64]
+"""A coefficient of what was observed, and then of every resample; NaN where it is undefined."""
 Weighting = Literal["linear", "quadratic"] | None
 
 RAW = "raw"
@@ -30,15 +37,6 @@ KAPPAS: dict[str, Weighting] = {
     "cohen_kappa_linear": "linear",
     "cohen_kappa_quadratic": "quadratic",
 }
-MEASURES: dict[str, str] = {
-    RAW: "Raw agreement",
-    FLEISS: "Fleiss' kappa",
-    ALPHA: "Krippendorff's alpha (ordinal)",
-    "cohen_kappa": "Cohen's kappa",
-    "cohen_kappa_linear": "Cohen's kappa (linear)",
-    "cohen_kappa_quadratic": "Cohen's kappa (quadratic)",
-}
-"""name -> what to call it."""
 DRAWS = 1000
 FEWEST = 10
 """Items that an interval is made from: of fewer, resamples say nothing."""
@@ -54,15 +52,10 @@ def pair_measures(confusion: Table) -> tuple[AgreementMeasure, ...]:
             ascending. Weights count steps of the scale.
     """
     items = int(confusion.sum())
-    stack = _resampled(confusion.ravel()).reshape(-1, *confusion.shape)
-    raw = float(np.trace(confusion)) / items if items else None
-    found = [AgreementMeasure(RAW, raw, _interval(raw, _raw_draws(stack)), items)]
-    for name, weighting in KAPPAS.items():
-        value = cohen_kappa(confusion, weighting)
-        found.append(
-            AgreementMeasure(name, value, _interval(value, kappa_draws(stack, weighting)), items)
-        )
-    return tuple(found)
+    tables = _with_resamples(confusion.ravel()).reshape(-1, *confusion.shape)
+    raw = _ratio(np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2)))
+    kappas = {name: cohen_kappa(tables, weighting) for name, weighting in KAPPAS.items()}
+    return tuple(_measure(name, values, items) for name, values in {RAW: raw, **kappas}.items())
 
 
 def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
@@ -79,106 +72,31 @@ def group_measures(counts: Table) -> tuple[AgreementMeasure, ...]:
     patterns, times = np.unique(counts, axis=0, return_counts=True)
     raters = patterns.sum(axis=1)
     agreeing = (patterns * (patterns - 1)).sum(axis=1) / (raters * (raters - 1))
-    stack = _resampled(times)
-    raw = float(agreeing @ times) / items
-    alpha = krippendorff_alpha(counts)
-    pairs = _coincidences(patterns)
-    coincidences = np.tensordot(stack, pairs, axes=1)
-    fleiss = fleiss_kappa(counts)
-    grades = stack @ patterns
-    return (
-        AgreementMeasure(RAW, raw, _interval(raw, stack @ agreeing / items), items),
-        AgreementMeasure(
-            FLEISS,
-            fleiss,
-            _interval(fleiss, _fleiss_draws(stack @ agreeing / items, grades)),
-            items,
-        ),
-        AgreementMeasure(ALPHA, alpha, _interval(alpha, alpha_draws(coincidences)), items),
-    )
+    stack = _with_resamples(times)
+    raw = stack @ agreeing / items
+    is_even = len(set(raters.tolist())) == 1
+    fleiss = fleiss_kappa(raw, stack @ patterns) if is_even else np.full(len(stack), np.nan)
+    alpha = krippendorff_alpha(np.tensordot(stack, _coincidences(patterns), axes=1))
+    named = {RAW: raw, FLEISS: fleiss, ALPHA: alpha}
+    return tuple(_measure(name, values, items) for name, values in named.items())
 
 
-# -- values ----------------------------------------------------------------------------------
+# -- coefficients ----------------------------------------------------------------------------
 
 
-def cohen_kappa(confusion: Table, weighting: Weighting = None) -> float | None:
-    """Cohen's kappa (1960, weighted 1968), by scikit-learn; None where both annotators gave one
-    and the same grade to everything."""
-    from sklearn.metrics import cohen_kappa_score
-
-    if (confusion.sum(axis=0) + confusion.sum(axis=1) > 0).sum() < 2:
-        return None
-    grades = range(len(confusion))
-    rows, columns = np.indices(confusion.shape).reshape(2, -1)
-    value = cohen_kappa_score(
-        rows, columns, labels=grades, weights=weighting, sample_weight=confusion.ravel()
-    )
-    return float(value)
-
-
-def krippendorff_alpha(
-    counts: Table, level: Literal["ordinal", "nominal"] = "ordinal"
-) -> float | None:
-    """Krippendorff's alpha (2004, chapter 11), by the krippendorff package; items may have any
-    number of grades from two up. None where only one grade was given."""
-    import krippendorff
-
-    if (counts.sum(axis=0) > 0).sum() < 2:
-        return None
-    return float(krippendorff.alpha(value_counts=counts, level_of_measurement=level))
-
-
-def fleiss_kappa(counts: Table) -> float | None:
-    """Fleiss' kappa (1971); None where items have different numbers of grades.
-
-    It is nominal alpha without the correction for small samples: with N grades in all,
-    1 - kappa = (1 - alpha) N / (N - 1).
-    """
-    if len(set(counts.sum(axis=1).tolist())) != 1:
-        return None
-    alpha = krippendorff_alpha(counts, "nominal")
-    total = int(counts.sum())
-    return None if alpha is None else 1.0 - (1.0 - alpha) * total / (total - 1)
-
-
-# -- resamples -------------------------------------------------------------------------------
-
-
-def _resampled(times: NDArray[Any]) -> Stack:
-    """How often each cell or pattern comes up when as many items are drawn with replacement;
-    no draws from fewer than :data:`FEWEST`."""
-    total = int(times.sum())
-    if total < FEWEST:
-        return np.zeros((0, times.size))
-    random = np.random.default_rng(0)
-    return random.multinomial(total, times / total, size=DRAWS).astype(float)
-
-
-def _interval(value: float | None, draws: NDArray[np.float64]) -> Interval:
-    """Percentile bootstrap; None where the value or half of the draws are undefined."""
-    defined = draws[np.isfinite(draws)]
-    if value is None or defined.size < DRAWS / 2:
-        return None
-    tail = 50 * (1 - LEVEL)
-    low, high = np.percentile(defined, [tail, 100 - tail])
-    return float(low), float(high)
-
-
-def _raw_draws(stack: Stack) -> NDArray[np.float64]:
-    return _ratio(np.trace(stack, axis1=1, axis2=2), stack.sum(axis=(1, 2)))
-
-
-def kappa_draws(stack: Stack, weighting: Weighting) -> NDArray[np.float64]:
-    """:func:`cohen_kappa` of every table; NaN where undefined."""
-    total = stack.sum(axis=(1, 2))[:, None, None]
-    expected = stack.sum(axis=2)[:, :, None] * stack.sum(axis=1)[:, None, :] / np.maximum(total, 1)
-    steps = np.abs(np.subtract.outer(*[np.arange(stack.shape[1])] * 2)).astype(float)
+def cohen_kappa(tables: NDArray[np.float64], weighting: Weighting = None) -> Values:
+    """Cohen's kappa (1960, weighted 1968) of each k x k table; undefined where both annotators
+    gave one and the same grade to everything."""
+    total = tables.sum(axis=(1, 2))[:, None, None]
+    chance = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :] / np.maximum(total, 1)
+    steps = np.abs(np.subtract.outer(*[np.arange(tables.shape[1])] * 2)).astype(float)
     weights = {None: steps > 0, "linear": steps, "quadratic": steps**2}[weighting]
-    return 1.0 - _ratio((weights * stack).sum(axis=(1, 2)), (weights * expected).sum(axis=(1, 2)))
+    return 1.0 - _ratio((weights * tables).sum(axis=(1, 2)), (weights * chance).sum(axis=(1, 2)))
 
 
-def alpha_draws(coincidences: Stack) -> NDArray[np.float64]:
-    """:func:`krippendorff_alpha` of every matrix of coincidences; NaN where undefined.
+def krippendorff_alpha(coincidences: NDArray[np.float64]) -> Values:
+    """Krippendorff's alpha (2004, chapter 11) of ordinal grades, of each k x k matrix of
+    coincidences; undefined where only one grade was given.
 
     The ordinal distance of grades c < k is the square of how many grades lie between their
     middles: n_c / 2 + n_(c+1) + ... + n_k / 2.
@@ -187,37 +105,64 @@ def alpha_draws(coincidences: Stack) -> NDArray[np.float64]:
     middles = np.cumsum(sums, axis=1) - sums / 2
     distances = (middles[:, :, None] - middles[:, None, :]) ** 2
     total = sums.sum(axis=1)
-    expected = sums[:, :, None] * sums[:, None, :] / np.maximum(total - 1, 1)[:, None, None]
+    chance = sums[:, :, None] * sums[:, None, :] / np.maximum(total - 1, 1)[:, None, None]
     return 1.0 - _ratio(
-        (distances * coincidences).sum(axis=(1, 2)), (distances * expected).sum(axis=(1, 2))
+        (distances * coincidences).sum(axis=(1, 2)), (distances * chance).sum(axis=(1, 2))
     )
 
 
-def _coincidences(patterns: Table) -> Stack:
+def fleiss_kappa(raw: Values, grades: NDArray[np.float64]) -> Values:
+    """Fleiss' kappa (1971), where all items have as many grades.
+
+    Args:
+        raw: agreement of pairs, a fraction.
+        grades: how often each grade was given, of what was observed and of each resample.
+    """
+    shares = grades / np.maximum(grades.sum(axis=1), 1)[:, None]
+    return 1.0 - _ratio(1.0 - raw, 1.0 - (shares**2).sum(axis=1))
+
+
+def _coincidences(patterns: Table) -> NDArray[np.float64]:
     """How often two grades meet in an item of each pattern, each grade weighing one in all."""
     values = patterns.astype(float)
-    pairs: Stack = values[:, :, None] * values[:, None, :]
+    pairs: NDArray[np.float64] = values[:, :, None] * values[:, None, :]
     diagonal = np.arange(patterns.shape[1])
     pairs[:, diagonal, diagonal] -= values
     pairs /= (values.sum(axis=1) - 1)[:, None, None]
     return pairs
 
 
-def _fleiss_draws(
-    agreeing: NDArray[np.float64], grades: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    shares = grades / np.maximum(grades.sum(axis=1), 1)[:, None]
-    by_chance = (shares**2).sum(axis=1)
-    return 1.0 - _ratio(1.0 - agreeing, 1.0 - by_chance)
+def _with_resamples(times: NDArray[Any]) -> NDArray[np.float64]:
+    """How often there is each cell or pattern, and how often when as many items are drawn with
+    replacement; no draws from fewer than :data:`FEWEST`."""
+    total = int(times.sum())
+    if total < FEWEST:
+        return times[None].astype(float)
+    draws = np.random.default_rng(0).multinomial(total, times / total, size=DRAWS)
+    return np.vstack([times, draws]).astype(float)
 
 
-def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = np.full(below.shape, np.nan)  # where chance allows no disagreement
-    np.divide(above, below, out=found, where=below > _EXACT)
-    return found
+def _measure(name: str, values: Values, items: int) -> AgreementMeasure:
+    """A value with its percentile bootstrap; None where half of the draws are undefined."""
+    value, drawn = values[0], values[1:]
+    if not np.isfinite(value):
+        return AgreementMeasure(name, None, None, items)
+    drawn = drawn[np.isfinite(drawn)]
+    interval: Interval = None
+    if drawn.size >= DRAWS / 2:
+        tail = 50 * (1 - LEVEL)
+        low, high = np.percentile(drawn, [tail, 100 - tail])
+        interval = float(low), float(high)
+    return AgreementMeasure(name, float(value), interval, items)
 
 
-Item = tuple[str, str]
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Values:
+    # NaN where chance allows no disagreement.
+    ratios: Values = np.full(below.shape, np.nan)
+    np.divide(above, below, out=ratios, where=below > _EXACT)
+    return ratios
+
+
 Grades = Mapping[Item, Mapping[str, int]]
 """(query_id, doc_id) -> annotator -> grade."""
 
@@ -238,7 +183,7 @@ def find_agreement(
     models: set[str] = set()
     for judgment in own:
         if judgment.relevance is not None and judgment.relevance in scale.values:
-            item = (judgment.query_id, judgment.doc_id)
+            item = judgment.item
             everybody.setdefault(item, {})[judgment.annotator] = judgment.relevance
             models |= {judgment.annotator} if judgment.origin == "model" else set()
     people = {
@@ -285,34 +230,38 @@ def _counts(grades: Grades, scale: Scale) -> Table:
 
 def _confusions(grades: Grades, names: Sequence[str], scale: Scale) -> dict[tuple[str, str], Table]:
     """Counts of every pair of annotators that graded an item in common."""
-    columns = {value: column for column, value in enumerate(scale.values)}
-    found: dict[tuple[str, str], Table] = {}
+    common: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for said in grades.values():
-        for pair in itertools.combinations(sorted(said), 2):
-            table = found.setdefault(pair, np.zeros((len(columns), len(columns)), dtype=np.int64))
-            table[columns[said[pair[0]]], columns[said[pair[1]]]] += 1
-    return {p: found[p] for p in itertools.combinations(names, 2) if p in found}
+        for one, other in itertools.combinations(sorted(said), 2):
+            common.setdefault((one, other), []).append((said[one], said[other]))
+    pairs = itertools.combinations(names, 2)
+    return {pair: _confusion(common[pair], scale) for pair in pairs if pair in common}
+
+
+def _confusion(both: Iterable[tuple[int, int]], scale: Scale) -> Table:
+    """Counts of items, rows by the one's grade, columns by the other's."""
+    places = {value: place for place, value in enumerate(scale.values)}
+    table = np.zeros((len(places), len(places)), dtype=np.int64)
+    for one, other in both:
+        table[places[one], places[other]] += 1
+    return table
 
 
 def _left_out(own: Sequence[Judgment], scale: Scale, single: int) -> list[str]:
     verdicts = Counter(judgment.verdict for judgment in own)
-    strange = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
-    unsure = verdicts["unsure"]
-    parts = [
-        _count(verdicts["skip"], "skip"),
-        f"{unsure:,} unsure" if unsure else "",
-        _count(strange, "grade") + " outside the scale" if strange else "",
-    ]
-    named = [part for part in parts if part]
-    notes = [f"Left out: {' and '.join(named)}."] if named else []
+    foreign = sum(j.relevance is not None and j.relevance not in scale.values for j in own)
+    parts = []
+    if verdicts["skip"]:
+        parts.append(counted(verdicts["skip"], "skip"))
+    if verdicts["unsure"]:
+        parts.append(f"{verdicts['unsure']:,} unsure")
+    if foreign:
+        parts.append(f"{counted(foreign, 'grade')} outside the scale")
+    notes = [f"Left out: {' and '.join(parts)}."] if parts else []
     if single:
-        which = "items have" if single > 1 else "item has"
-        notes.append(f"{single:,} {which} one grade only, and nothing to compare it with.")
+        which = counted(single, "item has", "items have")
+        notes.append(f"{which} one grade only, and nothing to compare it with.")
     return notes
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number > 1)}" if number else ""
 
 
 def _undefined(counts: Table, people: int) -> list[str]:
@@ -363,13 +312,13 @@ def draw_sample(
     """
     graded, seen = set[Item](), set[Item]()
     for judgment in judgments:
-        item = (judgment.query_id, judgment.doc_id)
+        item = judgment.item
         if judgment.origin == "model":
             graded |= {item} if judgment.relevance is not None else set()
         elif judgment.verdict in ("grade", "unsure") or judgment.annotator == annotator:
             seen.add(item)
-    items = [(i.query_id, i.doc_id) for i in pool]
-    left = {i for i in items if i in graded - seen and (known is None or i[1] in known)}
+    unseen = graded - seen
+    left = {i.item for i in pool if i.item in unseen and (known is None or i.doc_id in known)}
     return sorted(left, key=lambda item: _drawn(seed, item))[: max(0, count)]
 
 
@@ -386,13 +335,9 @@ def check_model(
         aspects: query_id -> aspect; "" for queries without one.
     """
     judgments = list(judgments)
-    own = {
-        (j.query_id, j.doc_id): j
-        for j in judgments
-        if j.annotator == annotator and j.origin == "model" and j.relevance is not None
-    }
+    own = graded_by_model(judgments, annotator)
     people = {
-        (d.query_id, d.doc_id): d
+        d.item: d
         for d in decide((j for j in judgments if j.origin != "model"), scale=scale).decisions
     }
     both = [
@@ -403,13 +348,12 @@ def check_model(
         and judgment.relevance in scale.values
     ]
     undecided = sum(item in people and people[item].relevance is None for item in own)
-    by_aspect = {
-        aspect: pair_measures(
-            _confusion([b for b in both if aspects.get(b[0].query_id, "") == aspect], scale)
-        )
-        for aspect in sorted({aspects.get(decision.query_id, "") for decision, _ in both})
-    }
-    table = _confusion(both, scale)
+    grades: dict[str, list[tuple[int, int]]] = {}
+    for decision, judgment in both:
+        pair = (decision.relevance or 0, judgment.relevance or 0)
+        grades.setdefault(aspects.get(decision.query_id, ""), []).append(pair)
+    by_aspect = {a: pair_measures(_confusion(grades[a], scale)) for a in sorted(grades)}
+    table = _confusion(itertools.chain.from_iterable(grades.values()), scale)
     notes = {(j.query_id, j.doc_id, j.annotator): j.note for j in judgments if j.origin != "model"}
     differing = [_difference(d, j, notes) for d, j in both if d.relevance != j.relevance]
     return ModelCheck(
@@ -426,19 +370,10 @@ def check_model(
     )
 
 
-def _confusion(both: Iterable[tuple[Decision, Judgment]], scale: Scale) -> Table:
-    """Counts, rows by the grade of people, columns by the model's."""
-    places = {value: place for place, value in enumerate(scale.values)}
-    table = np.zeros((len(places), len(places)), dtype=np.int64)
-    for decision, judgment in both:
-        table[places[decision.relevance or 0], places[judgment.relevance or 0]] += 1
-    return table
-
-
 def _difference(
     decision: Decision, judgment: Judgment, notes: Mapping[tuple[str, str, str], str]
 ) -> GradingDifference:
-    item = (decision.query_id, decision.doc_id)
+    item = decision.item
     decided = decision.decided
     who = [*decision.annotators, *([decided.annotator] if decided is not None else [])]
     said = {w: notes.get((*item, w), "") for w in who}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
 from engine.annotate import exporting, judgment_files
 from engine.annotate.adjudication import DecidedQrels, decide
 from engine.annotate.intake import Incoming, Intake, Merged, check_no_model, merge, named_here
-from engine.annotate.judgments import standing
 from engine.annotate.projects import (
-    ProjectQueries,
     ProjectStore,
     check_annotator,
     check_project,
@@ -23,23 +21,25 @@ from engine.collections.judgment_formats import text_of
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.annotating import MODEL_PREFIX, ImportedJudgments, Origin, Project
+from engine.types.annotating import (
+    JUDGMENT_FORMATS,
+    MODEL_PREFIX,
+    ImportedJudgments,
+    Origin,
+    Project,
+)
 from engine.types.searches import Query
-from storage.judging import Held
 from storage.ledger import Ledger
 from storage.records import Judgment
 
-IMPORTED = ("auto", "csfcube", *exporting.FORMATS)
-Reading = Callable[[Path, Intake], None]
+IMPORTED = ("auto", "csfcube", *JUDGMENT_FORMATS)
 
 
 class Exchange:
     """Exports and imports over one home."""
 
-    def __init__(self, ledger: Ledger, library: Library) -> None:
-        self._ledger, self._library = ledger, library
-        self._projects = ProjectStore(ledger)
-        self._queries = ProjectQueries(ledger, library)
+    def __init__(self, projects: ProjectStore, ledger: Ledger, library: Library) -> None:
+        self._projects, self._ledger, self._library = projects, ledger, library
 
     # -- out -------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class Exchange:
         """The judgments of a project as files; see :func:`exporting.write_files`.
 
         Args:
-            kind: one of :data:`exporting.FORMATS`.
+            kind: one of :data:`JUDGMENT_FORMATS`.
             per_annotator: each one's own grades, not the adjudicated ones.
             annotator: only this one's, and everything they did in a ``hand-over``.
             median: undecided items get the median grade; they are left out otherwise.
@@ -64,35 +64,35 @@ class Exchange:
             BadInputError: nothing to export, or an id that the format cannot hold.
             UnknownNameError: no such format or annotator.
         """
-        if kind not in exporting.FORMATS:
+        if kind not in JUDGMENT_FORMATS:
             raise UnknownNameError(
-                f"There is no format '{kind}'.", f"Use {', '.join(exporting.FORMATS)}."
+                f"There is no format '{kind}'.", f"Use {', '.join(JUDGMENT_FORMATS)}."
             )
-        queries = self._queries.all(project, retired=True)
+        queries = self._projects.queries(project, retired=True)
         corpus = self._library.open(project.corpus)
         name = project.name or project.corpus
         if kind == "hand-over":
             return self._hand_over(project, annotator, queries)
         if per_annotator or annotator:
             judgments = self._standing(project, annotator)
-            found = exporting.own_files(kind, name, judgments, queries, corpus)
+            exported = exporting.own_files(kind, name, judgments, queries, corpus)
         else:
             decided = self.qrels(project, median=median)
-            found = exporting.decided_files(kind, name, decided, queries, corpus)
-        if not found.judgments:
+            exported = exporting.decided_files(kind, name, decided, queries, corpus)
+        if not exported.judgments:
             raise BadInputError(
                 f"Project '{name}' has no grades to export.",
-                " ".join(found.notes) or "Judge first.",
+                " ".join(exported.notes) or "Judge first.",
             )
-        return found
+        return exported
 
     def qrels(self, project: Project, *, median: bool = False) -> DecidedQrels:
         """The adjudicated grades of what is asked, in the project's scale; see :func:`decide`."""
         return decide(
-            standing(self._ledger.judging, project),
+            self._projects.judgments(project),
             median=median,
             model_grades=project.model_grades,
-            retired=self._ledger.projects.retired(project.corpus, project.name),
+            retired=self._projects.retired(project),
             scale=project.scale,
         )
 
@@ -100,7 +100,7 @@ class Exchange:
         self, project: Project, annotator: str, queries: Mapping[str, Query]
     ) -> exporting.Exported:
         who = check_annotator(annotator, "model")  # models' names, too
-        history = self._ledger.judging.history(project.corpus, project.name)
+        history = self._projects.history(project)
         events = [row for row in history if row.annotator == who]
         if not events:
             raise UnknownNameError(*_nobody(project, who, {row.annotator for row in history}))
@@ -110,13 +110,13 @@ class Exchange:
         return exporting.Exported({name: lines}, len(events))
 
     def _standing(self, project: Project, annotator: str) -> list[Judgment]:
-        rows = self._ledger.judging.latest(project.corpus, project.name)
+        rows = self._projects.judgments(project)
         if not annotator:
             return rows
-        found = [row for row in rows if row.annotator == annotator.strip()]
-        if not found:
+        own = [row for row in rows if row.annotator == annotator.strip()]
+        if not own:
             raise UnknownNameError(*_nobody(project, annotator, {row.annotator for row in rows}))
-        return found
+        return own
 
     # -- in --------------------------------------------------------------------------------
 
@@ -165,16 +165,16 @@ class Exchange:
         _read(kind, path, intake, annotator, adjudicated=adjudicated)
         incoming = intake.finished()
         if is_new:
-            self._projects.save(target, incoming[0].judgment.annotator)
+            self._projects.put(target, incoming[0].judgment.annotator)
         if intake.new_queries:
-            self._queries.add(target, intake.new_queries)
+            self._projects.add_queries(target, intake.new_queries)
         added, merged = self._merged(incoming, target, overwrite=overwrite)
         return ImportedJudgments(added, merged.known, merged.conflicts, tuple(intake.warnings))
 
     def _intake(self, path: Path, target: Project, annotator: str, *, by_model: bool) -> Intake:
         """What takes in a file's lines, knowing what stands here; nobody has a model's name."""
-        stored = {r.event: r for r in self._ledger.judging.history(target.corpus, target.name)}
-        queries = self._queries.all(target, retired=True)
+        stored = {r.event: r for r in self._projects.history(target)}
+        queries = self._projects.queries(target, retired=True)
         models = frozenset(own_name(r.annotator) for r in stored.values() if r.origin == "model")
         if by_model:
             _check_no_person(annotator, target, stored.values())
@@ -191,18 +191,20 @@ class Exchange:
 
         Others wait meanwhile, some 3 s for 100,000 judgments.
         """
-        found = Merged((), 0)
+        outcome = Merged((), 0)
 
-        def merged(held: Held) -> Sequence[Judgment]:
-            nonlocal found
-            stored = {row.event: row for row in held.history}
-            named = named_here(incoming, target, held.elsewhere)
-            found = merge(named, stored, held.latest, overwrite=overwrite)
-            return found.rows
+        def merged(
+            history: Sequence[Judgment], latest: Sequence[Judgment], elsewhere: Set[str]
+        ) -> Sequence[Judgment]:
+            nonlocal outcome
+            stored = {row.event: row for row in history}
+            named = named_here(incoming, target, elsewhere)
+            outcome = merge(named, stored, latest, overwrite=overwrite)
+            return outcome.rows
 
         events = [i.judgment.event for i in incoming]
-        added = self._ledger.judging.change(target.corpus, target.name, events, merged)
-        return added, found
+        added = self._ledger.judging.change(*target.key, events, merged)
+        return added, outcome
 
     def _source(self, corpus: str, source: Path | None, kind: str) -> tuple[Path, str]:
         """The file or folder to be read, and its format; raises as :meth:`import_`."""
@@ -224,9 +226,9 @@ class Exchange:
         about = judgment_files.header(text_of(path)) if kind == "hand-over" else None
         if kind == "hand-over" and about is None:
             raise BadInputError(f"{path.name} is no hand-over.", "Leave the format to SeedLens.")
-        names = {"", *(p.name for p in self._projects.all(corpus))}
+        names = {"", *(p.name for p in self._projects.projects(corpus))}
         if about is None:
-            return self._projects.get(corpus, name or ""), False
+            return self._projects.project(corpus, name or ""), False
         try:
             settings = replace(project_from_settings(about["project"]), corpus=corpus)
             settings = check_project(settings if name is None else replace(settings, name=name))
@@ -235,7 +237,7 @@ class Exchange:
                 f"{path.name}, line 1: the project cannot be read ({error}).", "Export it again."
             ) from error
         if settings.name in names:
-            return self._projects.get(corpus, settings.name), False
+            return self._projects.project(corpus, settings.name), False
         return settings, True
 
 
@@ -251,7 +253,7 @@ def _model(kind: str, annotator: str, *, adjudicated: bool) -> str:
 
 
 def _check_no_person(model: str, project: Project, stored: Iterable[Judgment]) -> None:
-    """What a model says by a person's name would stand for that person's no more."""
+    """What a model says by a person's name would count as that person's."""
     people = {*project.annotators, *project.leads}
     people.update(row.annotator for row in stored if row.origin != "model")
     if own_name(model) in map(own_name, people):

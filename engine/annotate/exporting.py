@@ -19,7 +19,6 @@ from engine.types.documents import Document
 from engine.types.searches import Query
 from storage.files import write_whole
 
-FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
 DECIDED_FIELDS = (
     "query_id", "doc_id", "relevance", "annotator", "note", "time", "basis", "by", "annotators",
 )  # fmt: skip
@@ -69,23 +68,20 @@ class Exported:
 
 
 def decided_files(
-    kind: str, name: str, found: DecidedQrels, queries: Mapping[str, Query], corpus: OpenCorpus
+    kind: str, name: str, decided: DecidedQrels, queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> Exported:
-    """The adjudicated grades in one of :data:`FORMATS` but the hand-over.
+    """The adjudicated grades in one of :data:`JUDGMENT_FORMATS` but the hand-over.
 
     Args:
         name: of the files, without an ending.
     """
-    grades = found.grades
-    count = sum(map(len, grades.values()))
-    if kind == "trec":
-        return Exported({f"{name}.qrels": trec_lines(grades)}, count, found.notes)
-    if kind == "beir":
-        files = {"qrels/test.tsv": beir_lines(grades), **_beir_texts(grades, queries, corpus)}
-        return Exported(files, count, found.notes)
-    rows = [_decided_fields(d) for d in found.decisions if d.relevance is not None]
-    lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, DECIDED_FIELDS)
-    return Exported({f"{name}.{kind}": lines}, count, found.notes)
+    count = sum(map(len, decided.grades.values()))
+    if kind in ("csv", "jsonl"):
+        rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
+        files = _table(kind, name, rows, DECIDED_FIELDS)
+    else:
+        files = _qrels(kind, name, {"": decided.grades}, queries, corpus)
+    return Exported(files, count, decided.notes)
 
 
 def _decided_fields(decision: Decision) -> dict[str, Any]:
@@ -123,9 +119,8 @@ def own_files(
     by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
     said = (f"{by_models:,} grades are a model's ({', '.join(models)}).",) if by_models else ()
     if kind in ("csv", "jsonl"):
-        rows = [to_fields(judgment) for judgment in judgments]
-        lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, FIELDS)
-        return Exported({f"{name}.{kind}": lines}, len(rows), said)
+        files = _table(kind, name, [to_fields(judgment) for judgment in judgments], FIELDS)
+        return Exported(files, len(judgments), said)
     own = own_grades(judgments, models=True)
     count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
     left = sum(j.verdict in ("skip", "unsure") for j in judgments)
@@ -133,16 +128,37 @@ def own_files(
         *said,
         *([f"{left:,} skips and unsure verdicts have no place in this format."] if left else []),
     )
-    names = _file_names(own)
+    return Exported(_qrels(kind, name, own, queries, corpus), count, notes)
+
+
+def _table(
+    kind: str, name: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> dict[str, Iterable[str]]:
+    lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, columns)
+    return {f"{name}.{kind}": lines}
+
+
+def _qrels(
+    kind: str,
+    name: str,
+    grades: Mapping[str, Mapping[str, Mapping[str, int]]],
+    queries: Mapping[str, Query],
+    corpus: OpenCorpus,
+) -> dict[str, Iterable[str]]:
+    """A file for each annotator, as TREC has it or in a BEIR folder.
+
+    Args:
+        grades: annotator ("" for adjudicated grades) -> query_id -> doc_id -> grade.
+    """
+    names = _file_names(filter(None, grades))
     if kind == "trec":
-        files = {f"{name}.{names[who]}.qrels": trec_lines(qrels) for who, qrels in own.items()}
-        return Exported(files, count, notes)
-    everything: dict[str, dict[str, int]] = {}
-    for qrels in own.values():
-        for query_id, grades in qrels.items():
-            everything.setdefault(query_id, {}).update(grades)
-    tables = {f"qrels/{names[who]}.tsv": beir_lines(qrels) for who, qrels in own.items()}
-    return Exported({**tables, **_beir_texts(everything, queries, corpus)}, count, notes)
+        return {
+            f"{name}.{names[who]}.qrels" if who else f"{name}.qrels": trec_lines(qrels)
+            for who, qrels in grades.items()
+        }
+    asked = dict.fromkeys(query_id for qrels in grades.values() for query_id in qrels)
+    tables = {f"qrels/{names.get(who, 'test')}.tsv": beir_lines(q) for who, q in grades.items()}
+    return {**tables, **_beir_texts(asked, queries, corpus)}
 
 
 def hand_over(
@@ -207,7 +223,7 @@ def _documents(corpus: OpenCorpus) -> Iterator[Document]:
 
 def _file_names(annotators: Iterable[str]) -> dict[str, str]:
     """annotator -> a name for files, each its own also where case does not count."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     taken: set[str] = set()
     for annotator in annotators:
         plain = re.sub(r"[^\w-]+", "-", annotator).strip("-") or "annotator"
@@ -215,5 +231,5 @@ def _file_names(annotators: Iterable[str]) -> dict[str, str]:
         while name.casefold() in taken:
             name, number = f"{plain}-{number}", number + 1
         taken.add(name.casefold())
-        found[annotator] = name
-    return found
+        names[annotator] = name
+    return names

@@ -122,7 +122,7 @@ class Intake:
             raise BadInputError(
                 f"{self.file}: {count} broken and nothing was imported. {listed}"
                 + (f" And {more:,} more." if more > 0 else ""),
-                "Mend them and import the file again.",
+                "Correct them and import the file again.",
             )
         if not self.rows:
             raise BadInputError(f"{self.file} has no judgments.", "Choose another file.")

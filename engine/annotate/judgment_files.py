@@ -48,11 +48,11 @@ def detect(path: Path) -> str:
 def header(text: str) -> Mapping[str, Any] | None:
     """The first line of a hand-over; None when the text is none."""
     try:
-        found = parse_json(text.split("\n", 1)[0])
+        first = parse_json(text.split("\n", 1)[0])
     except ValueError:
         return None
-    is_one = isinstance(found, dict) and found.get("format") == HAND_OVER
-    return found if is_one else None
+    is_one = isinstance(first, dict) and first.get("format") == HAND_OVER
+    return first if is_one else None
 
 
 # -- formats -----------------------------------------------------------------------------------
@@ -186,11 +186,11 @@ def _row(
 
 def _object(intake: Intake, line: int, text: str) -> Mapping[str, Any] | None:
     try:
-        found = parse_json(text)
+        fields = parse_json(text)
     except ValueError:
-        found = None
-    if isinstance(found, dict):
-        return found
+        fields = None
+    if isinstance(fields, dict):
+        return fields
     intake.broken(line, "It is no JSON object.")
     return None
 
@@ -260,22 +260,22 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
         BadInputError: a field that cannot be read.
     """
     texts = ("query_id", "doc_id", "annotator", "note", "system", "instruction", "event", "undoes")
-    found: dict[str, Any] = {name: _text(fields, name) for name in texts}
-    if found["annotator"].strip().casefold() in ("", ADJUDICATED):
-        found["annotator"] = annotator or found["annotator"]
+    read: dict[str, Any] = {name: _text(fields, name) for name in texts}
+    if read["annotator"].strip().casefold() in ("", ADJUDICATED):
+        read["annotator"] = annotator or read["annotator"]
     for name in ("event", "undoes", "system", "instruction"):
-        if found[name] != printable(found[name]) or len(found[name]) > LONGEST:
+        if read[name] != printable(read[name]) or len(read[name]) > LONGEST:
             raise BadInputError(f"The {name} is too long or holds control characters.")
-    if any("\ud800" <= c <= "\udfff" for c in found["query_id"] + found["doc_id"]):
+    if any("\ud800" <= c <= "\udfff" for c in read["query_id"] + read["doc_id"]):
         raise BadInputError("An id holds half a character.")
     relevance = _number(fields, "relevance", int)
     verdict = _text(fields, "verdict") or ("grade" if relevance is not None else "")
     if not verdict:
         raise BadInputError("There is no relevance.", "Give a grade, or a verdict like 'skip'.")
     # What our own files say is kept; what a person wrote is an import.
-    origin = _text(fields, "origin") if found["event"] else "import"
+    origin = _text(fields, "origin") if read["event"] else "import"
     time = _text(fields, "time")
-    if verdict == "undo" and not (found["event"] and found["undoes"] and time):
+    if verdict == "undo" and not (read["event"] and read["undoes"] and time):
         raise BadInputError("The undo does not name its event, time and what it takes back.")
     return Judgment(
         relevance=relevance,
@@ -286,7 +286,7 @@ def from_fields(fields: Mapping[str, Any], annotator: str = "") -> Judgment:
         seconds=_number(fields, "seconds", float),
         rank=_number(fields, "rank", int),
         blind=fields.get("blind") in (True, "true", "True", "TRUE"),
-        **found,
+        **read,
     )
 
 
@@ -304,13 +304,13 @@ def _number(fields: Mapping[str, Any], name: str, kind: type[int] | type[float])
     try:
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
             raise ValueError(value)
-        found = kind(value)
-        if not 0 <= found <= HIGHEST:  # NaN is not either
+        number = kind(value)
+        if not 0 <= number <= HIGHEST:  # NaN is not either
             raise ValueError(value)
     except (ValueError, TypeError) as error:
         what = "whole number" if kind is int else "number"
         raise BadInputError(f"The {name} '{value}' is not a {what} from 0 on.") from error
-    return found
+    return number
 
 
 def _one_of(value: str, allowed: tuple[str, ...], what: str) -> Any:
@@ -323,17 +323,17 @@ def _marks(value: Any) -> tuple[Span, ...]:
     wrong = "The marks are no list of [start, end]."
     try:
         spans = parse_json(value) if isinstance(value, str) and value else value or []
-        found = tuple((start, end) for start, end in spans)
+        marks = tuple((start, end) for start, end in spans)
     except (ValueError, TypeError) as error:
         raise BadInputError(wrong) from error
-    if any(type(a) is not int or type(b) is not int or not 0 <= a < b for a, b in found):
+    if any(type(a) is not int or type(b) is not int or not 0 <= a < b for a, b in marks):
         raise BadInputError(wrong)
-    return found
+    return marks
 
 
 def _time(text: str) -> datetime:
     try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise BadInputError(f"The time '{text}' cannot be read.", "Write ISO 8601.") from error

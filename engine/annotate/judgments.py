@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from engine.annotate.projects import check_annotator, printable
 from engine.errors import BadInputError
-from engine.types.annotating import Judgment, Origin, Project, Verdict
+from engine.types.annotating import LONGEST_NOTE, Judgment, Origin, Project, Verdict
 from engine.types.searches import Query
 from storage.judging import Judging
 from storage.records import new_event
 
-LONGEST_NOTE = 10_000
 LONGEST_SECONDS = 1e9
 """What somebody can have taken for one item; far beyond any."""
 GIVEN: tuple[Verdict, ...] = ("grade", "skip", "unsure", "withdrawn")
@@ -146,10 +145,3 @@ def _content(judgment: Judgment) -> tuple[object, ...]:
     item = (judgment.corpus, judgment.project, judgment.query_id, judgment.doc_id)
     said = (judgment.verdict, judgment.relevance, judgment.note, judgment.marks)
     return (*item, judgment.annotator, judgment.origin, *said)
-
-
-def standing(
-    judging: Judging, project: Project, query_id: str | None = None, annotator: str | None = None
-) -> list[Judgment]:
-    """What stands in a project, adjudications included, in order of arrival."""
-    return judging.latest(project.corpus, project.name, query_id, annotator)

@@ -16,20 +16,18 @@ from dataclasses import dataclass, field, replace
 
 from engine.annotate.agreement import check_model, draw_sample, models_of
 from engine.annotate.intake import digest
-from engine.annotate.judgments import checked, standing
+from engine.annotate.judgments import checked
 from engine.annotate.model_plan import (
     EVENT,
     Asked,
     Graded,
     GradingPlan,
-    Item,
     grading,
     guidelines_for,
     in_words,
     make_plan,
 )
-from engine.annotate.pool import pool_items
-from engine.annotate.projects import ProjectQueries, model_annotator
+from engine.annotate.projects import ProjectStore, model_annotator
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.jobs.runner import JobRunner
@@ -42,12 +40,11 @@ from engine.llm.messages import Prompt
 from engine.llm.run import ask_model, complete
 from engine.search.criterion import criterion_for
 from engine.search.searcher import Searcher
-from engine.types.annotating import Judgment, Project
+from engine.types.annotating import Item, Judgment, Project
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.documents import Document
 from engine.types.grading import (
     GradingEstimate,
-    GradingJob,
     GradingProgress,
     GradingReport,
     GradingRequest,
@@ -142,17 +139,17 @@ class Grader:
     def _store(self, said: Mapping[Item, Graded]) -> None:
         judgments = [self._judgment(item, answer) for item, answer in said.items()]
         before = self.plan.before
-        new = [j for j in judgments if not _same(j, before.get((j.query_id, j.doc_id)))]
+        new = [j for j in judgments if not _same(j, before.get(j.item))]
         self.judging.add(new)
         for judgment in judgments:
-            held = before.get((judgment.query_id, judgment.doc_id))
+            held = before.get(judgment.item)
             self.changed += held is not None and held.relevance != judgment.relevance
             self.grades[judgment.relevance or 0] += 1
 
     def _judgment(self, item: Item, answer: Graded) -> Judgment:
         plan, held = self.plan, self.plan.before.get(item)
         # Two runs at once that get the same answer store it once.
-        parts = (plan.project.corpus, plan.project.name, *item, plan.annotator)
+        parts = (*plan.project.key, *item, plan.annotator)
         said = (str(answer.grade), answer.reason, "" if held is None else held.event)
         judgment = Judgment(
             *item,
@@ -246,13 +243,15 @@ class ProgressOfBatches:
 
 
 SAMPLE = 100
-"""Candidates whose lengths stand for all in an estimate."""
+"""Candidates whose lengths an estimate is made from."""
 
 
 class ModelGrading:
     """Models that grade, over one home. Safe to share between threads.
 
     Attributes:
+        jobs: by :attr:`Project.key`. What is graded when one is cancelled stays, and the next
+            run goes on from there.
         batch: candidates that are graded together; what a kill costs at most.
 
     Args:
@@ -261,20 +260,20 @@ class ModelGrading:
 
     def __init__(
         self,
+        projects: ProjectStore,
         ledger: Ledger,
         library: Library,
         searcher: Callable[[str], Searcher],
         settings: Settings,
     ) -> None:
-        self._ledger, self._library = ledger, library
+        self._projects, self._ledger, self._library = projects, ledger, library
         self._searcher, self._settings = searcher, settings
-        self._queries = ProjectQueries(ledger, library)
-        self._jobs = JobRunner()
+        self.jobs = JobRunner()
         self.batch = BATCH
 
     def models(self, project: Project) -> list[str]:
         """The names by which models graded in a project, the latest to do so last."""
-        return models_of(standing(self._ledger.judging, project))
+        return models_of(self._projects.judgments(project))
 
     # -- grading ---------------------------------------------------------------------------
 
@@ -331,7 +330,7 @@ class ModelGrading:
             StorageError: the home cannot be written to.
         """
         connection = connect(self._settings, endpoint, most_calls)
-        running = self.running(project)
+        running = self.jobs.running(project.key)
         if running is not None:
             return running
         name = model_annotator(connection.endpoint.model)
@@ -347,8 +346,7 @@ class ModelGrading:
             answers = self._ledger.answers
             return ask_model(connection, answers, graded, so_far.of_round, cancelled).value
 
-        key = (project.corpus, project.name)
-        return self._jobs.start(key, work, progress, request=request, owner=owner)[0]
+        return self.jobs.start(project.key, work, progress, request=request, owner=owner)[0]
 
     def run(
         self,
@@ -373,26 +371,6 @@ class ModelGrading:
             return await self.grade(client, project, request, tell)
 
         return complete(connection, self._ledger.answers, work).value
-
-    def job(self, job_id: str) -> GradingJob:
-        """How far a job is; UnknownNameError."""
-        return self._jobs.job(job_id)
-
-    def latest(self, project: Project) -> GradingJob | None:
-        """The job of a project that was started last, until it is dismissed."""
-        return self._jobs.latest((project.corpus, project.name))
-
-    def running(self, project: Project) -> str | None:
-        """The id of a job that goes on in a project; None when there is none."""
-        return self._jobs.running((project.corpus, project.name))
-
-    def cancel(self, job_id: str) -> None:
-        """End a job soon; what is graded stays, and the next run goes on from there."""
-        self._jobs.cancel(job_id)
-
-    def dismiss(self, job_id: str) -> None:
-        """Forget a job that has ended."""
-        self._jobs.dismiss(job_id)
 
     async def grade(
         self,
@@ -433,8 +411,8 @@ class ModelGrading:
             annotator: who is to look at them; what they skipped is left out.
         """
         known = self._library.open(project.corpus).row_of
-        pool = pool_items(self._ledger.projects.pool(project.corpus, project.name))
-        judgments = standing(self._ledger.judging, project)
+        pool = self._projects.pool(project)
+        judgments = self._projects.judgments(project)
         return draw_sample(pool, judgments, count, seed, annotator, known)
 
     def check(self, project: Project, annotator: str = "") -> ModelCheck:
@@ -443,10 +421,10 @@ class ModelGrading:
         Args:
             annotator: the model's name; "" for the one that graded last.
         """
-        judgments = standing(self._ledger.judging, project)
+        judgments = self._projects.judgments(project)
         models = models_of(judgments)
-        name = annotator or (models[-1] if models else "")
-        queries = self._queries.all(project, retired=True)
+        name = annotator or next(reversed(models), "")
+        queries = self._projects.queries(project, retired=True)
         aspects = {key: query.aspect or "" for key, query in queries.items()}
         return check_model(name, judgments, project.scale, aspects)
 
@@ -455,7 +433,7 @@ class ModelGrading:
     def _alone(self, project: Project) -> AbstractContextManager[None]:
         """Grade a project while nobody else does: two runs would pay for every answer twice."""
         what = f"The project '{project.name}' of corpus '{project.corpus}' is being graded"
-        return self._ledger.locks.hold("grading", project.corpus, project.name, what=what)
+        return self._ledger.locks.hold("grading", *project.key, what=what)
 
     def _check(self, project: Project, annotator: str, request: GradingRequest) -> None:
         """Raise before anything is asked for what :meth:`grade` would refuse."""
@@ -465,9 +443,9 @@ class ModelGrading:
 
     def _plan(self, project: Project, annotator: str, request: GradingRequest) -> GradingPlan:
         known = self._library.open(project.corpus).row_of
-        pool = pool_items(self._ledger.projects.pool(project.corpus, project.name))
-        judgments = standing(self._ledger.judging, project)
-        queries = self._queries.all(project)
+        pool = self._projects.pool(project)
+        judgments = self._projects.judgments(project)
+        queries = self._projects.queries(project)
         return make_plan(project, annotator, request, pool, queries, judgments, known)
 
     def _cost(self, plan: GradingPlan, connection: Connection) -> Estimate:

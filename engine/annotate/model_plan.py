@@ -13,26 +13,23 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, create_model
 
-from engine.annotate.adjudication import decide
+from engine.annotate.adjudication import decide, graded_by_model
 from engine.annotate.projects import own_name
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.judges import document_text
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.prompts import SEED_TOKENS
 from engine.llm.texts import cut_text, fenced, harmless
-from engine.types.annotating import Judgment, PoolItem, Project, Scale
+from engine.types.annotating import Item, Judgment, PoolItem, Project, Scale
 from engine.types.documents import Document
-from engine.types.grading import GradingRequest
+from engine.types.grading import MOST_ANCHORS, GradingRequest
 from engine.types.searches import Query
 
-Item = tuple[str, str]
-"""(query_id, doc_id)"""
 EVENT = "grading-"
 """Begins the events that grading makes."""
 BUILT = "build-"
 """Begins the events by which a build says which documents it made a query from: they are its known
 positives, also where a model labelled them, and also in a project that they are copied into."""
-MOST_ANCHORS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +101,13 @@ def make_plan(
         UnknownNameError: a query that the project does not have.
     """
     _check(request, queries)
-    before = {
-        (j.query_id, j.doc_id): j
-        for j in judgments
-        if j.annotator == annotator and j.origin == "model" and j.relevance is not None
+    before = graded_by_model(judgments, annotator)
+    by_people = {j.item for j in judgments if j.origin != "model" and j.relevance is not None}
+    to_grade: dict[str, list[Item]] = {
+        q: [] for q in queries if q in (request.query_ids or queries)
     }
-    by_people = {
-        (j.query_id, j.doc_id) for j in judgments if j.origin != "model" and j.relevance is not None
-    }
-    found: dict[str, list[Item]] = {q: [] for q in queries if q in (request.query_ids or queries)}
     done = judged = gone = 0
-    for item in ((i.query_id, i.doc_id) for i in pool if i.query_id in found):
+    for item in (i.item for i in pool if i.query_id in to_grade):
         seed = queries[item[0]].seed
         if item[1] not in known or (seed is not None and seed not in known):
             gone += 1
@@ -123,8 +116,8 @@ def make_plan(
         elif item in by_people and item not in before and not request.judged:
             judged += 1
         else:
-            found[item[0]].append(item)
-    candidates = [item for items in found.values() for item in items][: request.limit]
+            to_grade[item[0]].append(item)
+    candidates = [item for items in to_grade.values() for item in items][: request.limit]
     anchors = known_positives(project, queries, judgments, known, annotator)
     return GradingPlan(
         project, annotator, request, queries, tuple(candidates), before, anchors, done, judged, gone
@@ -173,14 +166,14 @@ def known_positives(
         for number, d in enumerate(decided.decisions)
         if d.relevance is not None and d.relevance > lowest
     ]
-    found: dict[str, list[Anchor]] = {}
+    anchors: dict[str, list[Anchor]] = {}
     for *_, decision in sorted(rows, key=lambda row: row[:3]):
         query = queries.get(decision.query_id)
         is_seed = query is not None and query.seed == decision.doc_id
         if decision.doc_id in known and not is_seed:
             anchor = Anchor(decision.doc_id, decision.relevance or 0)
-            found.setdefault(decision.query_id, []).append(anchor)
-    return found
+            anchors.setdefault(decision.query_id, []).append(anchor)
+    return anchors
 
 
 def _may_anchor(judgment: Judgment, models: Collection[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What people leave behind while exploring: grades, trails, kept documents, pasted texts."""
+"""What is stored while exploring: grades, trails, kept documents, pasted texts."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ class Notebook:
 
     def kept(self, trail_id: str) -> list[tuple[str, Document]]:
         """Kept documents with their corpus; those of a corpus that is gone are left out."""
-        found = []
+        documents = []
         names = {row.name for row in self._ledger.corpora() if row.state != "deleted"}
         for row in self._ledger.kept(trail_id):
             if row.corpus in names:
-                found += [
+                documents += [
                     (row.corpus, d) for d in self._library.open(row.corpus).documents([row.doc_id])
                 ]
-        return found
+        return documents
 
     def put_text(self, text: str) -> str:
         """Store a pasted text under a short id for links."""

@@ -1,13 +1,13 @@
 """Pools: the union of what systems, wordings and runs rank best, to be judged.
 
-Depth-k pooling as in TREC (Voorhees and Harman, 2005). Who brought a document up is
-remembered, and expanding a pool keeps what is in it.
+Depth-k pooling as in TREC (Voorhees and Harman, 2005). A pool knows which sources retrieved a
+document, and expanding it keeps what is in it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -18,62 +18,51 @@ from engine.measures.metrics import judged_at, mean
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.annotating import (
+    DEEPEST_POOL,
     Judgment,
     PoolFilled,
-    PoolItem,
-    PoolJob,
     PoolProgress,
     PoolRequest,
     Project,
-    Source,
     Unjudged,
 )
 from engine.types.callbacks import Ask
 from engine.types.searches import Query, Ranking
-from storage.projects import PoolRow, Projects
+from storage.projects import PoolRow
 
 DEPTH = PoolRequest().depth
-DEEPEST = 1000
-Queries = Mapping[str, Query]
-"""query_id -> query, in the project's order."""
 
 
 def check_pool(request: PoolRequest) -> None:
     """Raise BadInputError or UnknownNameError for a pool that cannot be made."""
     if not request.systems and not request.runs:
         raise BadInputError("The pool has no source.", "Name at least one system or run.")
-    if not 1 <= request.depth <= DEEPEST:
-        raise BadInputError(f"The depth of the pool is {request.depth}.", f"Use 1 to {DEEPEST:,}.")
+    if not 1 <= request.depth <= DEEPEST_POOL:
+        raise BadInputError(
+            f"The depth of the pool is {request.depth}.", f"Use 1 to {DEEPEST_POOL:,}."
+        )
     for name in request.systems:
         find_system(name)
 
 
-def brought_up(
-    searcher: Searcher,
-    queries: Queries,
-    request: PoolRequest,
-) -> Iterator[list[PoolRow]]:
-    """The top of every source, query by query, as rows of the ledger without a project.
+def retrieved(
+    searcher: Searcher, project: Project, query_id: str, query: Query, request: PoolRequest
+) -> list[PoolRow]:
+    """The top of every source for one query, as rows of the project's pool.
 
     Documents of runs that the corpus does not hold are left out; see :func:`not_held`.
     """
     now = datetime.now(UTC)
-    known = searcher.corpus.row_of
-    runs = {
-        name: {ranking.query_id: ranking.doc_ids for ranking in rankings}
-        for name, rankings in request.runs.items()
-    }
-    for query_id, query in queries.items():
-        tops = {
-            **_by_systems(searcher, query, request),
-            **{f"run:{name}": run.get(query_id, ()) for name, run in runs.items()},
-        }
-        yield [
-            PoolRow(query.corpus, "", query_id, doc_id, source, rank, now)
-            for source, doc_ids in tops.items()
-            for rank, doc_id in enumerate(doc_ids[: request.depth], start=1)
-            if doc_id in known and doc_id != query.seed
-        ]
+    tops = _by_systems(searcher, query, request)
+    for name, rankings in request.runs.items():
+        of_query = (ranking.doc_ids for ranking in rankings if ranking.query_id == query_id)
+        tops[f"run:{name}"] = next(of_query, [])
+    return [
+        PoolRow(*project.key, query_id, doc_id, source, rank, now)
+        for source, doc_ids in tops.items()
+        for rank, doc_id in enumerate(doc_ids[: request.depth], start=1)
+        if doc_id in searcher.corpus.row_of and doc_id != query.seed
+    ]
 
 
 def not_held(
@@ -122,25 +111,11 @@ def _by_systems(searcher: Searcher, query: Query, request: PoolRequest) -> dict[
     return tops
 
 
-def fill(projects: Projects, project: str, rows: Iterable[PoolRow]) -> int:
-    """Add what sources brought up to a project's pools; returns how many (query, document,
-    source) were new. What is judged stays judged."""
-    return projects.add_to_pool([replace(row, project=project) for row in rows])
-
-
-def pool_items(rows: Iterable[PoolRow]) -> list[PoolItem]:
-    """Rows of the ledger as items, each (query, document) once, in order of arrival."""
-    sources: dict[tuple[str, str], list[Source]] = {}
-    for row in rows:
-        sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
-    return [PoolItem(*item, tuple(found)) for item, found in sources.items()]
-
-
 def tops_of(
-    searcher: Searcher, queries: Queries, systems: Sequence[str], k: int = DEPTH
-) -> dict[str, dict[str, list[str]]]:
+    searcher: Searcher, queries: Mapping[str, Query], systems: Sequence[str], k: int = DEPTH
+) -> dict[str, dict[str, Sequence[str]]]:
     """system -> query_id -> the documents of its top ``k``."""
-    tops: dict[str, dict[str, list[str]]] = {}
+    tops: dict[str, dict[str, Sequence[str]]] = {}
     for query_id, query in queries.items():
         seed = searcher.seed(query)
         for system in systems:
@@ -151,12 +126,12 @@ def tops_of(
 
 def graded(project: Project, judgments: Iterable[Judgment]) -> dict[str, set[str]]:
     """query_id -> documents with a grade that counts: a model's only where the project says so."""
-    found: dict[str, set[str]] = {}
+    documents: dict[str, set[str]] = {}
     for judgment in judgments:
         counts = judgment.origin != "model" or project.model_grades
         if judgment.relevance in project.scale.values and counts:
-            found.setdefault(judgment.query_id, set()).add(judgment.doc_id)
-    return found
+            documents.setdefault(judgment.query_id, set()).add(judgment.doc_id)
+    return documents
 
 
 def find_unjudged(
@@ -170,7 +145,7 @@ def find_unjudged(
         tops: system -> query_id -> ranked doc_ids.
         judged: query_id -> doc_ids with a grade.
     """
-    found = []
+    by_system = []
     for system, rankings in tops.items():
         missing = {}
         shares = []
@@ -180,8 +155,8 @@ def find_unjudged(
             lacking = tuple(doc_id for doc_id in doc_ids[:k] if doc_id not in known)
             if lacking:
                 missing[query_id] = lacking
-        found.append(Unjudged(system, k, mean(shares) or 0.0, missing))
-    return tuple(found)
+        by_system.append(Unjudged(system, k, mean(shares) or 0.0, missing))
+    return tuple(by_system)
 
 
 Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
@@ -189,14 +164,17 @@ Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
 
 
 class PoolFilling:
-    """Fills pools while pages come and go. Safe to share between threads.
+    """Fills pools in the background. Safe to share between threads.
 
     Args:
         count: how many items a project's pool holds.
+
+    Attributes:
+        jobs: by :attr:`Project.key`. A job that is cancelled ends after the query at hand.
     """
 
     def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
-        self._fill, self._count, self._jobs = fill, count, JobRunner()
+        self._fill, self._count, self.jobs = fill, count, JobRunner()
 
     def start(
         self, project: Project, request: PoolRequest, query_ids: Sequence[str], owner: str = ""
@@ -224,23 +202,10 @@ class PoolFilling:
             return PoolFilled(done, left, added, "cancelled" if left else "")
 
         progress = PoolProgress(0, len(query_ids))
-        place = (project.corpus, project.name)
-        job_id, is_new = self._jobs.start(place, work, progress, request=request, owner=owner)
+        job_id, is_new = self.jobs.start(project.key, work, progress, request=request, owner=owner)
         if not is_new:
             raise BadInputError(
                 f"The pool of '{project.name}' is being filled already.",
                 "Wait until that is done, or cancel it.",
             )
         return job_id
-
-    def latest(self, project: Project) -> PoolJob | None:
-        """The job that fills the project's pool, or did so last in this process."""
-        return self._jobs.latest((project.corpus, project.name))
-
-    def cancel(self, job_id: str) -> None:
-        """End it after the query at hand; what is in the pool stays."""
-        self._jobs.cancel(job_id)
-
-    def dismiss(self, job_id: str) -> None:
-        """Forget a job that has ended."""
-        self._jobs.dismiss(job_id)

@@ -1,4 +1,4 @@
-"""Projects and their queries: checked, kept in the ledger, and read back."""
+"""Projects: their settings, queries, pools and judgments, kept in the ledger."""
 
 from __future__ import annotations
 
@@ -10,13 +10,26 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
+from engine.lenses.definitions import find_aspect
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
-from engine.types.annotating import ADJUDICATED, MODEL_PREFIX, GradeMeaning, Origin, Project, Scale
+from engine.types.annotating import (
+    ADJUDICATED,
+    MODEL_PREFIX,
+    GradeMeaning,
+    Item,
+    JudgingOrder,
+    Judgment,
+    Origin,
+    PoolItem,
+    Project,
+    Scale,
+    Source,
+)
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
@@ -27,7 +40,7 @@ HIGHEST = 9
 """The highest grade: one key is one grade."""
 LONGEST_GUIDELINES = 50_000
 LONGEST_ANNOTATOR = 64
-ORDERS = ("shuffled", "disagreement", "rank")
+ORDERS: tuple[str, ...] = get_args(JudgingOrder)
 
 
 def is_model(name: str) -> bool:
@@ -87,7 +100,7 @@ def check_annotator(name: str, origin: Origin = "person") -> str:
         )
     if name.casefold() == ADJUDICATED:
         raise BadInputError(
-            f"'{name}' stands for adjudicated grades.", "Judge under a name of your own."
+            f"'{name}' is the name of adjudicated grades.", "Judge under a name of your own."
         )
     if is_model(name) and origin != "model":
         raise BadInputError(
@@ -164,103 +177,6 @@ def printable(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
 
 
-class ProjectStore:
-    """The projects of one ledger."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._rows, self._judging = ledger.projects, ledger.judging
-
-    def all(self, corpus: str | None = None) -> list[Project]:
-        """Projects that were saved, by corpus and name; a corpus's own only once it was."""
-        return [_from_row(r) for r in self._rows.all() if corpus in (None, r.corpus)]
-
-    def get(self, corpus: str, name: str = "") -> Project:
-        """The project of this name; a corpus always has its own, called "".
-
-        Raises:
-            UnknownNameError: names the projects that there are.
-        """
-        found = {p.name: p for p in self.all(corpus)}
-        if name in found:
-            return found[name]
-        if name:
-            raise UnknownNameError(
-                f"Corpus '{corpus}' has no project '{name}'.",
-                _projects_there_are(found),
-            )
-        return Project(corpus)
-
-    def save(self, project: Project, author: str, before: Project | None = None) -> Project:
-        """Keep a new version; the versions before it stay in the ledger.
-
-        Args:
-            before: the version that was changed; None for whatever there is.
-
-        Raises:
-            BadInputError: see :func:`check_project`; the project has leads, and ``author`` is
-                none of them; the scale leaves out grades that stand; or somebody changed the
-                project since it was ``before``.
-        """
-        checked = check_project(project)
-        place = (checked.corpus, checked.name)
-        row = next((r for r in self._rows.all() if (r.corpus, r.project) == place), None)
-        stands = Project(*place) if row is None else _from_row(row)
-        if stands.leads and author not in stands.leads:
-            raise BadInputError(
-                f"'{author}' cannot change project '{project.name}'.",
-                f"Its leads are {', '.join(sorted(stands.leads))}.",
-            )
-        self._check_grades(stands, checked.scale)
-        new = ProjectRow(*place, _to_settings(checked), author, datetime.now(UTC))
-        is_changed = before not in (None, stands)
-        if is_changed or not self._rows.put(new, after="" if row is None else row.settings):
-            raise BadInputError(
-                f"Project '{project.name}' was changed by somebody else in the meantime.",
-                "Look at it again, and then change it.",
-            )
-        return checked
-
-    def _check_grades(self, stands: Project, scale: Scale) -> None:
-        """A grade that stands keeps its meaning: another scale must have it, too."""
-        gone = set(stands.scale.values) - set(scale.values)
-        if not gone:
-            return
-        rows = self._judging.latest(stands.corpus, stands.name)
-        lacking = Counter(row.relevance for row in rows if row.relevance in gone)
-        if lacking:
-            number = lacking.total()
-            which = counted(number, "grade stands", "grades stand")
-            grades = ", ".join(f"{grade} ({count:,})" for grade, count in sorted(lacking.items()))
-            raise BadInputError(
-                f"{which} that the scale '{scale.name}' does not have: {grades}.",
-                "Keep these grades in the scale, or judge by another one in a new project.",
-            )
-
-
-def _projects_there_are(names: Iterable[str]) -> str:
-    known = [name for name in names if name]
-    return f"It has {', '.join(known)}." if known else "Make it first."
-
-
-def _to_settings(project: Project) -> str:
-    return json.dumps(asdict(project), ensure_ascii=False)
-
-
-def _from_row(row: ProjectRow) -> Project:
-    return project_from_settings(json.loads(row.settings))
-
-
-def project_from_settings(data: Mapping[str, Any]) -> Project:
-    """A project from its fields as JSON has them; KeyError or TypeError when they are others."""
-    scale = data["scale"]
-    grades = tuple(GradeMeaning(**grade) for grade in scale["grades"])
-    people = {key: tuple(data[key]) for key in ("annotators", "leads")}
-    return Project(**{**data, **people, "scale": Scale(scale["name"], grades)})
-
-
-ANY = "any"
-
-
 class SeedAspect(NamedTuple):
     """What a query starts from, and what should be alike; ``aspect`` None for all of it."""
 
@@ -289,7 +205,7 @@ def read_query_id(
         seed = query_id.removesuffix(f"_{key.lower()}")
         if seed != query_id and seed in seeds:
             return SeedAspect(seed, key)
-    seed = query_id.removesuffix(f"_{ANY}")
+    seed = query_id.removesuffix("_any")
     return SeedAspect(seed, None) if seed != query_id and seed in seeds else None
 
 
@@ -299,20 +215,20 @@ def read_queries(text: str, file: str, corpus: OpenCorpus) -> dict[str, Query]:
     Raises:
         BadInputError: lists the lines that name no seed and aspect of the corpus.
     """
-    found, broken = {}, []
+    queries, broken = {}, []
     for number, line in enumerate(text.splitlines(), start=1):
         query_id = line.strip()
         named = read_query_id(query_id, corpus.row_of, corpus.aspects)
         if named is not None:
-            found[query_id] = Query(corpus.name, seed=named.seed, aspect=named.aspect)
+            queries[query_id] = Query(corpus.name, seed=named.seed, aspect=named.aspect)
         elif query_id:
             broken.append(f"line {number:,} ('{query_id[:60]}')")
-    if broken or not found:
+    if broken or not queries:
         which = f"no seed and aspect in {', '.join(broken[:20])}" if broken else "no queries"
         raise BadInputError(
             f"{file}: {which}.", f"Write one id a line, like <seed>_{corpus.aspects[0]}."
         )
-    return found
+    return queries
 
 
 def is_free(query_id: str) -> bool:
@@ -329,26 +245,130 @@ def is_free(query_id: str) -> bool:
     return query_id.startswith("text-") and "_" in query_id
 
 
-class ProjectQueries:
-    """The queries of one ledger's projects. Safe to share between threads."""
+class ProjectStore:
+    """The projects of one home: settings, queries, pools, and what was judged in them. Safe to
+    share between threads."""
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
-        self._rows, self._library = ledger.projects, library
+        self._ledger, self._library = ledger, library
         # A project's queries never change once they are there: what was read stays true.
-        self._asked: dict[tuple[str, str], dict[str, Query]] = {}
+        self._known: dict[tuple[str, str], dict[str, Query]] = {}
 
-    def all(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
-        """query_id -> query, in the order in which they were added; with ``retired`` also those
-        that are asked no more."""
-        rows = self._rows.queries(project.corpus, project.name, retired=retired)
-        return {row.query_id: query_from_json(row.query) for row in rows}
+    # -- settings --------------------------------------------------------------------------
 
-    def add(self, project: Project, queries: Iterable[Query] | Mapping[str, Query]) -> list[str]:
-        """Add queries; known ones stay as they are, and are asked again. Returns their ids.
+    def projects(self, corpus: str | None = None) -> list[Project]:
+        """Projects that were saved, by corpus and name; a corpus's own only once it was."""
+        rows = self._ledger.projects.all()
+        return [_from_row(row) for row in rows if corpus in (None, row.corpus)]
+
+    def project(self, corpus: str, name: str = "") -> Project:
+        """A project by name; a corpus always has its own, called "".
+
+        Raises:
+            UnknownNameError: no such corpus or project; names those that there are.
+        """
+        self._library.corpus(corpus)
+        named = {project.name: project for project in self.projects(corpus)}
+        if name and name not in named:
+            known = ", ".join(filter(None, named))
+            raise UnknownNameError(
+                f"Corpus '{corpus}' has no project '{name}'.",
+                f"It has {known}." if known else "Make it first.",
+            )
+        return named.get(name, Project(corpus))
+
+    def save(self, project: Project, author: str, before: Project | None = None) -> Project:
+        """Keep a new version; the versions before it stay in the ledger.
 
         Args:
-            queries: by id where they have one; others are named after seed and aspect, see
-                :func:`engine.search.queries.query_id`.
+            before: the version that was changed; None for whatever there is.
+
+        Raises:
+            BadInputError: see :func:`check_project`; guidelines for an aspect that the lens does
+                not have; the project has leads, and ``author`` is none of them; the scale leaves
+                out grades that stand; or somebody changed the project since it was ``before``.
+        """
+        lens = self._library.lens(project.corpus)
+        for aspect in filter(None, project.guidelines):
+            find_aspect(lens, aspect)
+        return self.put(project, check_annotator(author), before)
+
+    def put(self, project: Project, author: str, before: Project | None = None) -> Project:
+        """As :meth:`save`, for a project of a file, whoever made it and whatever aspects its
+        guidelines are for."""
+        checked = check_project(project)
+        rows = self._ledger.projects.all()
+        row = next((r for r in rows if (r.corpus, r.project) == checked.key), None)
+        stands = Project(*checked.key) if row is None else _from_row(row)
+        if stands.leads and author not in stands.leads:
+            raise BadInputError(
+                f"'{author}' cannot change project '{project.name}'.",
+                f"Its leads are {', '.join(sorted(stands.leads))}.",
+            )
+        self._check_grades(stands, checked.scale)
+        settings = json.dumps(asdict(checked), ensure_ascii=False)
+        new = ProjectRow(*checked.key, settings, author, datetime.now(UTC))
+        after = "" if row is None else row.settings
+        if before not in (None, stands) or not self._ledger.projects.put(new, after=after):
+            raise BadInputError(
+                f"Project '{project.name}' was changed by somebody else in the meantime.",
+                "Look at it again, and then change it.",
+            )
+        return checked
+
+    def _check_grades(self, stands: Project, scale: Scale) -> None:
+        """A grade that stands keeps its meaning: another scale must have it, too."""
+        gone = set(stands.scale.values) - set(scale.values)
+        if not gone:
+            return
+        lacking = Counter(j.relevance for j in self.judgments(stands) if j.relevance in gone)
+        if lacking:
+            which = counted(lacking.total(), "grade stands", "grades stand")
+            grades = ", ".join(f"{grade} ({count:,})" for grade, count in sorted(lacking.items()))
+            raise BadInputError(
+                f"{which} that the scale '{scale.name}' does not have: {grades}.",
+                "Keep these grades in the scale, or judge by another one in a new project.",
+            )
+
+    # -- queries ---------------------------------------------------------------------------
+
+    def queries(self, project: Project, *, retired: bool = False) -> dict[str, Query]:
+        """query_id -> query, in the order in which they were added; with ``retired`` also the
+        retired ones."""
+        rows = self._ledger.projects.queries(*project.key, retired=retired)
+        return {row.query_id: query_from_json(row.query) for row in rows}
+
+    def query(self, project: Project, query_id: str) -> Query:
+        """A query of the project. A corpus's own takes in every seed and aspect there is.
+
+        Raises:
+            UnknownNameError: the project does not have it.
+        """
+        if query_id not in self._known.get(project.key, {}):
+            self._known[project.key] = self.queries(project, retired=True)
+        if query_id in self._known[project.key]:
+            return self._known[project.key][query_id]
+        if not project.name:
+            opened = self._library.open(project.corpus)
+            named = read_query_id(query_id, opened.row_of, opened.aspects)
+            if named is not None:
+                query = Query(project.corpus, seed=named.seed, aspect=named.aspect)
+                self.add_queries(project, {query_id: query})
+                return query
+        raise UnknownNameError(
+            f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
+            f"{'Add it first; its' if project.name else 'An'} id names seed and aspect.",
+        )
+
+    def add_queries(
+        self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
+    ) -> list[str]:
+        """Add queries to a project and return their ids; known ones stay as they are, and retired
+        ones are asked again.
+
+        Args:
+            queries: by id where a collection gave them one; others are named after seed and
+                aspect, see :func:`engine.search.queries.query_id`.
 
         Raises:
             BadInputError, UnknownNameError: a query that cannot be asked of the corpus.
@@ -362,52 +382,65 @@ class ProjectQueries:
             check_query(query, lens)
             if query.seed is not None:
                 opened.document(query.seed)
-        now = datetime.now(UTC)
-        place = (project.corpus, project.name)
-        self._rows.add_queries(
-            ProjectQueryRow(project.corpus, project.name, i, query_to_json(query), now)
-            for i, query in zip(ids, asked, strict=True)
-        )
-        if self._rows.retired(*place).intersection(ids):
-            self._rows.set_asked(*place, ids, asked=True, author="", time=now)
+        self._store(project, dict(zip(ids, asked, strict=True)))
+        rows = self._ledger.projects
+        if rows.retired(*project.key).intersection(ids):
+            rows.set_asked(*project.key, ids, asked=True, author="", time=datetime.now(UTC))
         return ids
 
-    def keep(self, project: Project, query_id: str, query: Query) -> None:
+    def keep_query(self, project: Project, query_id: str, query: Query) -> None:
         """Keep what was asked where the project has no query of this id: an id says nothing of
         own words and sentences."""
-        if query_id not in self._asked.get((project.corpus, project.name), {}):
-            asked = replace(query, offset=0, filters=())
-            now = datetime.now(UTC)
-            self._rows.add_queries(
-                [ProjectQueryRow(project.corpus, project.name, query_id, query_to_json(asked), now)]
-            )
-            self._asked[project.corpus, project.name] = self.all(project, retired=True)
+        if query_id not in self._known.get(project.key, {}):
+            self._store(project, {query_id: replace(query, offset=0, filters=())})
+            self._known[project.key] = self.queries(project, retired=True)
+
+    def _store(self, project: Project, queries: Mapping[str, Query]) -> None:
+        now = datetime.now(UTC)
+        self._ledger.projects.add_queries(
+            ProjectQueryRow(*project.key, query_id, query_to_json(query), now)
+            for query_id, query in queries.items()
+        )
 
     def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
-        """Ask queries no more; returns how many were asked before."""
-        place = (project.corpus, project.name)
-        now = datetime.now(UTC)
-        return self._rows.set_asked(*place, query_ids, asked=False, author=author, time=now)
+        """Ask queries no more: they leave queues, pools and adjudicated grades, until they are
+        added again. What was judged stays. Returns how many were asked before."""
+        return self._ledger.projects.set_asked(
+            *project.key, query_ids, asked=False, author=check_annotator(author),
+            time=datetime.now(UTC),
+        )  # fmt: skip
 
-    def get(self, project: Project, query_id: str) -> Query:
-        """A query of the project. A corpus's own takes in every seed and aspect there is.
+    def retired(self, project: Project) -> frozenset[str]:
+        """The retired queries of a project, by id."""
+        return self._ledger.projects.retired(*project.key)
 
-        Raises:
-            UnknownNameError: the project does not have it.
-        """
-        key = (project.corpus, project.name)
-        if query_id not in self._asked.get(key, {}):
-            self._asked[key] = self.all(project, retired=True)
-        if query_id in self._asked[key]:
-            return self._asked[key][query_id]
-        if not project.name:
-            opened = self._library.open(project.corpus)
-            named = read_query_id(query_id, opened.row_of, opened.aspects)
-            if named is not None:
-                query = Query(project.corpus, seed=named.seed, aspect=named.aspect)
-                self.add(project, {query_id: query})
-                return query
-        raise UnknownNameError(
-            f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
-            f"{'Add it first; its' if project.name else 'An'} id names seed and aspect.",
-        )
+    # -- pools and judgments ---------------------------------------------------------------
+
+    def pool(self, project: Project) -> list[PoolItem]:
+        """What is to be judged, with the sources that retrieved it, in order of arrival."""
+        sources: dict[Item, list[Source]] = {}
+        for row in self._ledger.projects.pool(*project.key):
+            sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
+        return [PoolItem(*item, tuple(of_item)) for item, of_item in sources.items()]
+
+    def judgments(
+        self, project: Project, query_id: str | None = None, annotator: str | None = None
+    ) -> list[Judgment]:
+        """What stands, adjudications included, in order of arrival."""
+        return self._ledger.judging.latest(*project.key, query_id, annotator)
+
+    def history(self, project: Project) -> list[Judgment]:
+        """Every event there ever was, undos included."""
+        return self._ledger.judging.history(*project.key)
+
+
+def _from_row(row: ProjectRow) -> Project:
+    return project_from_settings(json.loads(row.settings))
+
+
+def project_from_settings(data: Mapping[str, Any]) -> Project:
+    """A project from its fields as JSON has them; KeyError or TypeError when they are others."""
+    scale = data["scale"]
+    grades = tuple(GradeMeaning(**grade) for grade in scale["grades"])
+    people = {key: tuple(data[key]) for key in ("annotators", "leads")}
+    return Project(**{**data, **people, "scale": Scale(scale["name"], grades)})

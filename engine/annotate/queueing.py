@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.types.annotating import Judgment, PoolItem, Project, QueueProgress
+from engine.types.annotating import Item, Judgment, PoolItem, Project, QueueProgress
 
-Item = tuple[str, str]
-"""(query_id, doc_id)"""
 PACE_OVER = 20
 """Judgments that the pace is measured over."""
 LONGEST_PAUSE = 300.0
@@ -30,8 +28,8 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
     for item in items:
         by_query.setdefault(item.query_id, []).append(item)
     sources = {
-        query_id: len({source.name for item in found for source in item.sources})
-        for query_id, found in by_query.items()
+        query_id: len({source.name for item in of_query for source in item.sources})
+        for query_id, of_query in by_query.items()
     }
     keys: dict[str, Callable[[PoolItem], tuple[float, str]]] = {
         "shuffled": lambda item: (0, _hash(annotator, item.query_id, item.doc_id)),
@@ -51,10 +49,10 @@ def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -
 def disagreement(item: PoolItem, sources: int) -> float:
     """How far a query's sources disagree on an item: the spread of 1 / rank, 0 to 1.
 
-    One that did not bring it up counts as 0.
+    One that did not retrieve it counts as 0.
 
     Args:
-        sources: how many brought up anything for the query.
+        sources: how many retrieved anything for the query.
 
     >>> from engine.types.annotating import PoolItem, Source
     >>> disagreement(PoolItem("q", "d", (Source("a", 1), Source("b", 2))), sources=2)
@@ -102,7 +100,7 @@ class Queue:
         for judgment in judgments:
             if judgment.origin == "adjudication":
                 continue
-            item = (judgment.query_id, judgment.doc_id)
+            item = judgment.item
             if judgment.annotator == annotator:
                 said[item] = judgment
             elif judgment.verdict in ("grade", "unsure") and judgment.origin != "model":
@@ -111,7 +109,7 @@ class Queue:
 
     def is_due(self, item: PoolItem) -> bool:
         """The annotator has said nothing of it, and it needs more people."""
-        key = (item.query_id, item.doc_id)
+        key = item.item
         return key not in self.said and self.others.get(key, 0) < self.project.per_item
 
     def next(self, after: Item | None = None) -> PoolItem | None:
@@ -125,19 +123,19 @@ class Queue:
     def position(self, item: Item) -> int:
         """Where an item stands in the annotator's order, from 1; 0 when it is not there."""
         for number, other in enumerate(self.items, start=1):
-            if (other.query_id, other.doc_id) == item:
+            if other.item == item:
                 return number
         return 0
 
     def before(self, item: Item | None) -> Judgment | None:
         """What the annotator said last, or said last before they judged ``item``."""
         mine = list(self.said.values())  # in order of arrival, whatever the clocks said
-        at = next((i for i, j in enumerate(mine) if (j.query_id, j.doc_id) == item), len(mine))
+        at = next((i for i, j in enumerate(mine) if j.item == item), len(mine))
         return mine[at - 1] if at else None
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        asked = {(item.query_id, item.doc_id) for item in self.items}
+        asked = {item.item for item in self.items}
         mine = [j for item, j in self.said.items() if item in asked]
         verdicts = Counter(judgment.verdict for judgment in mine)
         left = sum(map(self.is_due, self.items))

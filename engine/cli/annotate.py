@@ -13,6 +13,7 @@ from engine.cli.terminal import bar_of, print_json
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types.annotating import Judgment, PoolRequest, Unjudged
+from engine.types.plurals import counted
 from engine.types.searches import Query
 
 if TYPE_CHECKING:
@@ -99,13 +100,13 @@ def judge(
     if item is None or (adjudicate and grade is None):
         raise BadInputError("A decision is a grade.", "Give --grade with --adjudicate.")
     if adjudicate:
-        found = annotation.adjudicate(asked, *item, grade, note, who)
+        judgment = annotation.adjudicate(asked, *item, grade, note, who)
     else:
-        found = annotation.judge(asked, Judgment(*item, who, grade, verdict, note))
+        judgment = annotation.judge(asked, Judgment(*item, who, grade, verdict, note))
     if as_json:
-        print_json(_report(found))
+        print_json(_report(judgment))
     else:
-        click.echo(_line(found))
+        click.echo(_line(judgment))
 
 
 def _undo(
@@ -178,7 +179,9 @@ def _line(judgment: Judgment) -> str:
     help="Also a TREC run. Repeatable.",
 )
 @click.option(
+    "--unjudged",
     "--holes",
+    "unjudged",
     is_flag=True,
     help="Pool nothing; say what is unjudged in each top K, of systems and runs.",
 )
@@ -192,7 +195,7 @@ def pool(
     depth: int,
     variants: str,
     runs: Sequence[Path],
-    holes: bool,
+    unjudged: bool,
     as_json: bool,
 ) -> None:
     """Pool what several systems rank best for the queries of a project on corpus NAME.
@@ -201,7 +204,7 @@ def pool(
     """
     names = () if runs and not systems.strip() else tuple(system_names(systems))
     request = PoolRequest(names, depth, _sets(variants), _runs(runs))
-    _check(request, adds=bool(queries or collection), holes=holes)
+    _check(request, adds=bool(queries or collection), unjudged=unjudged)
     explorer = open_explorer()
     annotation = explorer.annotation
     asked = annotation.project(name, project)
@@ -212,9 +215,8 @@ def pool(
             "The project has no queries yet.", "Give --queries FILE or --collection PATH."
         )
     _say_not_held(explorer, asked, request)
-    if holes:
-        found = annotation.unjudged(asked, names, depth) if names else ()
-        _show_holes((*found, *annotation.unjudged_in(asked, request.runs, depth)), as_json)
+    if unjudged:
+        _show_unjudged(annotation.unjudged(asked, names, depth, request.runs), as_json)
         return
     with bar_of("queries", "pooling", total=len(known)) as bar:
         new = annotation.fill_pool(asked, request, on_query=bar.update)
@@ -227,15 +229,15 @@ def pool(
     click.echo(f"{total}; {new:,} (item, source) pairs are new.")
 
 
-def _check(request: PoolRequest, *, adds: bool, holes: bool) -> None:
+def _check(request: PoolRequest, *, adds: bool, unjudged: bool) -> None:
     """Before anything is written."""
     from engine.annotate.pool import check_pool
 
     check_pool(request)
-    if holes and adds:
+    if unjudged and adds:
         raise BadInputError(
-            "--holes only looks, and queries would be added.",
-            "Pool them first, without --holes.",
+            "--unjudged only looks, and queries would be added.",
+            "Pool them first, without --unjudged.",
         )
 
 
@@ -246,9 +248,10 @@ def _say_not_held(explorer: Explorer, project: Project, request: PoolRequest) ->
     known = explorer.library.open(project.corpus).row_of
     asked = explorer.annotation.queries(project)
     for name, number in not_held(known, asked, request.runs, request.depth).items():
-        what = "1 document" if number == 1 else f"{number:,} documents"
         click.echo(
-            f"Warning: {what} of run '{name}' cannot be judged: not in the corpus.", err=True
+            f"Warning: {counted(number, 'document')} of run '{name}' cannot be judged: not in the "
+            "corpus.",
+            err=True,
         )
 
 
@@ -263,12 +266,12 @@ def _runs(paths: Sequence[Path]) -> dict[str, Sequence[Ranking]]:
     from engine.collections.judgment_formats import text_of
     from engine.collections.trec import read_run
 
-    found: dict[str, Sequence[Ranking]] = {}
+    runs: dict[str, Sequence[Ranking]] = {}
     for path in paths:
         run = read_run(text_of(path), path.name)
-        name = run.tag if run.tag not in found else path.stem
-        found[name] = run.rankings
-    return found
+        name = run.tag if run.tag not in runs else path.stem
+        runs[name] = run.rankings
+    return runs
 
 
 def _add_queries(
@@ -279,35 +282,35 @@ def _add_queries(
     from engine.collections.judgment_formats import text_of
     from engine.collections.readers import read_collection
 
-    found: dict[str, Query] = {}
+    new: dict[str, Query] = {}
     if file is not None:
-        found |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
+        new |= read_queries(text_of(file), file.name, explorer.library.open(project.corpus))
     if collection is not None:
         for t in read_collection(collection).topics:
-            found[t.query_id] = Query(
+            new[t.query_id] = Query(
                 project.corpus, t.seed, t.text, aspect=t.aspect, instruction=t.instruction
             )
     before = set(explorer.annotation.queries(project))
-    if found:
-        explorer.annotation.add_queries(project, found)
-    return len(found.keys() - before)
+    if new:
+        explorer.annotation.add_queries(project, new)
+    return len(new.keys() - before)
 
 
-def _show_holes(found: Sequence[Unjudged], as_json: bool) -> None:
+def _show_unjudged(systems: Sequence[Unjudged], as_json: bool) -> None:
+    counts = [sum(map(len, one.missing.values())) for one in systems]
     if as_json:
         print_json(
             [
                 {
-                    "system": h.system,
-                    "k": h.k,
-                    "judged": h.judged,
-                    "unjudged": sum(map(len, h.missing.values())),
-                    "missing": {query_id: list(ids) for query_id, ids in h.missing.items()},
+                    "system": one.system,
+                    "k": one.k,
+                    "judged": one.judged,
+                    "unjudged": count,
+                    "missing": {query_id: list(ids) for query_id, ids in one.missing.items()},
                 }
-                for h in found
+                for one, count in zip(systems, counts, strict=True)
             ]
         )
         return
-    for h in found:
-        lacking = sum(map(len, h.missing.values()))
-        click.echo(f"{h.system:20} Judged@{h.k} {h.judged:.3f}   {lacking:,} unjudged")
+    for one, count in zip(systems, counts, strict=True):
+        click.echo(f"{one.system:20} Judged@{one.k} {one.judged:.3f}   {count:,} unjudged")

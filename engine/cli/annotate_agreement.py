@@ -38,14 +38,14 @@ def agreement(name: str, project: str, disagreements: bool, as_json: bool) -> No
     if disagreements:
         _show_disagreements(annotation.disagreements(asked), as_json)
         return
-    found, rows = annotation.agreement(asked), explorer.human_rows(asked)
+    result, rows = annotation.agreement(asked), explorer.human_rows(asked)
     if as_json:
         human = {who: dict(scores.metrics) for who, scores in rows.items()}
-        print_json({**_agreement_report(found), "human": human})
+        print_json({**_agreement_report(result), "human": human})
     else:
-        _print_agreement(found, annotation.measure_names)
+        _print_agreement(result)
         _print_human(rows)
-    for note in found.notes:
+    for note in result.notes:
         click.echo(f"Note: {note}", err=True)
 
 
@@ -54,50 +54,52 @@ def measures_report(measures: Sequence[AgreementMeasure]) -> dict[str, Any]:
     return {m.name: {"value": m.value, "interval": m.interval, "items": m.items} for m in measures}
 
 
-def _agreement_report(found: Agreement) -> dict[str, Any]:
+def _agreement_report(result: Agreement) -> dict[str, Any]:
     return {
-        "annotators": list(found.annotators),
-        "grades": list(found.grades),
-        "models": list(found.models),
-        "measures": measures_report(found.measures),
-        "by_aspect": {a or "any": measures_report(m) for a, m in found.by_aspect.items()},
+        "annotators": list(result.annotators),
+        "grades": list(result.grades),
+        "models": list(result.models),
+        "measures": measures_report(result.measures),
+        "by_aspect": {a or "any": measures_report(m) for a, m in result.by_aspect.items()},
         "pairs": [
             {
                 "annotators": list(pair),
-                "with_model": found.with_model(pair),
+                "with_model": result.with_model(pair),
                 "measures": measures_report(measures),
-                "confusion": [list(row) for row in found.confusion[pair]],
+                "confusion": [list(row) for row in result.confusion[pair]],
             }
-            for pair, measures in found.pairs.items()
+            for pair, measures in result.pairs.items()
         ],
-        "notes": list(found.notes),
+        "notes": list(result.notes),
     }
 
 
-def _print_agreement(found: Agreement, names: Mapping[str, str]) -> None:
+def _print_agreement(result: Agreement) -> None:
     people = {
-        "all": found.measures,
-        **{aspect or "any": measures for aspect, measures in found.by_aspect.items()},
-        **{" and ".join(p): m for p, m in found.pairs.items() if not found.with_model(p)},
+        "all": result.measures,
+        **{aspect or "any": measures for aspect, measures in result.by_aspect.items()},
+        **{" and ".join(p): m for p, m in result.pairs.items() if not result.with_model(p)},
     }
-    models = {" and ".join(p): m for p, m in found.pairs.items() if found.with_model(p)}
+    models = {" and ".join(p): m for p, m in result.pairs.items() if result.with_model(p)}
     for title, groups in (("", people), ("Against language models", models)):
         if title and groups:
             click.echo(f"\n{title}")
         for group, measures in groups.items():
             click.echo(f"{group} ({measures[0].items:,} items)")
-            for line in measure_lines(measures, names):
+            for line in measure_lines(measures):
                 click.echo(line)
-    for (one, other), counts in found.confusion.items():
+    for (one, other), counts in result.confusion.items():
         click.echo(f"\nrows: {one}, columns: {other}")
-        for line in confusion_lines(found.grades, counts):
+        for line in confusion_lines(result.grades, counts):
             click.echo(line)
 
 
 def _print_human(rows: Mapping[str, SystemScores]) -> None:
     if not rows:
         return
-    click.echo("\nOne annotator's grades as a ranking, against what was decided without them")
+    click.echo(
+        "\nLeave-one-out: an annotator's grades as a ranking, against what was decided without them"
+    )
     click.echo(f"  {'':32}" + "".join(f"{measure:>9}" for measure in HUMAN_MEASURES) + "  queries")
     for who, scores in rows.items():
         values = (scores.metrics[measure] for measure in HUMAN_MEASURES)
@@ -105,10 +107,10 @@ def _print_human(rows: Mapping[str, SystemScores]) -> None:
         click.echo(f"  {who:32}{shown}{len(scores.per_query):>9,}")
 
 
-def measure_lines(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> Iterator[str]:
+def measure_lines(measures: Sequence[AgreementMeasure]) -> Iterator[str]:
     """A line per measure, with its interval."""
     for measure in measures:
-        yield f"  {names[measure.name]:32}{_shown(measure)}"
+        yield f"  {measure.title:32}{_shown(measure)}"
 
 
 def confusion_lines(grades: Sequence[int], counts: Sequence[Sequence[int]]) -> Iterator[str]:
@@ -126,7 +128,7 @@ def _shown(measure: AgreementMeasure) -> str:
     return f"{value}   {low:.3f} to {high:.3f}"
 
 
-def _show_disagreements(found: Sequence[Disagreement], as_json: bool) -> None:
+def _show_disagreements(items: Sequence[Disagreement], as_json: bool) -> None:
     if as_json:
         print_json(
             [
@@ -137,15 +139,15 @@ def _show_disagreements(found: Sequence[Disagreement], as_json: bool) -> None:
                     "said": {j.annotator: _said(j) for j in d.said},
                     "decided": None if d.decided is None else d.decided.relevance,
                 }
-                for d in found
+                for d in items
             ]
         )
         return
-    for d in found:
+    for d in items:
         said = ", ".join(f"{j.annotator} {_said(j)}" for j in d.said)
         decided = "" if d.decided is None else f"  -> {d.decided.relevance}"
         click.echo(f"{d.query_id}  {d.doc_id}  {said}{decided}")
-    if not found:
+    if not items:
         click.echo("Nothing to adjudicate.", err=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
@@ -83,7 +83,7 @@ def grade(
     annotation = open_explorer().annotation
     asked, grading = annotation.project(name, project), annotation.grading
     if check:
-        _show_check(grading.check(asked), annotation.measure_names, as_json)
+        _show_check(grading.check(asked), as_json)
         return
     request = GradingRequest(tuple(query_ids), anchors, again, limit, judged)
     estimate = grading.estimate(asked, request)
@@ -142,46 +142,49 @@ def _counts(progress: GradingProgress) -> str:
 # -- people against the model --------------------------------------------------------------------
 
 
-def _show_check(found: ModelCheck, names: Mapping[str, str], as_json: bool) -> None:
-    for note in found.notes:
+def _show_check(comparison: ModelCheck, as_json: bool) -> None:
+    for note in comparison.notes:
         click.echo(f"Note: {note}", err=True)
     if as_json:
         print_json(
             {
-                "annotator": found.annotator,
-                "graded": found.graded,
-                "items": found.items,
-                "undecided": found.undecided,
-                "grades": list(found.grades),
-                "measures": measures_report(found.measures),
-                "by_aspect": {a or "any": measures_report(m) for a, m in found.by_aspect.items()},
-                "confusion": [list(row) for row in found.confusion],
-                "differences": [asdict(difference) for difference in found.differences],
+                "annotator": comparison.annotator,
+                "graded": comparison.graded,
+                "items": comparison.items,
+                "undecided": comparison.undecided,
+                "grades": list(comparison.grades),
+                "measures": measures_report(comparison.measures),
+                "by_aspect": {
+                    a or "any": measures_report(m) for a, m in comparison.by_aspect.items()
+                },
+                "confusion": [list(row) for row in comparison.confusion],
+                "differences": [asdict(difference) for difference in comparison.differences],
             }
         )
         return
-    if not found.annotator:
+    if not comparison.annotator:
         click.echo("No model has graded anything in this project.", err=True)
         return
     click.echo(
-        f"{found.annotator} graded {found.graded:,} items; people graded {found.items:,} of them."
+        f"{comparison.annotator} graded {comparison.graded:,} items; people graded "
+        f"{comparison.items:,} of them."
     )
-    if not found.items:
+    if not comparison.items:
         return
-    for line in measure_lines(found.measures, names):
+    for line in measure_lines(comparison.measures):
         click.echo(line)
-    if len(found.by_aspect) > 1:
-        for aspect, measures in found.by_aspect.items():
+    if len(comparison.by_aspect) > 1:
+        for aspect, measures in comparison.by_aspect.items():
             click.echo(f"{aspect or 'any'} ({measures[0].items:,} items)")
-            for line in measure_lines(measures, names):
+            for line in measure_lines(measures):
                 click.echo(line)
     click.echo("rows: people, columns: the model")
-    for line in confusion_lines(found.grades, found.confusion):
+    for line in confusion_lines(comparison.grades, comparison.confusion):
         click.echo(line)
-    for one in found.differences[:LISTED]:
+    for one in comparison.differences[:LISTED]:
         who = ", ".join(one.annotators)
         click.echo(
             f"{one.query_id}  {one.doc_id}  {who} {one.people}, model {one.model}: {one.reason}"
         )
-    if (more := len(found.differences) - LISTED) > 0:
+    if (more := len(comparison.differences) - LISTED) > 0:
         click.echo(f"And {more:,} more differences; --json has them all.", err=True)

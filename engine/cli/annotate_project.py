@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -14,7 +14,7 @@ from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.config import Settings
 from engine.errors import BadInputError
-from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
+from engine.types.annotating import SCALES, GradeMeaning, JudgingOrder, Project, Scale
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ _SETTINGS = (
         help='Who adjudicates and may change the project. Repeatable; "" clears the list.',
     ),
     click.option("--per-item", type=int, metavar="N", help="Annotators that each item needs."),
-    click.option("--order", type=click.Choice(("shuffled", "disagreement", "rank"))),
+    click.option("--order", type=click.Choice(get_args(JudgingOrder))),
     click.option("--blind/--not-blind", default=None, help="Whether ranks and systems are hidden."),
     click.option(
         "--model-grades/--no-model-grades",
@@ -76,7 +76,7 @@ def _settings(command: Command) -> Command:
 def create(name: str, project: str, as_json: bool, **options: Any) -> None:
     """Create PROJECT on corpus NAME."""
     annotation = open_explorer().annotation
-    if any(found.name == project for found in annotation.projects(name)):
+    if any(other.name == project for other in annotation.projects(name)):
         raise BadInputError(
             f"Corpus '{name}' has a project '{project}'.",
             "Change it with: seedlens project change.",
@@ -128,26 +128,26 @@ def _save(
 def show(name: str, project: str, as_json: bool) -> None:
     """Show PROJECT on corpus NAME (or the corpus's own): settings, and how far it is."""
     annotation = open_explorer().annotation
-    found = annotation.project(name, project)
-    judgments = annotation.judgments(found)
-    models = annotation.grading.models(found)
-    people = sorted({*found.annotators, *(j.annotator for j in judgments)} - {*models})
+    shown = annotation.project(name, project)
+    judgments = annotation.judgments(shown)
+    models = annotation.grading.models(shown)
+    people = sorted({*shown.annotators, *(j.annotator for j in judgments)} - {*models})
     state: dict[str, Any] = {
-        "queries": len(annotation.queries(found)),
-        "items": len(annotation.pool(found)),
+        "queries": len(annotation.queries(shown)),
+        "items": len(annotation.pool(shown)),
         "judgments": len(judgments),
         "by_models": {who: sum(j.annotator == who for j in judgments) for who in models},
-        "progress": {who: asdict(annotation.queue(found, who).progress()) for who in people},
+        "progress": {who: asdict(annotation.queue(shown, who).progress()) for who in people},
     }
     if as_json:
-        print_json({**asdict(found), **state})
+        print_json({**asdict(shown), **state})
         return
-    click.echo(_line(found))
+    click.echo(_line(shown))
     click.echo(
         f"{state['queries']:,} queries, {state['items']:,} items, {state['judgments']:,} judgments"
     )
     for who in people:
-        progress = annotation.queue(found, who).progress()
+        progress = annotation.queue(shown, who).progress()
         click.echo(f"  {who:24} {progress.done:,} of {progress.total:,} items")
     for who, number in state["by_models"].items():
         click.echo(f"  {who:24} {number:,} items (a language model)")
@@ -159,15 +159,15 @@ def show(name: str, project: str, as_json: bool) -> None:
 def list_(name: str | None, as_json: bool) -> None:
     """List the projects, of corpus NAME or of all."""
     explorer = open_explorer()
-    found = explorer.annotation.projects(name)
-    if name is not None and not found:
+    projects = explorer.annotation.projects(name)
+    if name is not None and not projects:
         explorer.library.corpus(name)  # says that there is none
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(one) for one in projects])
         return
-    for one in found:
+    for one in projects:
         click.echo(_line(one))
-    if not found:
+    if not projects:
         click.echo("No project yet. Try: seedlens project create NAME PROJECT", err=True)
 
 

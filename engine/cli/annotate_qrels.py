@@ -12,6 +12,7 @@ from engine.cli.annotate import project_option
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.errors import BadInputError
+from engine.types.annotating import JUDGMENT_FORMATS
 
 if TYPE_CHECKING:
     from engine.annotate.exporting import Exported
@@ -28,7 +29,7 @@ def qrels() -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(("trec", "beir", "csv", "jsonl", "hand-over")),
+    type=click.Choice(JUDGMENT_FORMATS),
     default="trec",
     show_default=True,
     help="hand-over: all that one annotator did, with undos, queries and settings.",
@@ -73,35 +74,35 @@ def export(
         raise BadInputError("--json says what was written where.", "Give --out PATH as well.")
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
-    found = annotation.exchange.export(
+    exported = annotation.exchange.export(
         asked, kind, per_annotator=per_annotator, annotator=annotator, median=median
     )
     if out is None:
-        _print(found)
+        _print(exported)
         written: tuple[Path, ...] = ()
     else:
-        written = found.write(out)
+        written = exported.write(out)
     if as_json:
         print_json(
             {
                 "files": [str(path) for path in written],
-                "judgments": found.judgments,
-                "notes": list(found.notes),
+                "judgments": exported.judgments,
+                "notes": list(exported.notes),
             }
         )
     elif written:
-        click.echo(f"{found.judgments:,} judgments written: {', '.join(map(str, written))}")
-    for note in found.notes:
+        click.echo(f"{exported.judgments:,} judgments written: {', '.join(map(str, written))}")
+    for note in exported.notes:
         click.echo(f"Note: {note}", err=True)
 
 
-def _print(found: Exported) -> None:
-    if len(found.files) != 1:
+def _print(exported: Exported) -> None:
+    if len(exported.files) != 1:
         raise BadInputError(
-            f"This export has {len(found.files)} files.", "Give a folder with --out DIR."
+            f"This export has {len(exported.files)} files.", "Give a folder with --out DIR."
         )
     # Whole before it is printed: half an export on stdout would look like all of it.
-    click.echo("".join(next(iter(found.files.values()))), nl=False)
+    click.echo("".join(next(iter(exported.files.values()))), nl=False)
 
 
 @qrels.command("import")
@@ -115,7 +116,7 @@ def _print(found: Exported) -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(("auto", "trec", "beir", "csv", "jsonl", "hand-over", "csfcube")),
+    type=click.Choice(("auto", *JUDGMENT_FORMATS, "csfcube")),
     default="auto",
     show_default=True,
 )
@@ -155,7 +156,7 @@ def import_(
     the adjudicated ones as decisions. Importing twice changes nothing; when any line is
     broken, nothing is imported.
     """
-    found = open_explorer().annotation.exchange.import_(
+    imported = open_explorer().annotation.exchange.import_(
         name,
         path,
         project,
@@ -166,8 +167,8 @@ def import_(
         overwrite=overwrite,
     )
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(imported))
     else:
-        click.echo(f"{found.added:,} judgments added; {found.known:,} were there already.")
-    for note in (*found.conflicts, *found.warnings):
+        click.echo(f"{imported.added:,} judgments added; {imported.known:,} were there already.")
+    for note in (*imported.conflicts, *imported.warnings):
         click.echo(f"Warning: {note}", err=True)

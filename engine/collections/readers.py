@@ -145,7 +145,7 @@ def _json_object(text: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise BadInputError(f"{where}: not valid JSON ({error}).", "Mend it.") from error
+        raise BadInputError(f"{where}: not valid JSON ({error}).", "Correct it.") from error
     if not isinstance(value, dict):
         raise BadInputError(f"{where}: not a JSON object.", "Write {...}.")
     return value

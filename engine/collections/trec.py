@@ -88,12 +88,12 @@ def check_grade(value: str, where: str, most: int | None) -> int:
         grade = int(value)
     except ValueError as error:
         raise BadInputError(
-            f"{where}: the grade '{value}' is not a whole number.", "Mend that line."
+            f"{where}: the grade '{value}' is not a whole number.", "Correct that line."
         ) from error
     if grade < 0 or (most is not None and grade > most):
         allowed = "0 or more" if most is None else f"0 to {most}"
         raise BadInputError(
-            f"{where}: the grade {grade} is out of range.", f"Grades are {allowed}; mend it."
+            f"{where}: the grade {grade} is out of range.", f"Grades are {allowed}; correct it."
         )
     return grade
 
@@ -220,7 +220,7 @@ def _rows(text: str, file: str, count: int, columns: str) -> Iterator[tuple[int,
 
 def broken_line(file: str, number: int, problem: str) -> BadInputError:
     """The error for a line that cannot be read."""
-    return BadInputError(f"{file}, line {number}: {problem}", "Mend that line.")
+    return BadInputError(f"{file}, line {number}: {problem}", "Correct that line.")
 
 
 def _check(value: str, number: Callable[[str], float], message: str) -> None:
@@ -229,7 +229,7 @@ def _check(value: str, number: Callable[[str], float], message: str) -> None:
     except ValueError:
         fine = False
     if not fine:
-        raise BadInputError(message, "Mend that line.")
+        raise BadInputError(message, "Correct that line.")
 
 
 def unlisted(qrels: Mapping[str, object], query_ids: set[str]) -> list[str]:

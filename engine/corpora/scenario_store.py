@@ -292,7 +292,7 @@ class ScenarioStore:
         table = ScenarioTable.open(self.path)
         gone = [doc_id for doc_id in self.stored() if doc_id not in self.hashes]
         if gone:
-            table.discard("doc_id", gone)
+            table.discard(gone)
         table.finish(["vector"] if table.count() >= LARGE else [], grace)
 
     def remove(self) -> None:

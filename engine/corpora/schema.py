@@ -108,9 +108,7 @@ def to_seeds(
     Args:
         tokens: (t, p) by doc_id, for each row.
     """
-    vector, sentences, starts, ends = (
-        rows[name].combine_chunks() for name in PASSAGE_COLUMNS
-    )
+    vector, sentences, starts, ends = (rows[name].combine_chunks() for name in PASSAGE_COLUMNS)
     vectors = matrix(vector, spec.dimension)
     return [
         Seed(

@@ -12,9 +12,9 @@ from engine.collections.readers import held
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
-from engine.search.queries import query_from_json
 from engine.types.annotating import Judgment, Project, Scale
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 
@@ -48,13 +48,13 @@ class JudgedProjects:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._shelf = ProjectStore(ledger)
+        self._projects = ProjectStore(ledger, library)
         self._made = functools.lru_cache(maxsize=16)(self._make)
 
     def keys(self) -> list[ProjectKey]:
         """Projects with at least one grade that counts, by corpus, each corpus's own first."""
         named = {corpus: {"": Project(corpus)} for corpus in self._library.names()}
-        for project in self._shelf.all():
+        for project in self._projects.projects():
             if project.corpus in named:
                 named[project.corpus][project.name] = project
         return [
@@ -65,25 +65,22 @@ class JudgedProjects:
         ]
 
     def _is_judged(self, project: Project) -> bool:
-        place = (project.corpus, project.name)
-        retired = self._ledger.projects.retired(*place)
+        retired = self._projects.retired(project)
         return any(
-            row.relevance is not None
-            and (row.origin != "model" or project.model_grades)
-            and row.query_id not in retired
-            for row in self._ledger.judging.latest(*place)
+            judgment.relevance is not None
+            and (judgment.origin != "model" or project.model_grades)
+            and judgment.query_id not in retired
+            for judgment in self._projects.judgments(project)
         )
 
     def held(self, key: ProjectKey) -> HeldCollection:
         """Its queries and adjudicated grades; BadInputError when no query can be ranked."""
-        rows = self._ledger.judging.latest(*key)
-        queries = self._ledger.projects.queries(*key)
-        retired = self._ledger.projects.retired(*key)
-        # Events never change, so that their names stand for what they say.
-        events = tuple(row.event for row in rows)
+        project = self._projects.project(*key)
+        # Events never change, so that their ids identify what they say.
+        events = tuple(judgment.event for judgment in self._projects.judgments(project))
+        query_ids = tuple(row.query_id for row in self._ledger.projects.queries(*key))
+        retired = self._projects.retired(project)
         version = self._library.open(key.corpus).identity
-        query_ids = tuple(row.query_id for row in queries)
-        project = self._shelf.get(*key)
         counts = (project.scale, project.model_grades)
         return self._made(key, events, query_ids, retired, version, *counts)
 
@@ -99,9 +96,9 @@ class JudgedProjects:
     ) -> HeldCollection:
         del version  # only there so that a changed corpus is looked at again
         kept = set(events)
-        judgments = [j for j in self._ledger.judging.latest(*key) if j.event in kept]
-        rows = self._ledger.projects.queries(*key, retired=True)
-        queries = {r.query_id: query_from_json(r.query) for r in rows if r.query_id in query_ids}
+        project = Project(*key)
+        judgments = [j for j in self._projects.judgments(project) if j.event in kept]
+        queries = {i: q for i, q in self._projects.queries(project).items() if i in query_ids}
         decided = decide(judgments, model_grades=model_grades, retired=retired, scale=scale)
         corpus = self._library.open(key.corpus)
         topics, warnings = _topics(decided.grades, queries, corpus)
@@ -137,7 +134,7 @@ def _topics(
     left = len(grades) - len(found)
     if not left:
         return tuple(found), ()
-    which = f"{left:,} queries are" if left > 1 else "1 query is"
+    which = counted(left, "query is", "queries are")
     return tuple(found), (
         f"{which} left out: asked by single sentences of the seed, or the seed is gone.",
     )
@@ -174,11 +171,7 @@ def _annotators(
         return {}, ()
     if decided.undecided:
         return {}, ("The human row is there once all disagreements are adjudicated.",)
-    shared = {
-        (d.query_id, d.doc_id)
-        for d in decided.decisions
-        if d.decided is not None or len(d.annotators) > 1
-    }
+    shared = {d.item for d in decided.decisions if d.decided is not None or len(d.annotators) > 1}
     found: dict[str, Qrels] = {}
     for annotator, qrels in own.items():
         kept = {

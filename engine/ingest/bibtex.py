@@ -86,7 +86,7 @@ def _parse(path: Path, first_line: int, chunk: str) -> list[Block]:
     except ParsingException as e:
         raise BadInputError(
             f"{path.name}, line {first_line}: not BibTeX that can be read ({e}).",
-            "Mend the entry that begins there, or export the file again.",
+            "Correct the entry that begins there, or export the file again.",
         ) from e
     return blocks
 

@@ -16,7 +16,7 @@ _ALL = (
     Format("parquet", parquet.rows),
     Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True),
     Format("ris", ris.rows, preset=ris.FIELDS, title_stands_in=True),
-    # Published collections hold documents without text, which cannot be corrected.
+    # Published collections hold documents without text, and nobody can correct them.
     Format("beir", beir.rows, title_stands_in=True, peek=1000),
     Format("csfcube", csfcube.rows, preset=csfcube.FIELDS),
     Format("impliret", delimited.csv_rows, preset=impliret.FIELDS, metadata=impliret.METADATA),

@@ -14,10 +14,18 @@ from storage.records import Judgment as Judgment
 from storage.records import Origin as Origin
 from storage.records import Verdict as Verdict
 
+Item = tuple[str, str]
+"""(query_id, doc_id)"""
 JudgingOrder = Literal["shuffled", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
+LONGEST_NOTE = 10_000
+"""Characters of a note."""
+DEEPEST_POOL = 1000
+"""Documents that a pool can take from the top of a ranking."""
+JUDGMENT_FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")
+"""In which judgments are exported; all of them can be imported."""
 MODEL_PREFIX = "model:"
 """Begins the names by which language models grade; nobody else can judge by such a name."""
 
@@ -81,6 +89,11 @@ class Project:
     blind: bool = True
     model_grades: bool = False
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """(corpus, name)"""
+        return (self.corpus, self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -97,6 +110,10 @@ class PoolItem:
     query_id: str
     doc_id: str
     sources: tuple[Source, ...]
+
+    @property
+    def item(self) -> Item:
+        return (self.query_id, self.doc_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +197,17 @@ class Unjudged:
     missing: Mapping[str, tuple[str, ...]]
 
 
+AGREEMENT_MEASURES: Mapping[str, str] = {
+    "raw": "Raw agreement",
+    "fleiss_kappa": "Fleiss' kappa",
+    "krippendorff_alpha": "Krippendorff's alpha (ordinal)",
+    "cohen_kappa": "Cohen's kappa",
+    "cohen_kappa_linear": "Cohen's kappa (linear)",
+    "cohen_kappa_quadratic": "Cohen's kappa (quadratic)",
+}
+"""name -> what to call it."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgreementMeasure:
     """One coefficient over the items that at least two annotators graded.
@@ -194,6 +222,10 @@ class AgreementMeasure:
     value: float | None
     interval: Interval
     items: int
+
+    @property
+    def title(self) -> str:
+        return AGREEMENT_MEASURES[self.name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ from engine.types.annotating import AgreementMeasure
 from engine.types.jobs import Job
 from engine.types.models import ModelRunReport, RunProgress
 
+MOST_ANCHORS = 10
+"""Known positives that a model can be shown beside a candidate."""
+
 
 @dataclass(frozen=True, slots=True)
 class GradingRequest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
@@ -30,39 +30,32 @@ _ROWS = "annotate_human_rows"
 
 
 def agreement(explorer: Explorer, project: Project) -> None:
-    """Over all, by aspect, and pair by pair."""
-    found = explorer.annotation.agreement(project)
-    names = explorer.annotation.measure_names
-    if found.notes:
-        st.html(f'<div class="sl-facts">{html.escape(" ".join(found.notes))}</div>')
-    if not any(measure.items for measure in found.measures) and not found.pairs:
+    """Over all, by aspect, and in pairs."""
+    result = explorer.annotation.agreement(project)
+    if result.notes:
+        st.html(f'<div class="sl-facts">{html.escape(" ".join(result.notes))}</div>')
+    if not any(measure.items for measure in result.measures) and not result.pairs:
         st.html(
             '<div class="sl-empty">No item was graded by two people yet, so there is no agreement '
             "to speak of.</div>"
         )
     else:
         st.header("People", anchor=False, help=WORDS)
-        aspects_table(found, names, "annotate_overall", "Agreement over all people")
-        _pairs(found, project.scale, names)
+        aspects_table(result, "annotate_overall", "Agreement over all people")
+        _pairs(result, project.scale)
     _human(explorer, project)
 
 
-def aspects_table(
-    found: Agreement | ModelCheck, names: Mapping[str, str], key: str, alt: str
-) -> None:
-    """A row for all aspects together and for each of them, a column per measure.
-
-    Args:
-        names: measure -> how it is called, as the engine gives it.
-    """
-    rows = [("all", found.measures)]
-    if len(found.by_aspect) > 1:
-        rows += [(aspect or "as a whole", row) for aspect, row in found.by_aspect.items()]
-    frame = pd.DataFrame({"Aspect": aspect, **_cells(row, names)} for aspect, row in rows)
+def aspects_table(result: Agreement | ModelCheck, key: str, alt: str) -> None:
+    """A row for all aspects together and for each of them, a column per measure."""
+    rows = [("all", result.measures)]
+    if len(result.by_aspect) > 1:
+        rows += [(aspect or "as a whole", row) for aspect, row in result.by_aspect.items()]
+    frame = pd.DataFrame({"Aspect": aspect, **_cells(row)} for aspect, row in rows)
     st.dataframe(frame, key=key, hide_index=True, alt=alt, placeholder="–")
 
 
-def _cells(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> dict[str, str]:
+def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
     items = max((measure.items for measure in measures), default=0)
     cells = {"Items": f"{items:,}"}
     for measure in measures:
@@ -71,7 +64,7 @@ def _cells(measures: Sequence[AgreementMeasure], names: Mapping[str, str]) -> di
             words += f" ({_interval(measure.interval)})"
         if measure.value is not None and measure.items < items:
             words += f", {measure.items:,} items"
-        cells[names.get(measure.name, measure.name)] = words
+        cells[measure.title] = words
     return cells
 
 
@@ -82,28 +75,28 @@ def _interval(bounds: Interval, digits: int = 2) -> str:
     return f"{low} to {high}"
 
 
-def _pairs(found: Agreement, scale: Scale, names: Mapping[str, str]) -> None:
-    if not found.pairs:
+def _pairs(result: Agreement, scale: Scale) -> None:
+    if not result.pairs:
         return
     st.header("Pairwise agreement", anchor=False, help=WORDS)
-    pairs = sorted(found.pairs, key=found.with_model)  # people with people come first
+    pairs = sorted(result.pairs, key=result.with_model)  # people with people come first
     pair = pairs[0]
 
     def named(pair: tuple[str, str]) -> str:
-        return " and ".join(pair) + (" (a model)" if found.with_model(pair) else "")
+        return " and ".join(pair) + (" (a model)" if result.with_model(pair) else "")
 
     if len(pairs) > 1:
         pair = st.selectbox(
             "Pair", pairs, format_func=named, key="annotate_pair",
             label_visibility="collapsed",
         )  # fmt: skip
-    cells = _cells(found.pairs[pair], names)
+    cells = _cells(result.pairs[pair])
     frame = pd.DataFrame({"Measure": cells.keys(), "Value": cells.values()})
     left, right = st.columns(2, gap="small")
     with left:
         table(frame, "annotate_pair_table", f"Agreement of {named(pair)}", {})
     with right:
-        st.html(confusion_html(pair, found.grades, found.confusion[pair], scale))
+        st.html(confusion_html(pair, result.grades, result.confusion[pair], scale))
 
 
 def _human(explorer: Explorer, project: Project) -> None:
@@ -138,8 +131,8 @@ def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]
     if st.session_state.get(_ROWS, (None,))[0] != key:
         with st.spinner("Ranking by each annotator's grades", show_time=True):
             st.session_state[_ROWS] = (key, explorer.human_rows(project))
-    found: dict[str, SystemScores] = st.session_state[_ROWS][1]
-    return found
+    rows: dict[str, SystemScores] = st.session_state[_ROWS][1]
+    return rows
 
 
 def confusion_html(

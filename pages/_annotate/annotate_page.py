@@ -27,11 +27,11 @@ from pages._annotate.annotate_view import (
     go,
     is_lead,
     may_lead,
+    name_field,
     names_come_from_login,
     set_annotator,
 )
 from pages._annotate.judging_view import judging_view
-from pages._annotate.who import name_field
 from pages._common.shared import attempt, note, show_error
 
 EXPLORING = "what is judged on Explore"
@@ -85,7 +85,7 @@ def controls(
         if may_lead():
             st.button("New project", key="annotate_new", on_click=go, args=(NEW,))
         if not names_come_from_login():
-            name_field("Annotator", who, "annotate_name", _change_name)
+            name_field(who, "annotate_name", _change_name)
         view, refused = _parts(view, project, who)
     if refused:
         note(*refused)
@@ -185,7 +185,7 @@ def _nothing_to_judge(project: Project, who: str) -> None:
     leads = is_lead(project, who)
     named = f" ({', '.join(project.leads)})" if project.leads else ""
     words = (
-        "Add queries, and fill the pool with what systems bring up for them."
+        "Add queries, and fill the pool with what systems retrieve for them."
         if leads
         else f"Its leads{named} have not filled the pool yet."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import unquote
@@ -10,6 +11,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.annotating import Project
+from pages._common.shared import attempt
 from pages._common.url_state import UrlState, one_of, param
 from pages._login import login
 
@@ -93,9 +95,29 @@ def set_annotator(name: str) -> None:
     st.session_state[_WHO] = name.strip()
 
 
-def was_named() -> bool:
-    """Whether somebody gave their name on this visit; who logged in does not give one."""
-    return not names_come_from_login() and bool(st.session_state.get(_WHO))
+_NAME_KEEPER = st.components.v2.component(
+    "seedlens_name",
+    html="<span></span>",
+    js="""export default ({ data }) => {
+      const year = 365 * 24 * 3600
+      const kept = `${data.cookie}=${encodeURIComponent(data.name)}`
+      document.cookie = `${kept}; path=/; max-age=${year}; SameSite=Strict`
+    }""",
+)
+
+
+def name_field(who: str, key: str, change: Callable[[], None]) -> None:
+    """A field for the annotator's name, where no login says it. A name given on this visit is
+    kept for the next one."""
+    st.session_state[key] = who
+    st.text_input(
+        "Annotator", key=key, on_change=attempt, args=(change,), width=160,
+        help="A name, not a secret. It goes with all that you judge or change, and this browser "
+        "keeps it.",
+    )  # fmt: skip
+    if st.session_state.get(_WHO):
+        with st.container(key="who_keeper"):
+            _NAME_KEEPER(key=f"{key}_keeper", data={"cookie": COOKIE, "name": who})
 
 
 def names_come_from_login() -> bool:

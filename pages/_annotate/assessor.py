@@ -9,7 +9,8 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from engine.types.grading import GradingEstimate, GradingJob, GradingRequest
+from engine.types.grading import MOST_ANCHORS, GradingEstimate, GradingJob, GradingRequest
+from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from pages._annotate.assessor_check import (
     check,
@@ -48,25 +49,24 @@ def model(explorer: Explorer, project: Project, who: str) -> None:
     apply_model_style()
     with st.container(key="annotate_model"):
         left, right = st.columns(2, gap="large")
-    found = None
+    comparison = None
     with left, error_boundary():
         _grading(explorer, project)
     with right, error_boundary():
-        busy = explorer.annotation.grading.running(project) is not None
-        found = check(explorer, project, who, busy=busy)
-    if found is not None and found.items:
+        busy = explorer.annotation.grading.jobs.running(project.key) is not None
+        comparison = check(explorer, project, who, busy=busy)
+    if comparison is not None and comparison.items:
         with error_boundary():
-            differences(explorer, project, found)
+            differences(explorer, project, comparison)
 
 
 def _checking(
     explorer: Explorer, project: Project, who: str, items: frozenset[tuple[str, str]]
 ) -> None:
     with st.container(key="annotate_sample_head", horizontal=True, vertical_alignment="center"):
-        words = "1 item" if len(items) == 1 else f"{len(items):,} items"
         st.html(
-            f'<div class="sl-facts">A sample of {words} that a model graded. What it said is '
-            "hidden until you are through.</div>"
+            f'<div class="sl-facts">A sample of {counted(len(items), "item")} that a model graded. '
+            "What it said is hidden until you are through.</div>"
         )
         st.button("See where you differ", key="annotate_sample_end", on_click=end_sample)
     judging_view(explorer, project, who, None, items)
@@ -80,7 +80,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
         else "Its grades are no qrels. They count only if the project says so (under Project)."
     )
     st.html(f'<div class="md-dim">{html.escape(f"{ABOUT} {counts}")}</div>')
-    job = explorer.annotation.grading.latest(project)
+    job = explorer.annotation.grading.jobs.latest(project.key)
     busy = job is not None and job.running
     request = _choices(explorer, project, busy=busy)
     info = endpoint(explorer)
@@ -122,7 +122,7 @@ def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequ
         format_func=lambda n: f"the next {n:,}" if n else "all that are left",
     )  # fmt: skip
     anchors = examples.number_input(
-        "Examples beside each", 0, 10, GradingRequest().anchors, disabled=busy,
+        "Examples beside each", 0, MOST_ANCHORS, GradingRequest().anchors, disabled=busy,
         key=f"annotate_model_anchors_{place}",
         help="Documents known to be relevant to the query, at most: adjudicated ones first, then "
         "those that people graded highest. The candidate is never among them.",
@@ -152,8 +152,8 @@ def _estimate(
     if known is None or known[0] != asked:
         known = (asked, annotation.grading.estimate(project, request, endpoint=chosen(explorer)))
         st.session_state["annotate_model_estimate"] = known
-    found: GradingEstimate = known[1]
-    return found
+    estimate: GradingEstimate = known[1]
+    return estimate
 
 
 # -- the run under way, or the last one until it is dismissed --------------------------------------
@@ -174,14 +174,14 @@ def _job_card(explorer: Explorer, project: Project, job: GradingJob | None) -> N
 
     job_card(
         job,
-        lambda: grading.latest(project),
+        lambda: grading.jobs.latest(project.key),
         key="annotate_model",
         label="Grading",
         line=progress_line,
-        cancel=grading.cancel,
+        cancel=grading.jobs.cancel,
         ended=lambda job: "" if job.report is None else outcome_line(job.report),
         remarks=lambda job: () if job.report is None else (job.report.problem, *job.report.notes),
         resume=None if job is None or is_finished(job.report) else go_on,
-        dismiss=grading.dismiss,
+        dismiss=grading.jobs.dismiss,
         what_stays="What is graded stays; the next run goes on from there.",
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import Project, Scale
+from engine.types.annotating import Item, Project, Scale
 from engine.types.documents import Document
 from engine.types.grading import (
     GradingDifference,
@@ -41,17 +41,17 @@ def estimate_line(estimate: GradingEstimate) -> str:
     else:
         sentences.append("Nothing is left to grade.")
     if estimate.done:
-        have = "has" if estimate.done == 1 else "have"
-        sentences.append(f"{estimate.done:,} {have} its grade already.")
+        sentences.append(f"{counted(estimate.done, 'has', 'have')} its grade already.")
     if estimate.judged:
-        are = "is left to the people who graded it" if estimate.judged == 1 else (
-            "are left to the people who graded them"
-        )  # fmt: skip
-        sentences.append(f"{estimate.judged:,} {are}.")
+        sentences.append(
+            counted(
+                estimate.judged,
+                "is left to the people who graded it.",
+                "are left to the people who graded them.",
+            )
+        )
     if estimate.without_anchors and estimate.request.anchors:
-        which = "1 query has" if estimate.without_anchors == 1 else (
-            f"{estimate.without_anchors:,} queries have"
-        )  # fmt: skip
+        which = counted(estimate.without_anchors, "query has", "queries have")
         sentences.append(
             f"{which} no document known to be relevant: there it goes by query and guidelines."
         )
@@ -103,7 +103,7 @@ def outcome_line(report: GradingReport) -> str:
 
 
 def difference_html(
-    found: GradingDifference,
+    item: GradingDifference,
     scale: Scale,
     asked: str,
     document: Document | None,
@@ -119,9 +119,9 @@ def difference_html(
     names = {grade.value: grade.name for grade in scale.grades}
     notes = "".join(
         f'<p class="note">{html.escape(who)}: {html.escape(note)}</p>'
-        for who, note in found.notes.items()
+        for who, note in item.notes.items()
     )
-    title = found.doc_id if document is None else document.title or shortened(document.text)
+    title = item.doc_id if document is None else document.title or shortened(document.text)
     whole = (
         ""
         if document is None
@@ -132,8 +132,8 @@ def difference_html(
         f'<div><div class="who">{html.escape(who)}</div><div class="grade">{grade} · '
         f"{html.escape(names.get(grade, ''))}</div>{more}</div>"
         for who, grade, more in (
-            (", ".join(found.annotators), found.people, notes),
-            (f"{model} (a model)", found.model, f'<p class="note">{html.escape(found.reason)}</p>'),
+            (", ".join(item.annotators), item.people, notes),
+            (f"{model} (a model)", item.model, f'<p class="note">{html.escape(item.reason)}</p>'),
         )
     )
     return (
@@ -148,8 +148,6 @@ USUAL = 20
 PER_PAGE = 10
 _SAMPLE = "annotate_sample"
 _ASKED = re.compile(r"(\d{1,6})-(\d{1,9})")
-Item = tuple[str, str]
-"""(query_id, doc_id)"""
 
 
 def sample_of(explorer: Explorer, project: Project, who: str) -> frozenset[Item]:
@@ -201,22 +199,21 @@ def check(
             "Model", models, index=len(models) - 1, key="annotate_check_model",
             label_visibility="collapsed",
         )  # fmt: skip
-    found = explorer.annotation.grading.check(project, chosen)
-    _standing(found)
+    comparison = explorer.annotation.grading.check(project, chosen)
+    _standing(comparison)
     _draw(explorer, project, who)
-    if not found.items:
-        return found
-    names = explorer.annotation.measure_names
-    aspects_table(found, names, "annotate_check_table", "Agreement of people and the model")
-    pair = ("people", found.annotator)
-    st.html(confusion_html(pair, found.grades, found.confusion, project.scale))
-    return found
+    if not comparison.items:
+        return comparison
+    aspects_table(comparison, "annotate_check_table", "Agreement of people and the model")
+    pair = ("people", comparison.annotator)
+    st.html(confusion_html(pair, comparison.grades, comparison.confusion, project.scale))
+    return comparison
 
 
-def _standing(found: ModelCheck) -> None:
-    graded = counted(found.graded, "item")
-    people = "none of them" if not found.items else f"{found.items:,} of them"
-    words = [f"{found.annotator} graded {graded}; people graded {people}.", *found.notes]
+def _standing(comparison: ModelCheck) -> None:
+    graded = counted(comparison.graded, "item")
+    people = "none of them" if not comparison.items else f"{comparison.items:,} of them"
+    words = [f"{comparison.annotator} graded {graded}; people graded {people}.", *comparison.notes]
     st.html(f'<div class="sl-facts">{html.escape(" ".join(words))}</div>')
 
 
@@ -248,15 +245,15 @@ def _draw(explorer: Explorer, project: Project, who: str) -> None:
     )  # fmt: skip
 
 
-def differences(explorer: Explorer, project: Project, found: ModelCheck) -> None:
+def differences(explorer: Explorer, project: Project, comparison: ModelCheck) -> None:
     """What people and the model grade differently, the widest first, with the model's reasons."""
-    if not found.differences:
+    if not comparison.differences:
         st.html('<div class="sl-facts">They agree on every item that both graded.</div>')
         return
-    st.header(f"Where they differ ({len(found.differences):,})", anchor=False)
-    pages = -(-len(found.differences) // PER_PAGE)
+    st.header(f"Where they differ ({len(comparison.differences):,})", anchor=False)
+    pages = -(-len(comparison.differences) // PER_PAGE)
     number = st.pagination(pages, key="annotate_check_page") if pages > 1 else 1
-    shown = found.differences[(min(number, pages) - 1) * PER_PAGE :][:PER_PAGE]
+    shown = comparison.differences[(min(number, pages) - 1) * PER_PAGE :][:PER_PAGE]
     opened, lens = explorer.library.open(project.corpus), explorer.library.lens(project.corpus)
     known = [d.doc_id for d in shown if d.doc_id in opened.row_of]
     documents = {d.doc_id: d for d in opened.documents(list(dict.fromkeys(known)))}
@@ -270,7 +267,7 @@ def differences(explorer: Explorer, project: Project, found: ModelCheck) -> None
         columns[place % 2].html(
             difference_html(
                 difference, project.scale, asked, documents.get(difference.doc_id), lens,
-                found.annotator,
+                comparison.annotator,
             )
         )  # fmt: skip
 

@@ -24,19 +24,19 @@ AT = "annotate_disagreement"
 
 def disagreements(explorer: Explorer, project: Project, who: str) -> None:
     """One disagreement after another, the widest first."""
-    found = explorer.annotation.disagreements(project)
-    still = [d for d in found if d.decided is None]
-    if not found:
+    items = explorer.annotation.disagreements(project)
+    still = [d for d in items if d.decided is None]
+    if not items:
         st.html(
             '<div class="sl-empty">Nobody disagrees, and nobody was unsure, of what two or more '
             "people judged.</div>"
         )
         return
     with st.container(key="annotate_decide_head", horizontal=True, vertical_alignment="center"):
-        words = f"{len(still):,} to decide, {len(found) - len(still):,} decided"
+        words = f"{len(still):,} to decide, {len(items) - len(still):,} decided"
         st.html(f'<div class="sl-facts">{words}</div>')
         decided = st.toggle("Decided ones, too", key="annotate_decided", value=not still)
-        shown = found if decided else still
+        shown = items if decided else still
         if len(shown) > 1:
             st.session_state[AT] = min(st.session_state.get(AT) or 1, len(shown))
             number = st.pagination(len(shown), key=AT)
@@ -124,12 +124,12 @@ def _take_back(
 def marks_of(said: Sequence[Judgment], document: Document) -> dict[int, list[str]]:
     """Index of a sentence -> who marked it."""
     at = {sentence.span: index for index, sentence in enumerate(document.sentences)}
-    found: dict[int, list[str]] = {}
+    marks: dict[int, list[str]] = {}
     for judgment in said:
         for span in judgment.marks:
             if span in at:
-                found.setdefault(at[span], []).append(judgment.annotator)
-    return found
+                marks.setdefault(at[span], []).append(judgment.annotator)
+    return marks
 
 
 def card_html(

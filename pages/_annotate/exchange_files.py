@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.annotating import ImportedJudgments, Project
+from engine.types.plurals import counted
 from pages._common.shared import attempt, error_boundary, escape_label, note
 
 FORMATS = {
@@ -52,20 +53,20 @@ def _export(explorer: Explorer, project: Project) -> None:
             help="Items on which people differ are left out until somebody decides; this takes "
             "the median of their grades, the lower one of the middle two.",
         )  # fmt: skip
-    found = explorer.annotation.exchange.export(
+    exported = explorer.annotation.exchange.export(
         project,
         kind,
         per_annotator=chosen == EACH,
         annotator="" if chosen in (ADJUDICATED, EACH) else chosen,
         median=median,
     )
-    made = {name: "".join(pieces).encode() for name, pieces in found.files.items()}
+    made = {name: "".join(pieces).encode() for name, pieces in exported.files.items()}
     name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
     st.download_button(
         escape_label(f"Download {name}"), data=data, file_name=name, key="annotate_download",
         on_click="ignore", type="primary",
     )  # fmt: skip
-    for text in found.notes:
+    for text in exported.notes:
         st.html(f'<div class="sl-facts">{html.escape(text)}</div>')
 
 
@@ -123,22 +124,21 @@ def _uploader(take: Callable[[str, bytes], None]) -> None:
             attempt(lambda: take(file.name, file.getvalue()))
 
     st.file_uploader(
-        "Judgments: TREC, BEIR (TSV), CSV, JSONL, or what somebody handed over",
+        "Judgments: TREC, BEIR (TSV), CSV, JSONL, or a hand-over",
         key=f"annotate_upload_{turn}", on_change=arrived, max_upload_size=MEGABYTES,
         help="The same file twice changes nothing; broken lines are named, and then nothing is "
-        "taken in.",
+        "imported.",
     )  # fmt: skip
 
 
 def _report() -> None:
     """What the last import did, once."""
-    found: ImportedJudgments | None = st.session_state.pop(_SAID, None)
-    if found is None:
+    imported: ImportedJudgments | None = st.session_state.pop(_SAID, None)
+    if imported is None:
         return
-    new = "1 judgment is" if found.added == 1 else f"{found.added:,} judgments are"
-    were = "was" if found.known == 1 else "were"
-    note(f"{new} new; {found.known:,} {were} there already.")
-    for title, lines in (("Conflicts", found.conflicts), ("Left out", found.warnings)):
+    new = counted(imported.added, "judgment is", "judgments are")
+    note(f"{new} new; {counted(imported.known, 'was', 'were')} there already.")
+    for title, lines in (("Conflicts", imported.conflicts), ("Left out", imported.warnings)):
         if lines:
             with st.expander(f"{title} ({len(lines)})", expanded=True):
                 st.html("<br>".join(html.escape(line) for line in lines[:200]))

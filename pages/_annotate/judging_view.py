@@ -17,7 +17,7 @@ import streamlit as st
 
 from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
-from engine.types.annotating import Judgment, PoolItem, Project, QueueProgress, Source
+from engine.types.annotating import LONGEST_NOTE, Item, Judgment, Project, Source
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
@@ -27,8 +27,6 @@ from pages._common.shared import ASSETS, error_boundary
 
 MOST_HELD = 2_000
 """Documents kept ready for one visit."""
-Item = tuple[str, str]
-"""(query_id, doc_id)"""
 
 
 def to_key(item: Item) -> str:
@@ -151,11 +149,11 @@ def seeds_of(
     explorer: Explorer, documents: DocumentCache, queries: Mapping[str, Query]
 ) -> dict[str, Document]:
     """query_id -> its seed; a pasted text is split into sentences as one."""
-    found = documents.get(explorer, [q.seed for q in queries.values() if q.seed is not None])
+    stored = documents.get(explorer, [q.seed for q in queries.values() if q.seed is not None])
     seeds = {}
     for query_id, query in queries.items():
         if query.seed is not None:
-            seeds[query_id] = found[query.seed]
+            seeds[query_id] = stored[query.seed]
         else:
             key = f"\x00{query_id}"  # no doc_id begins so
             if key not in documents.held:
@@ -180,8 +178,7 @@ AHEAD = 60
 """Items sent before they are asked for: at ten keys a second, six seconds of them."""
 BEHIND = 3
 MOST_PAST = 40
-LONGEST_NOTE = 10_000
-KEY = "annotate_desk"
+KEY = "annotate_session"
 _ANSWER, _LAST = "annotate_answer", "annotate_last"
 
 
@@ -194,7 +191,8 @@ _COMPONENT = st.components.v2.component(
     html='<div class="root"></div>',
     css=_assets("common.css", "annotate.css"),
     js=_assets(
-        "common.js", "annotate_words.js", "annotate_outbox.js", "annotate_desk.js", "annotate.js"
+        *("common.js", "annotate_words.js", "annotate_outbox.js", "annotate_session.js"),
+        "annotate.js",
     ),
 )
 
@@ -239,7 +237,7 @@ class Answer:
     """What a message from the browser came to.
 
     Attributes:
-        desk: id of the session whose message it was, which may be one left since.
+        session: id of the session whose message it was, which may be one left since.
         turn: its number.
         settled: events that need not come again.
         refused: items of which nothing could be stored.
@@ -247,7 +245,7 @@ class Answer:
         retry: the events that are not settled shall come again, later.
     """
 
-    desk: str = ""
+    session: str = ""
     turn: int = 0
     settled: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
@@ -271,17 +269,17 @@ def session_of(
 ) -> JudgingSession:
     """Where somebody is in a project; the first time, at the item of the link."""
     held = _sessions()
-    found = held.get(session_id(project, who, only))
-    if found is None:
-        found = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
-        held[found.id] = found
-    found.project = project  # its settings may have changed
-    return found
+    session = held.get(session_id(project, who, only))
+    if session is None:
+        session = JudgingSession(project, who, DocumentCache(project.corpus), at=start, only=only)
+        held[session.id] = session
+    session.project = project  # its settings may have changed
+    return session
 
 
 def _sessions() -> dict[str, JudgingSession]:
-    found: dict[str, JudgingSession] = st.session_state.setdefault("annotate_sessions", {})
-    return found
+    sessions: dict[str, JudgingSession] = st.session_state.setdefault("annotate_sessions", {})
+    return sessions
 
 
 def judging_view(
@@ -309,7 +307,7 @@ def _draw(explorer: Explorer, session: JudgingSession) -> None:
     def arrived() -> None:
         sent = st.session_state[KEY].get("sent")
         # A message is stored for the session that it comes from, if it is one of this visit.
-        sender = held.get(str(sent.get("desk"))) if isinstance(sent, Mapping) else None
+        sender = held.get(str(sent.get("session"))) if isinstance(sent, Mapping) else None
         if sender is not None:
             st.session_state[_ANSWER] = receive(explorer, sender, sent)
 
@@ -371,7 +369,7 @@ def _undo(
     taken = annotation.undo(session.project, session.who, session.only, name)
     if taken is None:
         return ""
-    session.at = (taken.query_id, taken.doc_id)
+    session.at = taken.item
     return to_key(session.at)
 
 
@@ -400,7 +398,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
     lens = explorer.library.lens(project.corpus)
     queue, queries = annotation.queue(project, who, session.only), annotation.queries(project)
     known = explorer.library.open(project.corpus).row_of  # an import may have dropped some
-    pool = {(i.query_id, i.doc_id): i for i in queue.items if i.doc_id in known}
+    pool = {i.item: i for i in queue.items if i.doc_id in known}
     order = list(pool)
     start = order.index(session.at) if session.at in pool else 0
     due = [item for item in (*order[start:], *order[:start]) if queue.is_due(pool[item])][:AHEAD]
@@ -423,7 +421,13 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         "guidelines": dict(project.guidelines),
         "longest_note": LONGEST_NOTE,
         "items": [
-            item_data(i, documents[i[1]], lens, queue.said.get(i), _sources(project, pool[i]))
+            item_data(
+                i,
+                documents[i[1]],
+                lens,
+                queue.said.get(i),
+                () if project.blind else pool[i].sources,
+            )
             for i in wanted
         ],
         "seeds": [seed_data(name, query, seeds[name], lens) for name, query in asked.items()],
@@ -431,7 +435,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         "next": [to_key(item) for item in due],
         "past": [to_key(item) for item in past[-MOST_PAST:]],
         "later": {name: [to_key(item) for item in items] for name, items in later.items()},
-        "progress": _progress(queue.progress()),
+        "progress": asdict(queue.progress()),
         "evidence": _evidence(explorer, queries, session),
         "dark": dark(),
     }
@@ -445,20 +449,6 @@ def _wanted(
     before = past[max(0, around - BEHIND) : around]
     again = [item for items in later for item in items[:BEHIND]]
     return list(dict.fromkeys([*([at] if at else []), *due, *before, *again]))
-
-
-def _sources(project: Project, item: PoolItem) -> tuple[Any, ...]:
-    return () if project.blind else item.sources
-
-
-def _progress(found: QueueProgress) -> dict[str, Any]:
-    return {
-        "done": found.done,
-        "total": found.total,
-        "skipped": found.skipped,
-        "unsure": found.unsure,
-        "per_minute": found.per_minute,
-    }
 
 
 def _evidence(

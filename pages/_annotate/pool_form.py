@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.annotating import PoolJob, PoolRequest, Project
+from engine.types.annotating import DEEPEST_POOL, PoolJob, PoolRequest, Project
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.judging_view import is_plain
@@ -25,7 +25,7 @@ WORDINGS = {
     "definition": "the aspect's definition",
     "paraphrases": "its paraphrases",
 }
-"""Sets of wordings that can bring up more, by what they are."""
+"""Sets of wordings that can retrieve more, by what they are."""
 SYSTEMS = PoolRequest().systems
 MOST_ROWS = 10
 """Rows of a table that is shown whole."""
@@ -35,11 +35,11 @@ UNJUDGED = "annotate_unjudged"
 def pool(explorer: Explorer, project: Project) -> None:
     """Queries on the left, the pool on the right, and what is in it below."""
     said = st.session_state.pop(SAID, "")
-    filling = explorer.annotation.filling
-    job = filling.latest(project)
+    jobs = explorer.annotation.filling.jobs
+    job = jobs.latest(project.key)
     job_card(
-        job, lambda: filling.latest(project), key="annotate_fill", label="Filling the pool",
-        line=_progress_line, cancel=filling.cancel, ended=_outcome_line, dismiss=filling.dismiss,
+        job, lambda: jobs.latest(project.key), key="annotate_fill", label="Filling the pool",
+        line=_progress_line, cancel=jobs.cancel, ended=_outcome_line, dismiss=jobs.dismiss,
         what_stays="What is in the pool, and what was judged, stays.", poll=0.5,
     )  # fmt: skip
     busy = job is not None and job.running
@@ -66,7 +66,7 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
             help="The top of each one's ranking goes into the pool, each document once.",
         )  # fmt: skip
         depth, wordings = st.columns([1, 2])
-        depth.number_input("Depth", 1, 1000, PoolRequest().depth, key="annotate_depth")
+        depth.number_input("Depth", 1, DEEPEST_POOL, PoolRequest().depth, key="annotate_depth")
         wordings.multiselect(
             "Also pool paraphrases", list(WORDINGS), key="annotate_variants",
             format_func=WORDINGS.__getitem__, placeholder="None",
@@ -164,14 +164,14 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
     corpus, name, unjudged = st.session_state.get(UNJUDGED, ("", "", ()))
     if (corpus, name) != (project.corpus, project.name) or not unjudged:
         return
-    pooled = {(i.query_id, i.doc_id) for i in explorer.annotation.pool(project)}
+    pooled = {i.item for i in explorer.annotation.pool(project)}
     rows = []
-    for found in unjudged:
-        missing = {(q, d) for q, ids in found.missing.items() for d in ids}
+    for one in unjudged:
+        missing = {(q, d) for q, ids in one.missing.items() for d in ids}
         rows.append(
             {
-                "System": found.system,
-                f"Judged@{found.k}": found.judged,
+                "System": one.system,
+                f"Judged@{one.k}": one.judged,
                 "Unjudged": len(missing),
                 "Not even in the pool": len(missing - pooled),
             }

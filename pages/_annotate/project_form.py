@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import BINARY, GRADED, GradeMeaning, Project, Scale
+from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
 from engine.types.lenses import Lens
 from pages._annotate.annotate_view import AnnotateView
 from pages._common.shared import attempt
@@ -20,13 +20,14 @@ ORDERS = {
     "disagreement": "What systems disagree on most first",
     "rank": "What any system ranks best first",
 }
-SCALES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", "custom": "My own"}
+CUSTOM = "custom"
+SCALE_NAMES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", CUSTOM: "My own"}
 
 
 def scale_lines(scale: Scale) -> str:
     """A scale as people type it, one grade a line.
 
-    >>> print(scale_lines(BINARY))
+    >>> print(scale_lines(SCALES["binary"]))
     0 Not relevant
     1 Relevant
     """
@@ -49,7 +50,7 @@ def read_scale(lines: str) -> Scale:
                 "Write a digit, a name and a meaning: 1 Related: touches on it.",
             )
         grades.append(GradeMeaning(int(value), name.strip(), meaning.strip()))
-    return Scale("custom", tuple(grades))
+    return Scale(CUSTOM, tuple(grades))
 
 
 def read_names(text: str) -> tuple[str, ...]:
@@ -101,12 +102,13 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
 
     if is_new:
         st.text_input("Name", key=key("name"), placeholder="methods-2024", max_chars=64)
-    kind = {GRADED: "graded", BINARY: "binary"}.get(project.scale, "custom")
+    kind = project.scale.name if project.scale in SCALES.values() else CUSTOM
     st.segmented_control(
-        "Scale", list(SCALES), default=kind, format_func=SCALES.__getitem__, key=key("scale"),
+        "Scale", list(SCALE_NAMES), default=kind, format_func=SCALE_NAMES.__getitem__,
+        key=key("scale"),
         required=True,
     )  # fmt: skip
-    with st.expander("My own scale", expanded=kind == "custom"):
+    with st.expander("My own scale", expanded=kind == CUSTOM):
         st.text_area(
             "One grade a line: a digit, a name, a meaning", scale_lines(project.scale),
             key=key("grades"), height=150, help="It counts when 'My own' is chosen above.",
@@ -158,8 +160,7 @@ def _guidelines(project: Project, lens: Lens, values: dict[str, Any], place: str
 
 def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
     """What the form says, as a project."""
-    scales = {"graded": GRADED, "binary": BINARY}
-    scale = scales.get(given["scale"]) or read_scale(given["grades"])
+    scale = SCALES.get(given["scale"]) or read_scale(given["grades"])
     name = project.name or str(given["name"]).strip()
     if not name:
         raise BadInputError("The project has no name.", "Give it a short one, like methods-2024.")

@@ -11,6 +11,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
 from engine.types.evaluations import CollectionInfo
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._common.shared import attempt, escape_label
 
@@ -46,8 +47,8 @@ def add_queries(explorer: Explorer, project: Project) -> None:
         )
     with st.container(gap="xsmall"):
         for info in _collections(explorer, project):
-            words = "query" if info.queries == 1 else "queries"
-            with st.popover(escape_label(f"Add the {info.queries:,} {words} of {info.name}")):
+            words = counted(info.queries, "query", "queries")
+            with st.popover(escape_label(f"Add the {words} of {info.name}")):
                 st.caption("They stay in the project: what was asked once is kept.")
                 st.button(
                     "Add them" if info.queries > 1 else "Add it",
@@ -67,10 +68,10 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
     >>> read_seeds("http://x/?corpus=demo&seed=7&aspect=result&q=Alike+here", "demo", [])[0].aspect
     'result'
     """
-    found = []
+    queries = []
     for line in filter(None, map(str.strip, lines.splitlines())):
         if "://" not in line:
-            found += [Query(corpus, seed=line, aspect=a) for a in (*aspects,) or (None,)]
+            queries += [Query(corpus, seed=line, aspect=a) for a in (*aspects,) or (None,)]
             continue
         asked = {key: values[0] for key, values in parse_qs(urlsplit(line).query).items()}
         if not asked.get("seed"):
@@ -81,10 +82,10 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
                 f"This project asks of '{corpus}'.",
             )
         aspect, words = asked.get("aspect") or None, asked.get("q") or None
-        found.append(Query(corpus, seed=asked["seed"], aspect=aspect, instruction=words))
-    if not found:
+        queries.append(Query(corpus, seed=asked["seed"], aspect=aspect, instruction=words))
+    if not queries:
         raise BadInputError("No seed is named.", "Write at least one document's id.")
-    return found
+    return queries
 
 
 def _collections(explorer: Explorer, project: Project) -> list[CollectionInfo]:
@@ -110,5 +111,5 @@ def _add(explorer: Explorer, project: Project, queries: Sequence[Query] | dict[s
     before = len(explorer.annotation.queries(project))
     explorer.annotation.add_queries(project, queries)
     added = len(explorer.annotation.queries(project)) - before
-    words = "1 query is" if added == 1 else f"{added:,} queries are"
-    st.session_state[SAID] = f"{words} new." + (" Fill the pool for them next." if added else "")
+    new = counted(added, "query is", "queries are")
+    st.session_state[SAID] = f"{new} new." + (" Fill the pool for them next." if added else "")

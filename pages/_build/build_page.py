@@ -11,7 +11,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.builds import BuildState, StepJob
-from pages._annotate.annotate_view import annotator, names_come_from_login, set_annotator
+from pages._annotate.annotate_view import annotator, name_field, names_come_from_login, set_annotator
 from pages._build.step_card import card, under_way
 from pages._build.clusters import clusters_step
 from pages._build.labels import labels_step
@@ -23,7 +23,6 @@ from pages._build.build_run import run_bar
 from pages._build.build_view import RUNS, SHOWN_BY, BuildView, change_view, go, read_view, write_view
 from pages._common.components import component, dark, listen
 from pages._common.shared import attempt, error_boundary, show_error
-from pages._annotate.who import name_field
 
 _STEPS = component("build_steps")
 _NEW = "a new build"
@@ -85,7 +84,7 @@ def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
         )  # fmt: skip
         if names_come_from_login():
             return
-        name_field("Annotator", annotator(explorer), "build_who", _change_who)
+        name_field(annotator(explorer), "build_who", _change_who)
 
 
 def _change_corpus() -> None:

@@ -31,7 +31,7 @@ def unjudged_documents(explorer: Explorer, view: EvaluateView, info: CollectionI
     if project is None:
         return
     runs = explorer.evaluations.rankings(request_of(explorer, view, info))
-    found = explorer.annotation.unjudged_in(project, runs, TOP)
+    found = explorer.annotation.unjudged(project, k=TOP, runs=runs)
     unjudged = {(q, d) for one in found for q, ids in one.missing.items() for d in ids}
     added = st.session_state.pop(_ADDED, 0)
     if not unjudged and not added:

@@ -33,31 +33,31 @@ def login() -> Login | None:
         LoginSetupError: it cannot be relied on, or was asked for since the start and is gone.
     """
     try:
-        found = _read(_stamps())
+        wanted = _read(_stamps())
     except LoginSetupError:
         _wanted.set()
         raise
-    if found is not None:
+    if wanted is not None:
         _wanted.set()
     elif _wanted.is_set():
         raise LoginSetupError(
             "secrets.toml asked for login when SeedLens was started, and does not any more.",
             "Put [auth] back, or restart SeedLens to serve it without login.",
         )
-    return found
+    return wanted
 
 
 def _stamps() -> tuple[_Stamp, ...]:
     """Each file as it is now: reading it again would give the same."""
-    found = []
+    stamps = []
     for path in st.get_option("secrets.files"):
         try:
             stat = Path(path).stat()
         except OSError:
-            found.append((path, 0, 0, 0))
+            stamps.append((path, 0, 0, 0))
         else:
-            found.append((path, stat.st_ino, stat.st_mtime_ns, stat.st_size))
-    return tuple(found)
+            stamps.append((path, stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(stamps)
 
 
 @functools.lru_cache(maxsize=4)
@@ -71,8 +71,8 @@ def person() -> Person | None:
     Raises:
         LoginSetupError, NotLoggedInError, RefusedError: nobody, or nobody who may be.
     """
-    found = login()
-    if found is None:
+    wanted = login()
+    if wanted is None:
         if "is_logged_in" in st.user:  # Streamlit found an [auth] that we did not
             raise LoginSetupError(
                 "Login is asked for by something else than a file secrets.toml.",
@@ -81,28 +81,28 @@ def person() -> Person | None:
         return None
     if has_ended(_cookies()):
         raise NotLoggedInError("You are logged out.", "Log in again.")
-    return people.admit(found, st.user.to_dict())
+    return people.admit(wanted, st.user.to_dict())
 
 
 def name() -> str | None:
     """The name that what is judged is stored under; None where no login decides it."""
-    found = person()
-    return None if found is None else found.name
+    who = person()
+    return None if who is None else who.name
 
 
 def admit() -> Person | None:
     """As :func:`person`; from then on their session ends when they are off the list."""
-    found = person()
-    if found is not None:
-        sessions.begin(_cookies(), found, st.user.to_dict())
-    return found
+    who = person()
+    if who is not None:
+        sessions.begin(_cookies(), who, st.user.to_dict())
+    return who
 
 
 def would_admit(claims: Mapping[str, Any]) -> Person | None:
     """Whom the gate would let in by these claims of a provider now; None for nobody."""
     try:
-        found = login()
-        return None if found is None else people.admit(found, claims)
+        wanted = login()
+        return None if wanted is None else people.admit(wanted, claims)
     except (LoginSetupError, NotLoggedInError, RefusedError):
         return None
 
@@ -140,13 +140,13 @@ def has_ended(cookies: Mapping[str, str]) -> bool:
 def log_setup() -> None:
     """Say at the start how people log in, or why nobody can."""
     try:
-        found = login()
+        wanted = login()
     except LoginSetupError as error:
         log.error("Nobody can open SeedLens: %s", error)
         return
-    if found is not None:
-        leads = sum(p.is_lead for p in found.people.values())
-        log.info("Login: %d people may enter, %d of them leads.", len(found.people), leads)
+    if wanted is not None:
+        leads = sum(p.is_lead for p in wanted.people.values())
+        log.info("Login: %d people may enter, %d of them leads.", len(wanted.people), leads)
 
 
 def _cookies() -> Mapping[str, str]:

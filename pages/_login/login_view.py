@@ -18,7 +18,7 @@ log = logging.getLogger("seedlens")
 def gate() -> Person | None:
     """Who is here, once they may be; None where no login is asked for. Nobody else gets further."""
     try:
-        found = _login.admit()
+        person = _login.admit()
     except (NotLoggedInError, RefusedError, LoginSetupError) as error:
         with st.container(key="login_page", horizontal_alignment="center"):
             if isinstance(error, NotLoggedInError):
@@ -28,7 +28,7 @@ def gate() -> Person | None:
             else:
                 _closed(error)
         st.stop()
-    return found
+    return person
 
 
 def corner(person: Person | None) -> None:

@@ -43,7 +43,7 @@ def sit_down(visit: Visit, project: Project, who: str) -> Page:
     name = page.get_by_role("textbox", name="Annotator")
     name.fill(who)
     name.press("Enter")
-    expect(page.locator(".st-key-annotate_desk .words")).to_contain_text(f"{who}: 0 of")
+    expect(page.locator(".st-key-annotate_session .words")).to_contain_text(f"{who}: 0 of")
     page.locator(".kicker", has_text="Candidate").click()
     return page
 
@@ -227,24 +227,24 @@ def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: E
 def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
     visit: Visit, explorer: Explorer
 ) -> None:
-    project = make_project(explorer, "holes", depth=5)
+    project = make_project(explorer, "unjudged", depth=5)
     [query_id] = explorer.annotation.queries(project)
     pooled = explorer.annotation.pool(project)
     for item in pooled:
         explorer.annotation.judge(project, Judgment(query_id, item.doc_id, "ada", 2))
-    page = visit.open("/evaluate?collection=demo:holes&systems=bm25,dense")
+    page = visit.open("/evaluate?collection=demo:unjudged&systems=bm25,dense")
     page.get_by_role("button", name="Run", exact=True).click(timeout=180_000)
     add = page.get_by_role("button", name=re.compile(r"Add \d+ to the pool"))
     expect(add).to_be_visible(timeout=60_000)
     lacking = int(re.findall(r"\d+", add.inner_text())[0])
-    visit.shoot("evaluate-holes")
+    visit.shoot("evaluate-unjudged")
     add.click()
     expect(page.get_by_text(f"{lacking} added to the pool.")).to_be_visible()
     assert len(explorer.annotation.pool(project)) == len(pooled) + lacking
 
     page.get_by_role("button", name="Judge them").click()
     expect(page.get_by_role("textbox", name="Annotator")).to_be_visible()
-    assert "project=holes" in page.url
+    assert "project=unjudged" in page.url
     page.get_by_role("textbox", name="Annotator").fill("grace")
     page.get_by_role("textbox", name="Annotator").press("Enter")
-    expect(page.locator(".st-key-annotate_desk .words")).to_contain_text("grace: 0 of")
+    expect(page.locator(".st-key-annotate_session .words")).to_contain_text("grace: 0 of")

@@ -71,4 +71,4 @@ def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(
 
 
 def words(page: Page) -> Locator:
-    return page.locator(".st-key-annotate_desk .words")
+    return page.locator(".st-key-annotate_session .words")

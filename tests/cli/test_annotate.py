@@ -252,9 +252,9 @@ def test_a_pool_takes_runs_and_a_collection_and_names_what_is_missing(
     warned = run_inside(judging, "pool", "small", "--systems", "", "--depth", 2, "--run", run_file)
     assert "1 document of run 'mine' cannot be judged" in warned.stderr
     only_run = ("pool", "small", "--systems", "", "--run", run_file, "--depth", 2)
-    (hole,) = run(judging, *only_run, "--holes")
-    assert (hole["system"], hole["missing"]) == ("mine", {QUERY: ["emoji", "elsewhere"]})
-    both = run(judging, "pool", "small", "--systems", "bm25", "--run", run_file, "--holes")
+    (mine,) = run(judging, *only_run, "--unjudged")
+    assert (mine["system"], mine["missing"]) == ("mine", {QUERY: ["emoji", "elsewhere"]})
+    both = run(judging, "pool", "small", "--systems", "bm25", "--run", run_file, "--unjudged")
     assert [h["system"] for h in both] == ["bm25", "mine"]
     run_file.write_text("broken\n")
     assert_refused(run_inside(judging, "pool", "small", "--run", run_file), "mine.run, line 1")
@@ -265,7 +265,7 @@ def test_what_a_pool_refuses_leaves_no_query_behind(judging: Path, tmp_path: Pat
     queries.write_text(f"{QUERY}\n")
     here = ("pool", "small", "--queries", queries)
     assert_refused(run_inside(judging, *here, "--depth", 0), "depth of the pool is 0")
-    assert_refused(run_inside(judging, *here, "--holes"), "--holes only looks")
+    assert_refused(run_inside(judging, *here, "--holes"), "--unjudged only looks")
     assert_refused(run_inside(judging, *here, "--systems", ""), "names no system")
     assert run(judging, "project", "show", "small")["queries"] == 0
 

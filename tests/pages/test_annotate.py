@@ -66,7 +66,7 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     click(page, "annotate_fill")
     filling = home_page.annotation.filling
     wait_until(
-        lambda: (job := filling.latest(project)) is not None and not job.running,
+        lambda: (job := filling.jobs.latest(project.key)) is not None and not job.running,
         what="a filled pool",
     )
     run(page)

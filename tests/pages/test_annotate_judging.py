@@ -1,4 +1,4 @@
-"""What the desk of Annotate sends: stored once and in its order, whatever comes twice."""
+"""What the judging view sends: stored once and in its order, whatever comes twice."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_while_the_ledger_is_busy_what_was_said_waits_in_its_order(
     assert len(small_copy.annotation.history(project)) == 2
 
 
-def test_the_desk_sees_no_sources_unless_the_project_says_so(
+def test_the_judging_view_sees_no_sources_unless_the_project_says_so(
     small_copy: Explorer, project: Project
 ) -> None:
     assert all(i["sources"] == [] for i in view_data(small_copy, sit_down(project))["items"])

@@ -81,7 +81,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     assert data["progress"]["total"] == 4
     assert {from_key(key) for key in data["next"]} == set(items)
     assert all(item["said"] is None for item in data["items"])
-    assert JUDGE not in str(data), "nothing of the model is on the desk"
+    assert JUDGE not in str(data), "nothing of the model is sent"
     said = {"verdict": "grade", "relevance": 1, "note": "<b>close</b>", "marks": [], "seconds": 1.0}
     events = [
         {"event": f"e{n}", "kind": "judge", "key": key, **dict(zip(("query_id", "doc_id"),

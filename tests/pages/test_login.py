@@ -272,7 +272,7 @@ def test_annotators_judge_and_nothing_else(app: AppTest, small_copy: Explorer, p
     assert parts_of(app) == []
     assert not app.get("file_uploader")
     assert not [b for b in app.button if b.key in ("annotate_new", "annotate_fill")]
-    assert app.get("bidi_component"), "the desk is there instead"
+    assert app.get("bidi_component"), "the judging view is there instead"
 
 
 def test_leads_have_all_parts_but_of_projects_that_name_other_leads(

@@ -43,4 +43,4 @@ def by_model(explorer: Explorer, project: Project) -> dict[str, int | None]:
 
 def end_of(explorer: Explorer, job_id: str) -> GradingJob:
     """The job once it is not running any more."""
-    return ended(lambda: explorer.annotation.grading.job(job_id))
+    return ended(lambda: explorer.annotation.grading.jobs.job(job_id))

@@ -9,20 +9,18 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import krippendorff
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from engine.annotate.agreement import (
     ALPHA,
     FLEISS,
+    KAPPAS,
     RAW,
-    alpha_draws,
-    cohen_kappa,
     find_agreement,
-    fleiss_kappa,
     group_measures,
-    kappa_draws,
-    krippendorff_alpha,
     pair_measures,
 )
 from engine.collections.readers import read_collection
@@ -74,33 +72,34 @@ def measure_of(measures: Iterable[AgreementMeasure], name: str) -> AgreementMeas
 
 
 def test_fleiss_kappa_is_that_of_the_worked_example() -> None:
-    assert fleiss_kappa(np.array(FLEISS_TABLE)) == pytest.approx(0.20993, abs=1e-5)
+    worked = measure_of(group_measures(np.array(FLEISS_TABLE)), FLEISS)
+    assert worked.value == pytest.approx(0.20993, abs=1e-5)
     uneven = np.array([[2, 0], [1, 2]])
-    assert fleiss_kappa(uneven) is None
+    assert measure_of(group_measures(uneven), FLEISS).value is None
 
 
 def test_alpha_is_that_of_the_worked_example_with_gaps() -> None:
     columns = list(zip(*KRIPPENDORFF, strict=True))
     counts = [[column.count(v) for v in range(1, 6)] for column in columns]
     paired = np.array([row for row in counts if sum(row) > 1])
-    assert krippendorff_alpha(paired) == pytest.approx(0.815, abs=5e-4)
-    assert krippendorff_alpha(paired, "nominal") == pytest.approx(0.743, abs=5e-4)
+    assert measure_of(group_measures(paired), ALPHA).value == pytest.approx(0.815, abs=5e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_resamples_are_computed_by_the_definitions_of_the_packages(seed: int) -> None:
+def test_coefficients_are_those_of_the_packages(seed: int) -> None:
     random = np.random.default_rng(seed)
     confusion = random.integers(0, 12, (4, 4))
-    for weighting in (None, "linear", "quadratic"):
-        (drawn,) = kappa_draws(confusion[None].astype(float), weighting)  # type: ignore[arg-type]
-        assert drawn == pytest.approx(cohen_kappa(confusion, weighting))  # type: ignore[arg-type]
+    rows, columns = np.indices(confusion.shape).reshape(2, -1)
+    measures = pair_measures(confusion)
+    for name, weights in KAPPAS.items():
+        expected = cohen_kappa_score(
+            rows, columns, labels=range(4), weights=weights, sample_weight=confusion.ravel()
+        )
+        assert measure_of(measures, name).value == pytest.approx(expected)
     units = [random.integers(0, 4, random.integers(2, 5)).tolist() for _ in range(30)]
-    pairs = np.zeros((4, 4))
-    for unit in units:
-        for one, other in itertools.permutations(unit, 2):
-            pairs[one, other] += 1 / (len(unit) - 1)
     counts = np.array([[unit.count(v) for v in range(4)] for unit in units])
-    assert alpha_draws(pairs[None])[0] == pytest.approx(krippendorff_alpha(counts))
+    alpha = krippendorff.alpha(value_counts=counts, level_of_measurement="ordinal")
+    assert measure_of(group_measures(counts), ALPHA).value == pytest.approx(alpha)
 
 
 def test_an_interval_holds_its_value_narrows_with_more_items_and_is_the_same_every_time() -> None:

@@ -142,7 +142,7 @@ def test_progress_counts_skips_and_leaves_out_breaks_from_the_pace() -> None:
         (Project("demo", "no spaces"), "letters, digits"),
         (Project("demo", "p", per_item=0), "at least 1"),
         (Project("demo", "p", annotators=("",)), "no name"),
-        (Project("demo", "p", annotators=("Adjudicated",)), "stands for adjudicated"),
+        (Project("demo", "p", annotators=("Adjudicated",)), "the name of adjudicated"),
         (Project("demo", "p", annotators=("a\x07b",)), "control characters"),
         (Project("demo", "p", guidelines={"": "x" * 50_001}), "longer than"),
         (Project("demo", "p", scale=Scale("one", GRADED.grades[:1])), "at least two"),
@@ -211,14 +211,14 @@ def test_a_pool_is_the_union_of_the_tops_and_grows_without_losing_anything(
     assert [j.relevance for j in annotation.judgments(project)] == [3]
 
 
-def test_holes_are_what_is_unjudged_in_the_top_of_a_system(small_copy: Explorer) -> None:
+def test_unjudged_documents_are_counted_in_the_top_of_a_system(small_copy: Explorer) -> None:
     annotation = small_copy.annotation
     project, query_id = project_with_pool(small_copy)
     top = annotation.unjudged(project, ["dense"], 4)[0].missing[query_id]
     annotation.judge(project, Judgment(query_id, top[1], "ann", 0))
-    hole = annotation.unjudged(project, ["dense"], 4)[0]
-    assert hole.missing == {query_id: (top[0], *top[2:])}
-    assert hole.judged == pytest.approx(0.25)
+    dense = annotation.unjudged(project, ["dense"], 4)[0]
+    assert dense.missing == {query_id: (top[0], *top[2:])}
+    assert dense.judged == pytest.approx(0.25)
 
 
 def test_an_annotator_goes_through_the_queue_back_and_over(small_copy: Explorer) -> None:

@@ -15,7 +15,7 @@ REQUEST = PoolRequest(("bm25", "dense"), 5)
 
 
 def filled(explorer: Explorer, project: Project) -> PoolJob:
-    return ended(lambda: explorer.annotation.filling.latest(project))
+    return ended(lambda: explorer.annotation.filling.jobs.latest(project.key))
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_pool_is_filled_query_by_query_and_what_failed_is_said(
     small_copy: Explorer, project: Project
 ) -> None:
     filling, ids = small_copy.annotation.filling, list(small_copy.annotation.queries(project))
-    assert filling.latest(project) is None
+    assert filling.jobs.latest(project.key) is None
     filling.start(project, REQUEST, ids)
     job = filled(small_copy, project)
     assert (job.state, job.progress.done) == ("done", len(SEEDS))
@@ -67,7 +67,7 @@ def test_it_is_cancelled_after_the_query_at_hand_and_runs_once_at_a_time(
     job_id = filling.start(project, REQUEST, [first] * 5_000)
     with pytest.raises(BadInputError, match="being filled already"):
         filling.start(project, REQUEST, [first])
-    filling.cancel(job_id)
+    filling.jobs.cancel(job_id)
     job = filled(small_copy, project)
     assert job.state == "cancelled"
     assert job.report is not None

@@ -54,17 +54,17 @@ def test_a_run_that_was_cancelled_goes_on_where_it_stopped(
     grader.behaviour.latency = 0.1
     job_id = grading.start(project, GradingRequest())
     assert grading.start(project, GradingRequest()) == job_id, "two clicks are one run"
-    assert grading.running(project) == job_id
-    ended(lambda: grading.job(job_id), enough=lambda job: job.progress.done >= 4)
-    grading.cancel(job_id)
-    assert grading.job(job_id).stopping or grading.job(job_id).state == "cancelled"
+    assert grading.jobs.running(project.key) == job_id
+    ended(lambda: grading.jobs.job(job_id), enough=lambda job: job.progress.done >= 4)
+    grading.jobs.cancel(job_id)
+    assert grading.jobs.job(job_id).stopping or grading.jobs.job(job_id).state == "cancelled"
     job = end_of(graded, job_id)
     assert job.state == "cancelled"
     assert job.report is not None
     assert 4 <= job.report.graded < DEPTH
     stored = by_model(graded, project)
     assert len(stored) == job.report.graded
-    assert grading.running(project) is None
+    assert grading.jobs.running(project.key) is None
 
     asked = len(grader.seen.prompts)
     grader.behaviour.latency = 0.0

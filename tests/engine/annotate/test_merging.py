@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import BINARY, GRADED, Project, Scale
 from engine.types.searches import Query
-from storage.judging import Held
 from storage.records import Judgment
 from tests.qrels_files import GOOD, METHOD, qrels
 from tests.support import make_explorer
@@ -220,11 +220,11 @@ def test_nobody_writes_between_what_a_change_reads_and_what_it_adds(
     writer = threading.Thread(target=another)
     writer.start()
 
-    def change(held: Held) -> list[Judgment]:
+    def change(history: object, latest: Sequence[Judgment], elsewhere: object) -> list[Judgment]:
         begun.set()
         writer.join(timeout=0.3)
         assert writer.is_alive()
-        assert [row.relevance for row in held.latest] == [3]
+        assert [row.relevance for row in latest] == [3]
         return [replace(said, relevance=1, event="changed")]
 
     assert judging.change("small", "p", [], change) == 1

@@ -1,11 +1,11 @@
-// What lies on an annotator's desk, what comes next and what was before. The next documents are
-// here already, so a key shows the next one at once; what was said goes to Python through the
+// What an annotator sees, what comes next and what was before. The next documents are here
+// already, so a key shows the next one at once; what was said goes to Python through the
 // outbox.
 
 // Outlives a redraw and a look at another part of the page; nothing said is forgotten by that.
-const desks = (globalThis.seedlensDesks ??= new Map())
+const sessions = (globalThis.seedlensSessions ??= new Map())
 
-class Desk {
+class Session {
   items = new Map() // key -> document with what it is asked for; everything seen on this visit
   seeds = new Map()
   said = new Map() // key -> what was said on this visit
@@ -30,8 +30,8 @@ class Desk {
     for (const item of data.items) this.items.set(item.key, item)
     for (const seed of data.seeds) this.seeds.set(seed.query_id, seed)
     if (data.evidence) this.evidence.set(data.evidence.key, data.evidence)
-    if (data.answer.desk === data.id) this.hear(data.answer)
-    else if (!data.answer.desk && this.outbox.waits) this.outbox.again() // the app started anew
+    if (data.answer.session === data.id) this.hear(data.answer)
+    else if (!data.answer.session && this.outbox.waits) this.outbox.again() // the app started anew
     if (first) this.guides = localStorage.getItem("seedlens-guidelines") !== "closed"
     if (first) this.show(data.start ?? this.front())
     else if (this.at === null) this.show(this.front())
