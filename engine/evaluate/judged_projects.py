@@ -15,6 +15,7 @@ from engine.errors import BadInputError
 from engine.search.queries import query_from_json
 from engine.types.annotating import Judgment, Project, Scale
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 
@@ -48,13 +49,13 @@ class JudgedProjects:
 
     def __init__(self, ledger: Ledger, library: Library) -> None:
         self._ledger, self._library = ledger, library
-        self._shelf = ProjectStore(ledger)
+        self._projects = ProjectStore(ledger)
         self._made = functools.lru_cache(maxsize=16)(self._make)
 
     def keys(self) -> list[ProjectKey]:
         """Projects with at least one grade that counts, by corpus, each corpus's own first."""
         named = {corpus: {"": Project(corpus)} for corpus in self._library.names()}
-        for project in self._shelf.all():
+        for project in self._projects.all():
             if project.corpus in named:
                 named[project.corpus][project.name] = project
         return [
@@ -79,11 +80,11 @@ class JudgedProjects:
         rows = self._ledger.judging.latest(*key)
         queries = self._ledger.projects.queries(*key)
         retired = self._ledger.projects.retired(*key)
-        # Events never change, so that their names stand for what they say.
+        # Events never change, so their names tell what they say.
         events = tuple(row.event for row in rows)
         version = self._library.open(key.corpus).identity
         query_ids = tuple(row.query_id for row in queries)
-        project = self._shelf.get(*key)
+        project = self._projects.get(*key)
         counts = (project.scale, project.model_grades)
         return self._made(key, events, query_ids, retired, version, *counts)
 
@@ -127,20 +128,19 @@ def _topics(
     grades: Qrels, queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
     """Judged queries as topics, and what is said of those that cannot be ranked as one."""
-    found = [topic for query_id in grades if (topic := _topic(query_id, queries, corpus))]
-    if not found:
+    topics = [topic for query_id in grades if (topic := _topic(query_id, queries, corpus))]
+    if not topics:
         raise BadInputError(
             "None of its queries can be ranked: they ask by single sentences, or their seeds are "
             "gone.",
             "Judge for a seed and an aspect.",
         )
-    left = len(grades) - len(found)
+    left = len(grades) - len(topics)
     if not left:
-        return tuple(found), ()
-    which = f"{left:,} queries are" if left > 1 else "1 query is"
-    return tuple(found), (
-        f"{which} left out: asked by single sentences of the seed, or the seed is gone.",
-    )
+        return tuple(topics), ()
+    which = counted(left, "query is", "queries are")
+    warning = f"{which} left out: asked by single sentences of the seed, or the seed is gone."
+    return tuple(topics), (warning,)
 
 
 def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | None:
@@ -152,6 +152,11 @@ def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> T
     is_strange = query.aspect is not None and query.aspect not in corpus.aspects
     if query.focus or is_gone or is_strange:
         return None
+    return topic_of(query_id, query)
+
+
+def topic_of(query_id: str, query: Query) -> Topic:
+    """A project's query as a topic of a collection."""
     return Topic(
         query_id,
         seed=query.seed,
@@ -179,13 +184,12 @@ def _annotators(
         for d in decided.decisions
         if d.decided is not None or len(d.annotators) > 1
     }
-    found: dict[str, Qrels] = {}
+    by_annotator: dict[str, Qrels] = {}
     for annotator, qrels in own.items():
         kept = {
             query_id: {d: grade for d, grade in grades.items() if (query_id, d) in shared}
             for query_id, grades in qrels.items()
         }
-        kept = {query_id: grades for query_id, grades in kept.items() if grades}
-        if kept:
-            found[annotator] = kept
-    return found, ()
+        if any(kept.values()):
+            by_annotator[annotator] = {q: grades for q, grades in kept.items() if grades}
+    return by_annotator, ()
