@@ -1,4 +1,4 @@
-"""How far a measurement is, told to whoever waits for it, and ended when it is cancelled."""
+"""The progress of a measurement, and its end when it is cancelled."""
 
 from __future__ import annotations
 

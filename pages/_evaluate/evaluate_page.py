@@ -189,7 +189,7 @@ def history(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
     """Previous runs on the collection, each a click away."""
     records = explorer.evaluations.history(info.key)
     previous_runs(
-        "evaluate_former",
+        "evaluate_previous",
         [(record_line(r), of_request(r.request, view.measure)) for r in records],
     )
 

@@ -160,7 +160,7 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
             "retrievers return, at every pool size; press Measure. It goes on when you leave "
             "the page, and its result stays.</div>"
         )
-    previous_runs("evaluate_former_gap", [(record_line(r), of_gap(view, r)) for r in records])
+    previous_runs("evaluate_previous_gap", [(record_line(r), of_gap(view, r)) for r in records])
 
 
 def _gap(explorer: Explorer, gap: Gap) -> None:

@@ -77,7 +77,7 @@ def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
     page = run(page)
     assert page.query_params["steer"] in ("0.75", ["0.75"])
     assert "aspect not ranked yet" in shown(page)
-    former = next(b for b in page.button if (b.key or "").startswith("evaluate_former_"))
+    former = next(b for b in page.button if (b.key or "").startswith("evaluate_previous_"))
     former.click()
     assert run(page).dataframe, "a former evaluation is a click away"
 
