@@ -231,7 +231,7 @@ def moment(time: str) -> str:
 
 def seeds_of(sample: int | None) -> str:
     """Of how many seeds a measurement is."""
-    return f"{sample} seeds" if sample else "all seeds"
+    return counted(sample, "seed") if sample else "all seeds"
 
 
 def set_measure(view: EvaluateView) -> None:
