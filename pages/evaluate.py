@@ -32,9 +32,9 @@ with error_boundary():
                 gap_view.results(explorer, view, info)
         else:
             with error_boundary():
-                found = evaluate_page.answered(explorer, view, info)
-                if found is not None:
-                    evaluate_results.results(explorer, view, info, found)
+                evaluation = evaluate_page.answered(explorer, view, info)
+                if evaluation is not None:
+                    evaluate_results.results(explorer, view, info, evaluation)
             evaluate_page.history(explorer, view, info)
     if not collections or view.part == "systems":
         files.own_files(explorer, collections)

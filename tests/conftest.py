@@ -137,7 +137,7 @@ def small_copy(small_home: Path, home: Path) -> Explorer:
 
 @pytest.fixture(scope="session")
 def lab_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of ``small_collection.py``. A test that changes it puts it back."""
+    """The folder of ``small_collection.py``. For reading only: other processes read it, too."""
     return write_collection(tmp_path_factory.mktemp("lab") / "lab")
 
 

@@ -40,6 +40,7 @@ from engine.types.evaluations import (
     EvaluationRequest,
 )
 from engine.types.models import ModelReport
+from engine.types.plurals import counted
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
@@ -127,17 +128,17 @@ def evaluate(
         report = in_foreground(
             lambda cancelled: explorer.evaluations.evaluate(request, tell, cancelled, connection)
         )
-    found = _result(report)
-    _say_what_is_missing(found)
-    for name, asked in found.model_reports.items():
+    evaluation = _result(report)
+    _say_what_is_missing(evaluation)
+    for name, asked in evaluation.model_reports.items():
         say_what_it_took(name, asked)
     if run_out is not None:
-        _write_runs(found, run_out)
+        _write_runs(evaluation, run_out)
     if as_json:
-        print_json(evaluation_report(found))
+        print_json(evaluation_report(evaluation))
     else:
-        print_evaluation(found)
-    if code := exit_code(*found.model_reports.values()):
+        print_evaluation(evaluation)
+    if code := exit_code(*evaluation.model_reports.values()):
         sys.exit(code)
 
 
@@ -179,27 +180,27 @@ def watched() -> Iterator[Callable[[EvaluationProgress], None]]:
 
 
 def _result(report: EvaluationReport) -> Evaluation:
-    """The evaluation, with what was asked of a model in this run and not in former ones.
+    """The evaluation, with what was asked of a model in this run and not in previous ones.
 
     Raises:
         SeedLensError: a model refused before it answered anything.
     """
-    found, stopped = report.evaluation, report.stopped
-    if found is None:
+    evaluation, stopped = report.evaluation, report.stopped
+    if evaluation is None:
         click.echo(
             "Cancelled: systems that were ranked are kept. Run the same command again to go on.",
             err=True,
         )
         sys.exit(INTERRUPTED)
-    if stopped == "endpoint" and not any(r.stopped for r in found.model_reports.values()):
+    if stopped == "endpoint" and not any(r.stopped for r in evaluation.model_reports.values()):
         raise SeedLensError(report.problem, report.remedy)
     systems = {
         name: replace(scores, llm=_from_ledger(scores.llm))
         if scores.llm is not None and name in report.known
         else scores
-        for name, scores in found.systems.items()
+        for name, scores in evaluation.systems.items()
     }
-    return replace(found, systems=systems)
+    return replace(evaluation, systems=systems)
 
 
 def _from_ledger(report: ModelReport) -> ModelReport:
@@ -211,23 +212,19 @@ def _from_ledger(report: ModelReport) -> ModelReport:
     )  # fmt: skip
 
 
-def _say_what_is_missing(found: Evaluation) -> None:
-    missing = found.missing_documents
+def _say_what_is_missing(evaluation: Evaluation) -> None:
+    missing = evaluation.missing_documents
     if missing:
-        which = (
-            f"{missing:,} judged documents; they count"
-            if missing > 1
-            else ("1 judged document; it counts")
-        )
+        which = counted(missing, "judged document; it counts", "judged documents; they count")
         click.echo(f"Warning: the corpus lacks {which} as never found.", err=True)
 
 
-def _write_runs(found: Evaluation, folder: Path) -> None:
+def _write_runs(evaluation: Evaluation, folder: Path) -> None:
     """A file for every ranking; who uploaded a run has its file."""
     from engine.collections.trec import write_run
 
-    for system, rankings in found.rankings.items():
-        scores = found.systems.get(system)
+    for system, rankings in evaluation.rankings.items():
+        scores = evaluation.systems.get(system)
         if scores is None or scores.kind != "run":
             write_run(rankings, folder / f"{system}.run", system)
 

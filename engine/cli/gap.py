@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -65,7 +66,7 @@ def gap(
 ) -> None:
     """Estimate the retrieval-verification gap on the test collection at PATH.
 
-    A language model ranks candidates that the retrievers brought up (lower bound), and the same
+    A language model ranks the candidates that the retrievers return (lower bound), and the same
     with the missing relevant documents put in (upper bound). What lies between these and the
     best retriever is what retrieval still misses although it can be recognised.
     """
@@ -74,30 +75,32 @@ def gap(
     from engine.jobs.runner import in_foreground
 
     collection = read_collection(path)
-    names, sizes = system_names(systems), _sizes(pool_sizes)
-    check_gap(verifier, names, sizes)
+    request = GapRequest(
+        "", verifier, tuple(system_names(systems)), tuple(_sizes(pool_sizes)), sample
+    )
+    check_gap(request)
     if chart is not None:
         _check_chart(chart)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls)
     key = explorer.collections.key_of(path, corpus_of(explorer, collection, corpus))
-    request = GapRequest(key, verifier, tuple(names), tuple(sizes), sample)
+    request = replace(request, collection=key)
     with watched() as tell:
         report = in_foreground(
             lambda cancelled: explorer.gaps.measure(request, connection, tell, cancelled)
         )
-    found = report.gap
-    if found is None:
+    measured = report.gap
+    if measured is None:
         click.echo("Cancelled before the model was asked anything.", err=True)
         sys.exit(INTERRUPTED)
-    say_what_it_took(verifier, found.report)
+    say_what_it_took(verifier, measured.report)
     if chart is not None:
-        _write_chart(found, chart)
+        _write_chart(measured, chart)
     if as_json:
-        print_json(gap_report(found))
+        print_json(gap_report(measured))
     else:
-        print_gap(found)
-    sys.exit(exit_code(found.report))
+        print_gap(measured)
+    sys.exit(exit_code(measured.report))
 
 
 def _check_chart(path: Path) -> None:
@@ -110,9 +113,9 @@ def _check_chart(path: Path) -> None:
         )
 
 
-def _write_chart(found: Gap, path: Path) -> None:
+def _write_chart(gap: Gap, path: Path) -> None:
     try:
-        path.write_text(svg(found), encoding="utf-8")
+        path.write_text(svg(gap), encoding="utf-8")
     except OSError as error:
         # What was measured is printed all the same.
         click.echo(f"Warning: the chart {path} cannot be written: {error.strerror}.", err=True)
@@ -127,18 +130,18 @@ def _sizes(text: str) -> list[int]:
         ) from error
 
 
-def print_gap(found: Gap) -> None:
+def print_gap(gap: Gap) -> None:
     """Both bounds drawn, a row per size, and the retrievers."""
     click.echo(
-        f"{found.collection}: {found.queries} queries on corpus '{found.corpus}', {found.measure}, "
-        f"verified by {found.verifier} ({found.report.model})\n"
+        f"{gap.collection}: {gap.queries} queries on corpus '{gap.corpus}', {gap.measure}, "
+        f"verified by {gap.verifier} ({gap.report.model})\n"
     )
-    click.echo(f"{drawn(found)}\n")
+    click.echo(f"{drawn(gap)}\n")
     heads = ("pool", "found", "lower", "upper", "gap, lower", "gap, upper")
     widths = (8, 8, 25, 25, 27, 27)
     click.echo("".join(f"{head:>{w}}" for head, w in zip(heads, widths, strict=True)))
-    for point in found.points:
-        lower, upper = found.gap(point)
+    for point in gap.points:
+        lower, upper = gap.gap(point)
         values = (
             f"{point.size:,}",
             "–" if point.found is None else f"{point.found:.3f}",
@@ -149,10 +152,10 @@ def print_gap(found: Gap) -> None:
         )
         click.echo("".join(f"{value:>{w}}" for value, w in zip(values, widths, strict=True)))
     click.echo("")
-    for name, value in sorted(found.retrievers.items(), key=lambda item: -item[1]):
-        best = "  best retriever" if name == found.best else ""
+    for name, value in gap.best_first:
+        best = "  best retriever" if name == gap.best else ""
         click.echo(f"{name:>20}{value:>8.3f}{best}")
-    for note in found.notes:
+    for note in gap.notes:
         click.echo(f"Note: {note}", err=True)
 
 

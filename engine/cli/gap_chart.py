@@ -19,28 +19,24 @@ Scale = Callable[[float], float]
 INK, ACCENT, COUNTER, QUIET, PAPER = "#23211c", "#7a2e3a", "#3d5a73", "#8a857a", "#fbfaf6"
 
 
-def span(found: Gap) -> tuple[float, float]:
+def span(gap: Gap) -> tuple[float, float]:
     """From where to where the axis goes: round tenths around everything that is shown."""
-    values = [*found.retrievers.values()]
-    for point in found.points:
-        values += [point.lower, point.upper]
-        for bounds in (point.lower_interval, point.upper_interval):
-            values += bounds or ()
-    low, high = math.floor(min(values) * 10) / 10, math.ceil(max(values) * 10) / 10
+    least, most = gap.extent
+    low, high = math.floor(least * 10) / 10, math.ceil(most * 10) / 10
     return max(0.0, low), min(1.0, max(high, low + 0.1))
 
 
 # -- in the terminal -----------------------------------------------------------------------
 
 
-def drawn(found: Gap) -> str:
+def drawn(gap: Gap) -> str:
     """Both bounds of every size on one axis, the best retriever as a line through them."""
-    low, high = span(found)
+    low, high = span(gap)
 
     def column(value: float) -> int:
         return round((value - low) / (high - low) * (WIDTH - 1))
 
-    best = column(found.retrievers[found.best])
+    best = column(gap.retrievers[gap.best])
     steps = round((high - low) * 10)
     axis = [" "] * (WIDTH + 3)
     for step in range(0, steps + 1, max(1, steps // 4)):
@@ -48,24 +44,24 @@ def drawn(found: Gap) -> str:
         start = max(0, column(low + step / 10) - 1)
         axis[start : start + len(mark)] = mark
     lines = [" " * _NAME + "  " + "".join(axis).rstrip()]
-    for name, value in sorted(found.retrievers.items(), key=lambda item: -item[1]):
+    for name, value in gap.best_first:
         row = [" "] * WIDTH
         row[best] = "│"
         row[column(value)] = "◆"
         lines.append(_line(name, row, f"{value:.3f}"))
-    lines += [_point_line(found, p, column(p.lower), column(p.upper), best) for p in found.points]
-    said = f"◆ retriever alone   │ the best, {found.best}   ● lower, ○ upper bound"
+    lines += [_point_line(gap, p, column(p.lower), column(p.upper), best) for p in gap.points]
+    said = f"◆ retriever alone   │ the best, {gap.best}   ● lower, ○ upper bound"
     return "\n".join([*lines, " " * _NAME + "  " + said])
 
 
-def _point_line(found: Gap, point: GapPoint, lower: int, upper: int, best: int) -> str:
+def _point_line(gap: Gap, point: GapPoint, lower: int, upper: int, best: int) -> str:
     row = [" "] * WIDTH
     for place in range(min(lower, upper), max(lower, upper)):
         row[place] = "━"
     row[best] = "│" if row[best] == " " else "┿"
     row[upper] = "○"
     row[lower] = "◉" if lower == upper else "●"
-    low, high = found.gap(point)
+    low, high = gap.gap(point)
     return _line(f"pool {point.size:,}", row, f"{low:+.3f} to {high:+.3f}")
 
 
@@ -77,10 +73,10 @@ def _line(name: str, row: Sequence[str], said: str) -> str:
 # -- as a file -----------------------------------------------------------------------------
 
 
-def svg(found: Gap) -> str:
+def svg(gap: Gap) -> str:
     """The chart of the Evaluate page, without its machinery: one SVG document."""
-    low, high = span(found)
-    count = len(found.points)
+    low, high = span(gap)
+    count = len(gap.points)
 
     def x(number: int) -> float:
         return LEFT + PLOT_WIDTH * (number + 0.5) / count
@@ -88,33 +84,33 @@ def svg(found: Gap) -> str:
     def y(value: float) -> float:
         return TOP + PLOT_HEIGHT * (high - value) / (high - low)
 
-    parts = [_axes(found, [x(i) for i in range(count)], y, (low, high)), _retrievers(found, y)]
+    parts = [_axes(gap, [x(i) for i in range(count)], y, (low, high)), _retrievers(gap, y)]
     for side, colour in (("upper", COUNTER), ("lower", ACCENT)):
-        values = [getattr(point, side) for point in found.points]
+        values = [getattr(point, side) for point in gap.points]
         places = [(x(i), y(value)) for i, value in enumerate(values)]
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        for point, (a, b) in zip(found.points, places, strict=True):
+        for point, (a, b) in zip(gap.points, places, strict=True):
             parts.append(_interval(getattr(point, f"{side}_interval"), a, y, colour))
             parts.append(_marker(side, a, b, colour))
-    parts += [_gap_text(found, point, x(i), y) for i, point in enumerate(found.points)]
+    parts += [_gap_text(gap, point, x(i), y) for i, point in enumerate(gap.points)]
     width, height = LEFT + PLOT_WIDTH + 150, TOP + PLOT_HEIGHT + 90
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" font-family="Georgia, serif" font-size="13" fill="{INK}" role="img" '
-        f'aria-label="{_escaped(_title(found))}"><rect width="100%" height="100%" fill="{PAPER}"/>'
+        f'aria-label="{_escaped(_title(gap))}"><rect width="100%" height="100%" fill="{PAPER}"/>'
         + "".join(parts)
         + "</svg>\n"
     )
 
 
-def _axes(found: Gap, places: Sequence[float], y: Scale, ends: tuple[float, float]) -> str:
+def _axes(gap: Gap, places: Sequence[float], y: Scale, ends: tuple[float, float]) -> str:
     low, high = ends
     right = LEFT + PLOT_WIDTH
-    title = _escaped(_title(found))
+    title = _escaped(_title(gap))
     parts = [
         f'<text x="{LEFT}" y="24" font-size="16" font-weight="600">{title}</text>',
-        f'<text x="{LEFT}" y="44" fill="{QUIET}">{_escaped(_subtitle(found))}</text>',
+        f'<text x="{LEFT}" y="44" fill="{QUIET}">{_escaped(_subtitle(gap))}</text>',
     ]
     for step in range(round((high - low) * 10) + 1):
         value = low + step / 10
@@ -124,7 +120,7 @@ def _axes(found: Gap, places: Sequence[float], y: Scale, ends: tuple[float, floa
             f'text-anchor="end">{value:.1f}</text>'
         )
     bottom = TOP + PLOT_HEIGHT
-    for place, point in zip(places, found.points, strict=True):
+    for place, point in zip(places, gap.points, strict=True):
         parts.append(
             f'<text x="{place:.1f}" y="{bottom + 20}" text-anchor="middle">{point.size:,}</text>'
         )
@@ -137,16 +133,16 @@ def _axes(found: Gap, places: Sequence[float], y: Scale, ends: tuple[float, floa
         f'<text x="{middle}" y="{bottom + 44}" text-anchor="middle">candidates per query</text>',
         f'<text x="{middle}" y="{bottom + 70}" text-anchor="middle">{legend}</text>',
         f'<text x="18" y="{TOP + PLOT_HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 18 '
-        f'{TOP + PLOT_HEIGHT / 2})">{_escaped(found.measure)}</text>',
+        f'{TOP + PLOT_HEIGHT / 2})">{_escaped(gap.measure)}</text>',
     ]
     return "".join(parts)
 
 
-def _retrievers(found: Gap, y: Scale) -> str:
+def _retrievers(gap: Gap, y: Scale) -> str:
     right = LEFT + PLOT_WIDTH
     parts, last = [], -math.inf
-    for name, value in sorted(found.retrievers.items(), key=lambda item: -item[1]):
-        best = name == found.best
+    for name, value in gap.best_first:
+        best = name == gap.best
         dash = "" if best else ' stroke-dasharray="2 4"'
         last = max(last + 15, y(value) + 4)  # names of close ones stand below each other
         parts.append(
@@ -177,21 +173,21 @@ def _marker(side: str, x: float, y: float, colour: str) -> str:
     )
 
 
-def _gap_text(found: Gap, point: GapPoint, x: float, y: Scale) -> str:
-    low, high = found.gap(point)
+def _gap_text(gap: Gap, point: GapPoint, x: float, y: Scale) -> str:
+    low, high = gap.gap(point)
     return (
         f'<text x="{x + 10:.1f}" y="{(y(point.lower) + y(point.upper)) / 2 + 4:.1f}" '
         f'font-size="12">{low:+.2f} to {high:+.2f}</text>'
     )
 
 
-def _title(found: Gap) -> str:
-    return f"Retrieval–verification gap: {found.collection}"
+def _title(gap: Gap) -> str:
+    return f"Retrieval–verification gap: {gap.collection}"
 
 
-def _subtitle(found: Gap) -> str:
+def _subtitle(gap: Gap) -> str:
     return (
-        f"{found.queries:,} queries, verified by {found.verifier} ({found.report.model}); beside "
+        f"{gap.queries:,} queries, verified by {gap.verifier} ({gap.report.model}); beside "
         "each pool: the gap to the best retriever"
     )
 

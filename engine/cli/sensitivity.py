@@ -1,4 +1,4 @@
-"""``seedlens sensitivity``: how far rankings obey the wording."""
+"""``seedlens sensitivity``: how far rankings follow the wording."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from engine.lenses.variants import SETS
 def sensitivity(
     path: Path, corpus: str | None, systems: str, variants: str, steer: float | None, as_json: bool
 ) -> None:
-    """Measure how far systems obey the wording, on the test collection at PATH.
+    """Measure how far systems follow the wording, on the test collection at PATH.
 
     Every (seed, aspect) query is asked in several wordings, which are read from their words
     alone: a short one that names the aspect (base), one that names none (generic), the
@@ -58,14 +58,14 @@ def sensitivity(
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
     total = len(names) * sum(topic.aspect is not None for topic in collection.topics)
     with bar_of("queries", total=total) as bar:
-        found = run(searcher, collection, names, sets, steer=steer, on_query=bar.update)
-    if found.single_aspect:
+        table = run(searcher, collection, names, sets, steer=steer, on_query=bar.update)
+    if table.single_aspect:
         click.echo(
             "Note: no seed is judged for two aspects, so p-MRR is undefined; RBO, tau and the "
             "overlap say how far the wording changes the rankings.",
             err=True,
         )
     if as_json:
-        print_json(sensitivity_report(found))
+        print_json(sensitivity_report(table))
     else:
-        print_sensitivity(found)
+        print_sensitivity(table)

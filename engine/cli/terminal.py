@@ -115,8 +115,8 @@ def stop_requested() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def print_results(found: SearchResults) -> None:
-    for r in found.results:
+def print_results(results: SearchResults) -> None:
+    for r in results.results:
         moved = "" if not r.rank_change else f"  {'+' if r.rank_change > 0 else ''}{r.rank_change}"
         year = f" ({r.document.year})" if r.document.year else ""
         title = r.document.title or r.document.text[:80]
@@ -127,36 +127,37 @@ def print_results(found: SearchResults) -> None:
         if r.scenario is not None:
             click.echo(f"       need: {r.scenario.scenario.need}")
             click.echo(f"       why:  {r.scenario.scenario.explanation}")
-    if not found.results:
+    if not results.results:
         click.echo("No document matches.", err=True)
-    click.echo(f"{found.total:,} ranked in {found.seconds:.2f} s", err=True)
+    click.echo(f"{results.total:,} ranked in {results.seconds:.2f} s", err=True)
 
 
-def print_evaluation(found: Evaluation) -> None:
+def print_evaluation(evaluation: Evaluation) -> None:
     """A row per system, the interval beside the main measure; notes go to stderr."""
-    measures = list(next(iter(found.systems.values())).metrics)
+    measures = list(next(iter(evaluation.systems.values())).metrics)
     heads = [*measures, "nDCG@20 95 % CI", "seconds"]
     widths = [max(len(name), 7) + 2 for name in heads]
-    rows = [*found.systems, *_annotators(found)]
+    rows = [*evaluation.systems, *_annotators(evaluation)]
     first = max(map(len, rows)) + 2
-    sample = "" if found.sample is None else f", a sample of {found.sample.seeds} seeds"
-    click.echo(f"{found.collection}: {found.queries} queries{sample} on corpus '{found.corpus}'\n")
+    sample = "" if evaluation.sample is None else f", a sample of {evaluation.sample.seeds} seeds"
+    asked = f"{evaluation.queries} queries{sample}"
+    click.echo(f"{evaluation.collection}: {asked} on corpus '{evaluation.corpus}'\n")
     click.echo(" " * first + "".join(f"{m:>{w}}" for m, w in zip(heads, widths, strict=True)))
-    for name, scores in found.systems.items():
+    for name, scores in evaluation.systems.items():
         bounds = scores.confidence.get("nDCG@20")
         interval = "–" if bounds is None else f"{bounds[0]:.3f}–{bounds[1]:.3f}"
         values = [*_shown(scores.metrics), interval, f"{scores.seconds:.1f}"]
         _print_row(name, values, first, widths)
-    for name, metrics in _annotators(found).items():
+    for name, metrics in _annotators(evaluation).items():
         _print_row(name, _shown(metrics), first, widths)
-    for note in found.notes:
+    for note in evaluation.notes:
         click.echo(f"Note: {note}", err=True)
 
 
-def _annotators(found: Evaluation) -> dict[str, Measures]:
+def _annotators(evaluation: Evaluation) -> dict[str, Measures]:
     return {
         f"  {annotator}": metrics
-        for scores in found.systems.values()
+        for scores in evaluation.systems.values()
         for annotator, metrics in scores.annotators.items()
     }
 
@@ -170,11 +171,11 @@ def _print_row(name: str, values: Sequence[str], first: int, widths: Sequence[in
     click.echo(f"{name:{first}}" + "".join(f"{value:>{w}}" for value, w in cells))
 
 
-def print_sensitivity(found: Sensitivity) -> None:
+def print_sensitivity(table: Sensitivity) -> None:
     """One table per system: a line per variant."""
-    click.echo(f"{found.queries} queries of {found.collection} on corpus {found.corpus}")
+    click.echo(f"{table.queries} queries of {table.collection} on corpus {table.corpus}")
     columns = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "rbo", "tau", "overlap@20")
-    for system in found.systems:
+    for system in table.systems:
         click.echo(f"\n{system.system:16}" + "".join(f"{name:>19}" for name in columns))
         for row in system.rows:
             values = "".join(f"{_fraction(row.metrics[name]):>19}" for name in columns)

@@ -18,13 +18,11 @@ from engine.collections.trec import (
     check_grade,
     qrels_in,
     read_grades,
-    unlisted,
-    without_seeds,
 )
 from engine.errors import BadInputError
 from engine.ingest import detect_format
 from engine.ingest.rows import text_lines
-from engine.types.collections import Collection, HeldCollection, Topic
+from engine.types.collections import Collection, HeldCollection, Qrels, Topic
 from engine.types.plurals import counted
 
 CSFCUBE_ASPECTS = ("background", "method", "result")
@@ -105,7 +103,7 @@ def _with_queries(collection: Collection, path: Path) -> Collection:
     if not collection.topics:
         raise BadInputError(f"{path} has no queries.", "Give a collection with at least one.")
     asked = {topic.query_id for topic in collection.topics}
-    strange = unlisted(collection.qrels, asked)
+    strange = [query_id for query_id in collection.qrels if query_id not in asked]
     warnings = list(collection.warnings)
     if strange:
         which = counted(len(strange), "query has", "queries have")
@@ -119,13 +117,20 @@ def _with_queries(collection: Collection, path: Path) -> Collection:
 def _without_seeds(collection: Collection) -> Collection:
     """The same without grades that a query gives its own seed, which no ranking holds."""
     seeds = {topic.query_id: topic.seed for topic in collection.topics}
-    qrels = without_seeds(collection.qrels, seeds)
-    found = [query_id for query_id in qrels if qrels[query_id] != collection.qrels[query_id]]
-    if not found:
+
+    def others(qrels: Qrels) -> Qrels:
+        return {
+            query_id: {d: grade for d, grade in grades.items() if d != seeds.get(query_id)}
+            for query_id, grades in qrels.items()
+        }
+
+    qrels = others(collection.qrels)
+    changed = [query_id for query_id in qrels if qrels[query_id] != collection.qrels[query_id]]
+    if not changed:
         return collection
-    annotators = {name: without_seeds(own, seeds) for name, own in collection.annotators.items()}
-    which = counted(len(found), "query grades", "queries grade")
-    warning = f"{which} its own seed (first: '{found[0]}'); left out."
+    annotators = {name: others(own) for name, own in collection.annotators.items()}
+    which = counted(len(changed), "query grades", "queries grade")
+    warning = f"{which} its own seed (first: '{changed[0]}'); left out."
     warnings = (*collection.warnings, warning)
     return replace(collection, qrels=qrels, annotators=annotators, warnings=warnings)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import numpy as np
 from engine.collections.judgment_formats import GradeLine, columns_of, decoded, trec_grades
 from engine.errors import BadInputError
 from engine.types.collections import Qrels
+from engine.types.plurals import counted
 from engine.types.searches import Ranking
 
 
@@ -130,12 +131,9 @@ class GradeBook:
         """One sentence when pairs were repeated with the same grade."""
         if not self._repeats:
             return ()
-        count = len(self._repeats)
-        what = f"{count:,} {self._unit}s repeat" if count > 1 else f"1 {self._unit} repeats"
-        return (
-            f"{self._file}: {what} a judgment with the same grade (first: {self._unit} "
-            f"{self._repeats[0]}).",
-        )
+        what = counted(len(self._repeats), f"{self._unit} repeats", f"{self._unit}s repeat")
+        first = f"{self._unit} {self._repeats[0]}"
+        return (f"{self._file}: {what} a judgment with the same grade (first: {first}).",)
 
 
 def read_qrels(text: str, file: str, most: int | None = None) -> JudgmentsFile:
@@ -180,7 +178,9 @@ def read_run(text: str, file: str) -> RunFile:
     """
     seen: dict[tuple[str, str], int] = {}
     tag = ""
-    for number, fields in _rows(text, file, 6, "query_id Q0 doc_id rank score tag"):
+    for number, fields, problem in columns_of(text, 6, "query_id Q0 doc_id rank score tag"):
+        if problem:
+            raise broken_line(file, number, problem)
         query_id, _, doc_id, rank, score, own = fields
         where = f"{file}, line {number}"
         _check(rank, float, f"{where}: the rank '{rank}' is not a number.")
@@ -201,21 +201,12 @@ def read_run(text: str, file: str) -> RunFile:
     scored: dict[str, list[tuple[float, str]]] = {}
     for row in ir_measures.read_trec_run(io.StringIO(text)):
         scored.setdefault(row.query_id, []).append((row.score, row.doc_id))
-    return RunFile(tuple(_ranking(q, found) for q, found in scored.items()), tag)
-
-
-def _ranking(query_id: str, found: list[tuple[float, str]]) -> Ranking:
-    best_first = sorted(found, reverse=True)
-    return Ranking(
-        query_id, tuple(doc_id for _, doc_id in best_first), tuple(score for score, _ in best_first)
-    )
-
-
-def _rows(text: str, file: str, count: int, columns: str) -> Iterator[tuple[int, list[str]]]:
-    for number, fields, problem in columns_of(text, count, columns):
-        if problem:
-            raise broken_line(file, number, problem)
-        yield number, fields
+    rankings = []
+    for query_id, pairs in scored.items():
+        pairs.sort(reverse=True)
+        doc_ids, scores = [doc_id for _, doc_id in pairs], [score for score, _ in pairs]
+        rankings.append(Ranking(query_id, tuple(doc_ids), tuple(scores)))
+    return RunFile(tuple(rankings), tag)
 
 
 def broken_line(file: str, number: int, problem: str) -> BadInputError:
@@ -230,25 +221,6 @@ def _check(value: str, number: Callable[[str], float], message: str) -> None:
         fine = False
     if not fine:
         raise BadInputError(message, "Correct that line.")
-
-
-def unlisted(qrels: Mapping[str, object], query_ids: set[str]) -> list[str]:
-    """Queries that have judgments but are not asked."""
-    return [query_id for query_id in qrels if query_id not in query_ids]
-
-
-def without_seeds(qrels: Qrels, seeds: Mapping[str, str | None]) -> dict[str, dict[str, int]]:
-    """The grades without those that a query gives its own seed.
-
-    >>> without_seeds({"q": {"a": 3, "b": 1}}, {"q": "a"})
-    {'q': {'b': 1}}
-    """
-    return {
-        query_id: {
-            doc_id: grade for doc_id, grade in grades.items() if doc_id != seeds.get(query_id)
-        }
-        for query_id, grades in qrels.items()
-    }
 
 
 def qrels_in(path: Path) -> JudgmentsFile:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,10 +23,11 @@ from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
 from engine.evaluate.judged_projects import JudgedProjects, ProjectKey
 from engine.search.systems import PREPARED, SYSTEMS
-from engine.search.topics import SystemRun, sampled
+from engine.search.topics import SystemRun, sampled, seed_of
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
 from engine.types.corpora import CorpusInfo
 from engine.types.evaluations import CollectionInfo, UploadedRun
+from engine.types.plurals import counted
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger
 from storage.records import QrelsRow, RunRow
@@ -65,17 +66,14 @@ class CollectionStore:
         is not.
         """
         names = self._library.names()
-        infos = [
-            info
-            for name in names
-            if (info := self._of_corpus(self._library.corpus(name))) is not None
-        ]
+        corpora = (self._of_corpus(self._library.corpus(name)) for name in names)
+        infos = [info for info in corpora if info is not None]
         infos += map(self._of_project, self._projects.keys())
         infos += [self._of_qrels(row) for row in self._experiments.qrels() if row.corpus in names]
-        files = [(key, files_of(key)) for key in self._experiments.collections()]
+        files = {key: files_of(key) for key in self._experiments.collections()}
         infos += [
             self._of_files(key, *place)
-            for key, place in files
+            for key, place in files.items()
             if place is not None and place[0] in names and place[1].exists()
         ]
         return tuple(infos)
@@ -183,38 +181,27 @@ class CollectionStore:
         path = Path(corpus.source)
         if corpus.state != "ready" or not path.is_absolute() or not path.exists():
             return None
+        absent = (NoCollectionError, UnknownNameError)
         try:
-            held, problem = _read_files(path)
-        except (NoCollectionError, UnknownNameError):
+            return _described(
+                corpus.name, corpus, str(path), lambda: cached_collection(path), absent
+            )
+        except absent:
             return None  # documents without judgments: most corpora
-        return _described(corpus.name, corpus, str(path), held, problem)
 
     def _of_files(self, key: str, corpus: str, path: Path) -> CollectionInfo:
-        held, problem = None, ""
-        try:
-            held, problem = _read_files(path)
-        except SeedLensError as error:
-            problem = str(error)
-        return _described(key, self._library.corpus(corpus), str(path), held, problem)
+        known = self._library.corpus(corpus)
+        return _described(key, known, str(path), lambda: cached_collection(path))
 
     def _of_qrels(self, row: QrelsRow) -> CollectionInfo:
-        key, held, problem = f"{UPLOADED}{row.id}", None, ""
-        try:
-            held = self._held(key)
-        except SeedLensError as error:
-            problem = str(error)
-        corpus = self._library.corpus(row.corpus)
-        return _described(key, corpus, row.name, held, problem, uploaded=True)
+        key, corpus = f"{UPLOADED}{row.id}", self._library.corpus(row.corpus)
+        info = _described(key, corpus, row.name, lambda: self._held(key))
+        return replace(info, uploaded=True, synthetic=False)
 
     def _of_project(self, key: ProjectKey) -> CollectionInfo:
-        held, problem = None, ""
-        try:
-            held = self._projects.held(key)
-        except SeedLensError as error:
-            problem = str(error)
-        corpus = self._library.corpus(key.corpus)
         source = key.project or "judged while exploring"
-        info = _described(str(key), corpus, source, held, problem)
+        corpus = self._library.corpus(key.corpus)
+        info = _described(str(key), corpus, source, lambda: self._projects.held(key))
         return replace(info, source_format=PROJECT_FORMAT)
 
     # -- judgments that people upload -----------------------------------------------------------
@@ -339,23 +326,6 @@ def files_of(key: str) -> tuple[str, Path] | None:
     return (corpus, Path(path)) if sign and path.startswith("/") else None
 
 
-def _read_files(path: Path) -> tuple[HeldCollection | None, str]:
-    """The collection at a path, or why it cannot be read.
-
-    Raises:
-        NoCollectionError, UnknownNameError: it holds none.
-    """
-    try:
-        return cached_collection(path), ""
-    except (NoCollectionError, UnknownNameError):
-        raise
-    except SeedLensError as error:
-        return None, str(error)
-    except (OSError, ValueError) as error:
-        log.warning("The collection %s could not be read: %s", path, error)
-        return None, f"{path} could not be read: {error}"
-
-
 def fitted_run(run: Mapping[str, Ranking], name: str, topics: Sequence[Topic]) -> SystemRun:
     """An uploaded run, cut to the topics, with what it lacks said in its notes.
 
@@ -409,26 +379,33 @@ def _topics_of(
         )
     if not strange:
         return tuple(topics), ()
-    which = f"{len(strange):,} queries are" if len(strange) > 1 else "1 query is"
-    return tuple(topics), (
-        f"{which} left out: no seed and aspect of this corpus (first: '{strange[0]}').",
-    )
+    which = counted(len(strange), "query is", "queries are")
+    warning = f"{which} left out: no seed and aspect of this corpus (first: '{strange[0]}')."
+    return tuple(topics), (warning,)
 
 
 def _described(
     key: str,
     corpus: CorpusInfo,
     source: str,
-    held: HeldCollection | None,
-    problem: str,
-    *,
-    uploaded: bool = False,
+    read: Callable[[], HeldCollection],
+    absent: tuple[type[SeedLensError], ...] = (),
 ) -> CollectionInfo:
-    if held is None:
-        return CollectionInfo(
-            key, key, corpus.name, source, corpus.source_format, problem=problem, uploaded=uploaded
-        )
-    collection = held.collection
+    """What ``read`` gives, or why it cannot be read.
+
+    Args:
+        absent: errors that are raised: there is no collection to be described.
+    """
+    try:
+        collection = read().collection
+    except absent:
+        raise
+    except (SeedLensError, OSError, ValueError) as error:
+        problem = str(error)
+        if not isinstance(error, SeedLensError):
+            log.warning("The collection %s could not be read: %s", source, error)
+            problem = f"{source} could not be read: {error}"
+        return CollectionInfo(key, key, corpus.name, source, corpus.source_format, problem=problem)
     return CollectionInfo(
         key=key,
         name=collection.name,
@@ -436,14 +413,13 @@ def _described(
         source=source,
         source_format=collection.source_format,
         queries=len(collection.topics),
-        seeds=len({t.query_id if t.seed is None else t.seed for t in collection.topics}),
+        seeds=len({seed_of(topic) for topic in collection.topics}),
         aspects=tuple(dict.fromkeys(t.aspect for t in collection.topics if t.aspect is not None)),
         judgments=sum(map(len, collection.qrels.values())),
         complete=collection.complete,
         pooled=all(t.pool is not None for t in collection.topics),
         annotators=tuple(collection.annotators),
-        uploaded=uploaded,
-        synthetic=not uploaded and is_synthetic(corpus),
+        synthetic=is_synthetic(corpus),
         warnings=collection.warnings,
     )
 

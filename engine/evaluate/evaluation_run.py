@@ -24,7 +24,8 @@ from engine.evaluate.measuring import (
     what_is_judged,
 )
 from engine.evaluate.model_runs import ModelRuns, asks_model, run_names, system_and_mode
-from engine.evaluate.watch import EvaluationCancelledError, Tell, Watch
+from engine.evaluate.watch import Tell, Watch
+from engine.jobs.runner import CancelledWorkError
 from engine.measures.metrics import significance
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -135,7 +136,7 @@ class EvaluationRun:
         ranker = Ranker(self._searcher, topics, request.steer)
         try:
             made, known = self._rank(ranker, watch)
-        except EvaluationCancelledError:
+        except CancelledWorkError:
             return EvaluationReport(None, "cancelled")
         by_model = None if model is None else ModelRuns(model, self._searcher, topics, watch)
         error: SeedLensError | None = None

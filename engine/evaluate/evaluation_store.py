@@ -53,7 +53,7 @@ class EvaluationStore:
         self._corpus, self._version = searcher.corpus.name, corpus_version(searcher)
         self._request = replace(request, systems=in_one_order(request.systems))
         self._topics = collections.digest(request.collection, request.sample)
-        self._systems = _json(list(self._request.systems))
+        self._systems = canonical_json(list(self._request.systems))
         settings: dict[str, Any] = {
             "request": request_json(self._request),
             "collection": self._topics,
@@ -61,7 +61,7 @@ class EvaluationStore:
         }
         if set(request.systems) & set(PREPARED):  # a corpus may get other scenarios
             settings["scenarios"] = scenario_index(searcher.corpus).identity
-        self._settings = _json(settings)
+        self._settings = canonical_json(settings)
 
     # -- the result --------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class EvaluationStore:
                 corpus_version=self._version,
                 systems=self._systems,
                 settings=self._settings,
-                summary=_json({"queries": evaluation.queries, "headline": headline}),
+                summary=canonical_json({"queries": evaluation.queries, "headline": headline}),
                 # Systems stay in their order.
                 result=json.dumps(evaluation_report(evaluation), ensure_ascii=False),
                 time=datetime.now(UTC),
@@ -131,7 +131,7 @@ class EvaluationStore:
             settings["model"] = self._request.model
         if mode:
             settings["depth"] = self._request.depth
-        return _json(settings)
+        return canonical_json(settings)
 
 
 def in_one_order(systems: tuple[str, ...]) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def request_from_json(data: Mapping[str, Any]) -> EvaluationRequest:
 
 
 def record_of(row: EvaluationRow) -> EvaluationRecord:
-    """A former evaluation as a list of them shows it."""
+    """A previous evaluation as a list of them shows it."""
     summary = json.loads(row.summary)
     return EvaluationRecord(
         request=request_from_json(json.loads(row.settings)["request"]),
@@ -192,6 +192,6 @@ def record_of(row: EvaluationRow) -> EvaluationRecord:
     )
 
 
-def _json(value: object) -> str:
+def canonical_json(value: object) -> str:
     """Equal values give equal texts."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

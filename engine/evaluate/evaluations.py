@@ -123,11 +123,11 @@ class Evaluations:
         The request as it is where there is none, or no model takes part.
         """
         asked = replace(self.checked(request), model="")
-        former = (record.request for record in self.history(request.collection))
-        return next((f for f in former if replace(f, model="") == asked), request)
+        previous = (record.request for record in self.history(request.collection))
+        return next((p for p in previous if replace(p, model="") == asked), request)
 
     def history(self, key: str) -> tuple[EvaluationRecord, ...]:
-        """Former evaluations of a collection, the newest first."""
+        """Previous evaluations of a collection, the newest first."""
         return tuple(map(record_of, self._experiments.evaluations(key)))
 
     def rankings(self, request: EvaluationRequest) -> dict[str, tuple[Ranking, ...]]:

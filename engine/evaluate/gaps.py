@@ -11,18 +11,17 @@ from engine.assist.model import Model, model_name, settled
 from engine.assist.reranking import Plan, model_report
 from engine.errors import BadInputError, CorpusBusyError
 from engine.evaluate.collection_store import CollectionStore
-from engine.evaluate.evaluation_store import corpus_version
+from engine.evaluate.evaluation_store import canonical_json, corpus_version
 from engine.evaluate.evaluations import Connect, usable
 from engine.evaluate.model_runs import EvaluationEstimates
 from engine.evaluate.verification_gap import (
     check_gap,
     foreseen_gap,
-    foreseen_pools,
     prepare,
     verify_and_measure,
 )
-from engine.evaluate.watch import EvaluationCancelledError, Tell, Watch
-from engine.jobs.runner import JobRunner
+from engine.evaluate.watch import Tell, Watch
+from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.llm.budget import RoundProgress
 from engine.llm.endpoints import Connection, Endpoint
 from engine.search.reports import gap_from_report, gap_report
@@ -31,7 +30,7 @@ from engine.search.topics import sampled
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.evaluations import EvaluationProgress
 from engine.types.jobs import Job
-from engine.types.reranking import MOST_POOL, CostEstimate, Gap, GapRecord, GapReport, GapRequest
+from engine.types.reranking import CostEstimate, Gap, GapRecord, GapReport, GapRequest
 from storage.ledger import Ledger
 from storage.records import EvaluationRow
 
@@ -67,7 +66,7 @@ class Gaps:
         Raises:
             UnknownNameError, BadInputError: no such collection, system or verifier; sizes.
         """
-        check_gap(request.verifier, request.systems, request.sizes)
+        check_gap(request)
         info = self._collections.info(request.collection)
         if info.problem:
             raise BadInputError(info.problem)
@@ -84,8 +83,10 @@ class Gaps:
         searcher = self._searcher_of(request)
         topics = sampled(collection.topics, request.sample)
         ahead = [foreseen_gap(request, searcher, collection, topics)]
-        depth, connection = min(max(request.sizes), MOST_POOL), usable(self._connect, endpoint)
-        return self._estimates.estimate(request, depth, ahead, searcher, topics, connection)
+        connection = usable(self._connect, endpoint)
+        return self._estimates.estimate(
+            request, request.sizes[-1], ahead, searcher, topics, connection
+        )
 
     # -- measuring ---------------------------------------------------------------------
 
@@ -106,18 +107,14 @@ class Gaps:
         searcher = self._searcher_of(request)
         collection = self._collections.read(request.collection)
         watch, verifier = Watch(tell, cancelled), request.verifier
-        topics = sampled(collection.topics, request.sample)
-        rankings = len(topics) * len(request.systems)
+        rankings = len(sampled(collection.topics, request.sample)) * len(request.systems)
         watch.begin("Ranking with the retrievers", rankings, "rankings")
         try:
-            baseline = prepare(
-                searcher, collection, verifier, request.systems, request.sizes, request.sample,
-                watch.count,
-            )  # fmt: skip
-        except EvaluationCancelledError:
+            baseline = prepare(searcher, collection, request, watch.count)
+        except CancelledWorkError:
             return GapReport(None, "cancelled")
-        pools = len({(p.query_id, p.doc_ids) for p in baseline.pools()})
-        watch.begin(f"Verifying, {verifier}", foreseen_pools(baseline).calls, "questions at most")
+        pools = len(baseline.distinct_pools())
+        watch.begin(f"Verifying, {verifier}", baseline.foreseen().calls, "questions at most")
         verified = 0
 
         def done() -> None:
@@ -126,7 +123,7 @@ class Gaps:
 
         def told(progress: RoundProgress) -> None:
             step = f"Verifying, {verifier}: {verified:,} of {pools:,} pools"
-            report = model_report(Plan(verifier, max(request.sizes)), progress.usage)
+            report = model_report(Plan(verifier, request.sizes[-1]), progress.usage)
             watch.update(settled(progress.usage), step=step, report=report)
 
         model = Model(connection, self._answers, told, cancelled)
@@ -135,24 +132,16 @@ class Gaps:
             self._keep(request, model_name(connection), searcher, gap)
         return GapReport(gap, gap.report.stopped)
 
-    def start(
-        self,
-        request: GapRequest,
-        endpoint: Endpoint | None = None,
-        most_calls: int | None = None,
-        owner: str = "",
-    ) -> str:
+    def start(self, request: GapRequest, connection: Connection, owner: str = "") -> str:
         """:meth:`measure` in the background; returns the job's id.
 
         The same gap is not measured twice at once: the id is that of the job under way.
 
         Raises:
-            NoEndpointError: none is set up; says how to.
             UnknownNameError, BadInputError: as :meth:`checked`.
             CorpusBusyError: another gap of this collection is being measured.
         """
         request = self.checked(request)
-        connection = self._connect(endpoint, most_calls)
         asked = (request, model_name(connection))
 
         def work(tell: Tell, cancelled: Ask) -> GapReport:
@@ -187,7 +176,7 @@ class Gaps:
         row = self._experiments.evaluation(
             _PREFIX + request.collection,
             corpus_version(self._searcher_of(request)),
-            _json(request.systems),
+            canonical_json(request.systems),
             self._settings(request, model),
         )
         return None if row is None else gap_from_report(json.loads(row.result))
@@ -221,16 +210,16 @@ class Gaps:
                 collection=_PREFIX + request.collection,
                 corpus=gap.corpus,
                 corpus_version=corpus_version(searcher),
-                systems=_json(request.systems),
+                systems=canonical_json(request.systems),
                 settings=self._settings(request, model),
-                summary=_json({"bounds": bounds, "model": model}),
-                result=_json(gap_report(gap)),
+                summary=canonical_json({"bounds": bounds, "model": model}),
+                result=canonical_json(gap_report(gap)),
                 time=datetime.now(UTC),
             )
         )
 
     def _settings(self, request: GapRequest, model: str) -> str:
-        return _json(
+        return canonical_json(
             {
                 "verifier": request.verifier,
                 "sizes": request.sizes,
@@ -242,7 +231,3 @@ class Gaps:
 
     def _searcher_of(self, request: GapRequest) -> Searcher:
         return self._searcher(self._collections.info(request.collection).corpus)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)

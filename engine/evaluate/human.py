@@ -8,7 +8,8 @@ from typing import Any
 
 from engine.annotate.adjudication import decide, own_grades
 from engine.errors import BadInputError
-from engine.evaluate.measuring import means, query_rows, summarised
+from engine.evaluate.judged_projects import topic_of
+from engine.evaluate.measuring import means, query_rows, ranking_of, summarised
 from engine.measures.metrics import mean, ranking_by_grades
 from engine.search.searcher import Searcher
 from engine.types.annotating import Judgment, Project
@@ -41,17 +42,16 @@ def annotators_rankings(
     """
     order = {r.query_id: r.doc_ids for r in tie_break}
     asked = [t.query_id for t in topics]
-    found = {}
+    by_annotator = {}
     for annotator, graded in collection.annotators.items():
         rankings = []
         for query_id in asked:
             if query_id in graded:
                 doc_ids = ranking_by_grades(graded[query_id], order[query_id])
-                scores = tuple(float(len(doc_ids) - i) for i in range(len(doc_ids)))
-                rankings.append(Ranking(query_id, tuple(doc_ids), scores))
+                rankings.append(ranking_of(query_id, doc_ids))
         if rankings:
-            found[annotator] = tuple(rankings)
-    return found
+            by_annotator[annotator] = tuple(rankings)
+    return by_annotator
 
 
 def human_scores(
@@ -89,20 +89,6 @@ def _merged(
     return {"query_id": topic.query_id, "aspect": topic.aspect, **values}
 
 
-def topics_of(queries: Mapping[str, Query]) -> tuple[Topic, ...]:
-    """A project's queries as topics of a collection."""
-    return tuple(
-        Topic(
-            query_id,
-            seed=query.seed,
-            text=query.text,
-            aspect=query.aspect,
-            instruction=query.instruction,
-        )
-        for query_id, query in queries.items()
-    )
-
-
 def human_rows(
     project: Project,
     queries: Mapping[str, Query],
@@ -122,8 +108,8 @@ def human_rows(
     judgments = [
         j for j in judgments if j.query_id in queries and j.doc_id in held and j.relevance in known
     ]
-    topics = topics_of(queries)
-    found = {}
+    topics = [topic_of(query_id, query) for query_id, query in queries.items()]
+    scores = {}
     ties: dict[str, list[str]] = {}
     for annotator, own in own_grades(judgments).items():
         others = [j for j in judgments if j.annotator != annotator]
@@ -143,10 +129,12 @@ def human_rows(
             source_format="",
             annotators={annotator: shared},
         )
-        breaks = [_ranking(q, [d for d in ties[q] if d in shared[q]]) for q in shared if q in ties]
+        breaks = [
+            ranking_of(q, [d for d in ties[q] if d in shared[q]]) for q in shared if q in ties
+        ]
         rankings = annotators_rankings(collection, asked, breaks)
-        found[annotator] = replace(human_scores(collection, asked, rankings), annotators={})
-    return found
+        scores[annotator] = replace(human_scores(collection, asked, rankings), annotators={})
+    return scores
 
 
 def _shared(own: Qrels, rest: Qrels) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
@@ -164,8 +152,3 @@ def _order(searcher: Searcher, query: Query) -> list[str]:
     plain = replace(query, system=TIE_BREAK)
     ranking = searcher.rank(plain, searcher.seed(query)).doc_ids
     return [*ranking, query.seed] if query.seed is not None else ranking
-
-
-def _ranking(query_id: str, doc_ids: Sequence[str]) -> Ranking:
-    scores = tuple(float(len(doc_ids) - i) for i in range(len(doc_ids)))
-    return Ranking(query_id, tuple(doc_ids), scores)

@@ -124,20 +124,19 @@ def _topics(
     grades: Qrels, queries: Mapping[str, Query], corpus: OpenCorpus
 ) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
     """Judged queries as topics, and what is said of those that cannot be ranked as one."""
-    found = [topic for query_id in grades if (topic := _topic(query_id, queries, corpus))]
-    if not found:
+    topics = [topic for query_id in grades if (topic := _topic(query_id, queries, corpus))]
+    if not topics:
         raise BadInputError(
             "None of its queries can be ranked: they ask by single sentences, or their seeds are "
             "gone.",
             "Judge for a seed and an aspect.",
         )
-    left = len(grades) - len(found)
+    left = len(grades) - len(topics)
     if not left:
-        return tuple(found), ()
+        return tuple(topics), ()
     which = counted(left, "query is", "queries are")
-    return tuple(found), (
-        f"{which} left out: asked by single sentences of the seed, or the seed is gone.",
-    )
+    warning = f"{which} left out: asked by single sentences of the seed, or the seed is gone."
+    return tuple(topics), (warning,)
 
 
 def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> Topic | None:
@@ -149,6 +148,11 @@ def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> T
     is_strange = query.aspect is not None and query.aspect not in corpus.aspects
     if query.focus or is_gone or is_strange:
         return None
+    return topic_of(query_id, query)
+
+
+def topic_of(query_id: str, query: Query) -> Topic:
+    """A project's query as a topic of a collection."""
     return Topic(
         query_id,
         seed=query.seed,
@@ -172,13 +176,12 @@ def _annotators(
     if decided.undecided:
         return {}, ("The human row is there once all disagreements are adjudicated.",)
     shared = {d.item for d in decided.decisions if d.decided is not None or len(d.annotators) > 1}
-    found: dict[str, Qrels] = {}
+    by_annotator: dict[str, Qrels] = {}
     for annotator, qrels in own.items():
         kept = {
             query_id: {d: grade for d, grade in grades.items() if (query_id, d) in shared}
             for query_id, grades in qrels.items()
         }
-        kept = {query_id: grades for query_id, grades in kept.items() if grades}
-        if kept:
-            found[annotator] = kept
-    return found, ()
+        if any(kept.values()):
+            by_annotator[annotator] = {q: grades for q, grades in kept.items() if grades}
+    return by_annotator, ()

@@ -18,6 +18,7 @@ from engine.measures.metrics import (
 from engine.types.collections import Collection, Topic
 from engine.types.evaluations import Interval, Judged, SystemKind, SystemScores
 from engine.types.models import ModelReport
+from engine.types.plurals import counted
 from engine.types.searches import Ranking
 
 MAIN_MEASURE = "nDCG@20"
@@ -46,11 +47,11 @@ def query_rows(
 ) -> list[dict[str, Any]]:
     """One dict per topic: ``query_id``, ``aspect`` and every measure."""
     given = {r.query_id: r for r in rankings}
-    found = [given.get(t.query_id, Ranking(t.query_id, (), ())) for t in topics]
+    every = [given.get(t.query_id, Ranking(t.query_id, (), ())) for t in topics]
     # The library divides by the length of a ranking.
-    values = measure_runs(collection.qrels, [r for r in found if r.doc_ids])
+    values = measure_runs(collection.qrels, [r for r in every if r.doc_ids])
     nothing = {str(measure): 0.0 for measure in MEASURES}
-    ranked = {r.query_id: r.doc_ids for r in found}
+    ranked = {r.query_id: r.doc_ids for r in every}
     pmrr = instruction_following(collection, topics, ranked)
     rows = []
     for topic in topics:
@@ -99,6 +100,11 @@ def _intervals(rows: Sequence[Row], measures: Sequence[str]) -> dict[str, Interv
     return {name: confidence_interval([row[name] for row in rows]) for name in measures}
 
 
+def ranking_of(query_id: str, order: Sequence[str]) -> Ranking:
+    """An order as a ranking: scores that fall by one from place to place."""
+    return Ranking(query_id, tuple(order), tuple(map(float, range(len(order), 0, -1))))
+
+
 def unjudged(collection: Collection, scores: SystemScores) -> float:
     """Share of the top 20 without a grade, 0 to 1."""
     if collection.complete:
@@ -136,6 +142,6 @@ def reading_notes(
         notes.append(f"p-MRR is undefined here, not 0: {reason}.")
     silent = len(topics) - judged.queries
     if silent:
-        which = f"{silent:,} queries have" if silent > 1 else "1 query has"
+        which = counted(silent, "query has", "queries have")
         notes.append(f"{which} no judgment at all and counts as 0 in every mean.")
     return notes

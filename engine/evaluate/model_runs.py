@@ -29,6 +29,7 @@ from engine.assist.reranking import (
     usage_report,
 )
 from engine.corpora.contracts import Request, Seed
+from engine.evaluate.measuring import ranking_of
 from engine.evaluate.watch import Watch
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.cache import AnswerStore
@@ -182,11 +183,6 @@ class ModelRuns:
             why = words.get(report.stopped, "the endpoint failed")
             notes = (f"the model did not answer everything: {why}. The order is the best so far.",)
         return SystemRun(name, rankings, seconds, notes=notes, llm=report)
-
-
-def ranking_of(query_id: str, order: Sequence[str]) -> Ranking:
-    """An order as a ranking: scores that fall by one from place to place."""
-    return Ranking(query_id, tuple(order), tuple(map(float, range(len(order), 0, -1))))
 
 
 def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:

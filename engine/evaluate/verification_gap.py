@@ -15,10 +15,10 @@ from engine.assist.model import Model
 from engine.assist.ranking_estimates import QuestionCount, count_for_reranking, ranking_sizes
 from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
-from engine.evaluate.measuring import MAIN_MEASURE, query_rows
-from engine.evaluate.model_runs import ranking_of, topic_criterion
+from engine.evaluate.measuring import MAIN_MEASURE, query_rows, ranking_of
+from engine.evaluate.model_runs import topic_criterion
 from engine.llm.client import Client
-from engine.llm.run import Outcome, ask_model
+from engine.llm.run import ask_model
 from engine.measures.metrics import confidence_interval, mean
 from engine.rerank.candidates import merged, shuffled
 from engine.search.searcher import Searcher
@@ -27,6 +27,7 @@ from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.evaluations import Interval
+from engine.types.models import ModelReport
 from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRequest
 from engine.types.searches import Ranking
 
@@ -52,42 +53,47 @@ class Baseline:
     searcher: Searcher
     collection: Collection
     topics: Sequence[Topic]
-    verifier: str
-    sizes: tuple[int, ...]
+    request: GapRequest
     rankings: Mapping[str, Mapping[str, Ranking]]
 
     @property
     def plan(self) -> Plan:
-        return Plan(self.verifier, depth=10 * MOST_POOL)
+        return Plan(self.request.verifier, depth=10 * MOST_POOL)
 
     def pools(self) -> Iterator[Pool]:
         """Of every size and query, as found and infused."""
-        for size in self.sizes:
+        for size in self.request.sizes:
             for topic in self.topics:
                 query_id = topic.query_id
-                found = merged([by[query_id].doc_ids for by in self.rankings.values()], size)
-                missing = [d for d in self.relevant(query_id) if d not in set(found)]
-                yield Pool(query_id, size, False, shuffled(found, query_id))
-                yield Pool(query_id, size, True, shuffled([*found, *missing], query_id))
+                drawn = merged([by[query_id].doc_ids for by in self.rankings.values()], size)
+                missing = [d for d in self.relevant(query_id) if d not in set(drawn)]
+                yield Pool(query_id, size, False, shuffled(drawn, query_id))
+                yield Pool(query_id, size, True, shuffled([*drawn, *missing], query_id))
+
+    def distinct_pools(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Query and documents of every pool; those of the same documents are verified once."""
+        return list(dict.fromkeys((p.query_id, p.doc_ids) for p in self.pools()))
+
+    def foreseen(self) -> QuestionCount:
+        """What the verifier is asked at most."""
+        return count_for_reranking(self.plan, [len(ids) for _, ids in self.distinct_pools()])
 
     def relevant(self, query_id: str) -> list[str]:
         """Relevant documents that the corpus holds."""
-        grades = self.collection.qrels.get(query_id, {})
-        known = self.searcher.corpus.row_of
-        return [d for d, grade in grades.items() if grade >= RELEVANT and d in known]
+        return _relevant(self.searcher, self.collection, query_id)
 
 
-def check_gap(verifier: str, systems: Sequence[str], sizes: Sequence[int]) -> None:
+def check_gap(request: GapRequest) -> None:
     """Raise UnknownNameError or BadInputError for what cannot be measured."""
-    Plan(verifier)
-    for name in systems:
+    Plan(request.verifier)
+    for name in request.systems:
         find_system(name)
-    if not systems:
+    if not request.systems:
         raise BadInputError("No system is named.", "Name at least one, like bm25.")
-    wrong = [size for size in sizes if not 1 <= size <= MOST_POOL]
-    if wrong or not sizes:
+    wrong = [size for size in request.sizes if not 1 <= size <= MOST_POOL]
+    if wrong or not request.sizes:
         raise BadInputError(
-            f"The pool sizes are {', '.join(map(str, sizes)) or 'missing'}.",
+            f"The pool sizes are {', '.join(map(str, request.sizes)) or 'missing'}.",
             f"Give numbers from 1 to {MOST_POOL:,}, like 20,50,100,200.",
         )
 
@@ -95,48 +101,57 @@ def check_gap(verifier: str, systems: Sequence[str], sizes: Sequence[int]) -> No
 def prepare(
     searcher: Searcher,
     collection: Collection,
-    verifier: str,
-    systems: Sequence[str],
-    sizes: Sequence[int],
-    sample: int | None = None,
+    request: GapRequest,
     on_query: Callable[[], None] = tell_nobody,
 ) -> Baseline:
     """Rank every topic on every system.
 
+    Args:
+        request: checked, its sizes ascending.
+
     Raises:
-        UnknownNameError, BadInputError: as :func:`check_gap` and :func:`evaluate`.
+        BadInputError: the collection does not fit the corpus.
     """
-    check_gap(verifier, systems, sizes)
-    topics = usable_topics(sampled(collection.topics, sample), searcher)
+    topics = usable_topics(sampled(collection.topics, request.sample), searcher)
     check_documents(collection, searcher)
     ranker = Ranker(searcher, topics, None)
-    runs = {name: ranker.run(name, on_query) for name in dict.fromkeys(systems)}
+    runs = {name: ranker.run(name, on_query) for name in request.systems}
     by_query = {n: {r.query_id: r for r in run.rankings} for n, run in runs.items()}
-    ordered = tuple(sorted(set(sizes)))
-    return Baseline(searcher, collection, topics, verifier, ordered, by_query)
+    return Baseline(searcher, collection, topics, request, by_query)
 
 
-async def verify(
-    client: Client, baseline: Baseline, at_once: int, on_done: Callable[[], None] = tell_nobody
-) -> dict[Pool, Finished]:
-    """Every pool in the verifier's order; pools of the same documents are read once."""
+def verify_and_measure(
+    baseline: Baseline, model: Model, on_done: Callable[[], None] = tell_nobody
+) -> Gap:
+    """Ask the verifier for the order of every pool, and measure the bounds at every size.
+
+    A run that ends early counts as far as it came.
+
+    Args:
+        on_done: called for every pool that is done.
+
+    Raises:
+        EndpointError: the endpoint refused or failed, and there is not a single answer.
+    """
+    load, slots = texts_of(baseline.searcher), model.connection.concurrency
     criteria = {t.query_id: topic_criterion(baseline.searcher, t) for t in baseline.topics}
-    load = texts_of(baseline.searcher)
-    pools = list(baseline.pools())
     assignments = [
         Assignment(query_id, criteria[query_id], doc_ids, load)
-        for query_id, doc_ids in dict.fromkeys((p.query_id, p.doc_ids) for p in pools)
+        for query_id, doc_ids in baseline.distinct_pools()
     ]
-    finished = await rerank_all(client, assignments, baseline.plan, at_once, on_done)
-    found = {(a.name, a.doc_ids): f for a, f in zip(assignments, finished, strict=True)}
-    return {pool: found[pool.query_id, pool.doc_ids] for pool in pools}
+
+    async def work(client: Client) -> list[Finished]:
+        return await rerank_all(client, assignments, baseline.plan, slots, on_done)
+
+    outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
+    by_pool = {(a.name, a.doc_ids): f for a, f in zip(assignments, outcome.value, strict=True)}
+    verified = {pool: by_pool[pool.query_id, pool.doc_ids] for pool in baseline.pools()}
+    sizes = baseline.request.sizes
+    report = replace(model_report(baseline.plan, outcome.usage, outcome.value), depth=sizes[-1])
+    return _measured(baseline, verified, report)
 
 
-def measure_gap(baseline: Baseline, outcome: Outcome[dict[Pool, Finished]]) -> Gap:
-    """The bounds at every size."""
-    verified, usage = outcome.value, outcome.usage
-    different = list({id(f): f for f in verified.values()}.values())
-    report = replace(model_report(baseline.plan, usage, different), depth=baseline.sizes[-1])
+def _measured(baseline: Baseline, verified: Mapping[Pool, Finished], report: ModelReport) -> Gap:
     lacking = sum(
         grade >= RELEVANT and doc_id not in baseline.searcher.corpus.row_of
         for topic in baseline.topics
@@ -148,10 +163,10 @@ def measure_gap(baseline: Baseline, outcome: Outcome[dict[Pool, Finished]]) -> G
         collection=baseline.collection.name,
         corpus=baseline.searcher.corpus.name,
         queries=len(baseline.topics),
-        verifier=baseline.verifier,
+        verifier=baseline.request.verifier,
         measure=MAIN_MEASURE,
         retrievers={name: quality.mean for name, quality in alone.items()},
-        points=tuple(_point(baseline, verified, size, best) for size in baseline.sizes),
+        points=tuple(_point(baseline, verified, size, best) for size in baseline.request.sizes),
         report=report,
         lacking=lacking,
         notes=_notes(report.stopped, lacking),
@@ -176,15 +191,19 @@ class _Quality:
 def _point(
     baseline: Baseline, verified: Mapping[Pool, Finished], size: int, best: _Quality
 ) -> GapPoint:
-    of_size = {p: f for p, f in verified.items() if p.size == size}
-    found = {p: f for p, f in of_size.items() if not p.infused}
-    infused = {p: f for p, f in of_size.items() if p.infused}
-    lower, upper = (_quality(baseline, _rankings(some)) for some in (found, infused))
+    drawn, infused = (
+        [pool for pool in verified if (pool.size, pool.infused) == (size, is_infused)]
+        for is_infused in (False, True)
+    )
+    lower, upper = (
+        _quality(baseline, [ranking_of(p.query_id, verified[p].reranked.order) for p in pools])
+        for pools in (drawn, infused)
+    )
     return GapPoint(
         size=size,
-        documents=mean([len(p.doc_ids) for p in found]) or 0.0,
+        documents=mean([len(p.doc_ids) for p in drawn]) or 0.0,
         documents_infused=mean([len(p.doc_ids) for p in infused]) or 0.0,
-        found=mean([_share(baseline.relevant(p.query_id), p.doc_ids) for p in found]),
+        found=mean([_share(baseline.relevant(p.query_id), p.doc_ids) for p in drawn]),
         lower=lower.mean,
         upper=upper.mean,
         lower_interval=lower.interval,
@@ -192,10 +211,6 @@ def _point(
         gap_lower_interval=lower.above(best),
         gap_upper_interval=upper.above(best),
     )
-
-
-def _rankings(verified: Mapping[Pool, Finished]) -> list[Ranking]:
-    return [ranking_of(p.query_id, f.reranked.order) for p, f in verified.items()]
 
 
 def _quality(baseline: Baseline, rankings: Sequence[Ranking]) -> _Quality:
@@ -222,29 +237,6 @@ def _notes(stopped: str, lacking: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def verify_and_measure(
-    baseline: Baseline, model: Model, on_done: Callable[[], None] = tell_nobody
-) -> Gap:
-    """Ask the verifier and measure; a run that ends early counts as far as it came.
-
-    Raises:
-        EndpointError: the endpoint refused or failed, and there is not a single answer.
-    """
-    slots = model.connection.concurrency
-
-    async def work(client: Client) -> dict[Pool, Finished]:
-        return await verify(client, baseline, slots, on_done)
-
-    outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
-    return measure_gap(baseline, outcome)
-
-
-def foreseen_pools(baseline: Baseline) -> QuestionCount:
-    """What the verifier is asked about the pools that there are; equal ones are read once."""
-    pools = {(p.query_id, p.doc_ids) for p in baseline.pools()}
-    return count_for_reranking(baseline.plan, [len(doc_ids) for _, doc_ids in pools])
-
-
 def foreseen_gap(
     request: GapRequest, searcher: Searcher, collection: Collection, topics: Sequence[Topic]
 ) -> QuestionCount:
@@ -252,12 +244,15 @@ def foreseen_gap(
 
     As if no retriever found any relevant document, so that all have to be put in.
     """
-    known = searcher.corpus.row_of
     sizes = []
     for topic, most in zip(topics, ranking_sizes(searcher, topics), strict=True):
-        grades = collection.qrels.get(topic.query_id, {})
-        relevant = sum(d in known for d, grade in grades.items() if grade >= RELEVANT)
-        for size in sorted(set(request.sizes)):
-            found, infused = min(size, most), min(size + relevant, most)
-            sizes += [found, infused] if found < infused else [found]
+        relevant = len(_relevant(searcher, collection, topic.query_id))
+        for size in request.sizes:
+            drawn, infused = min(size, most), min(size + relevant, most)
+            sizes += [drawn, infused] if drawn < infused else [drawn]
     return count_for_reranking(Plan(request.verifier, max(request.sizes) + MOST_POOL), sizes)
+
+
+def _relevant(searcher: Searcher, collection: Collection, query_id: str) -> list[str]:
+    grades, known = collection.qrels.get(query_id, {}), searcher.corpus.row_of
+    return [d for d, grade in grades.items() if grade >= RELEVANT and d in known]

@@ -1,4 +1,4 @@
-"""How far a measurement is, told to whoever waits for it, and ended when it is cancelled."""
+"""The progress of a measurement, and its end when it is cancelled."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from engine.jobs.runner import CancelledWorkError
 from engine.types.callbacks import Ask
 from engine.types.evaluations import EvaluationProgress
 from engine.types.models import ModelReport
 
 Tell = Callable[[EvaluationProgress], None]
-
-
-class EvaluationCancelledError(Exception):
-    """Raised between two queries of a measurement that was cancelled; never leaves it."""
 
 
 class Watch:
@@ -40,11 +37,11 @@ class Watch:
         """One more is done; ``step`` says what it was.
 
         Raises:
-            EvaluationCancelledError: somebody cancelled.
+            CancelledWorkError: somebody cancelled.
         """
         self.update(self._now.done + 1, step=step)
         if self.cancelled():
-            raise EvaluationCancelledError
+            raise CancelledWorkError
 
     def update(self, done: int, *, step: str = "", report: ModelReport | None = None) -> None:
         """So many are done; what is not given stays as it was."""

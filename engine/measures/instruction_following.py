@@ -1,4 +1,4 @@
-"""engine.measures.instruction_following."""
+"""p-MRR over the queries of a collection: how far rankings follow aspect and wording."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def judged_at(doc_ids: Sequence[str], grades: Grades, k: int) -> float:
 def p_mrr_by_document(
     ranking: Sequence[str], grades: Grades, other_ranking: Sequence[str], other_grades: Grades
 ) -> dict[str, float]:
-    """How far each telling document obeys: it should stand higher here than there.
+    """How far each telling document follows the instruction: it should be higher here than there.
 
     A document tells when it is relevant for this aspect (grade >= 1), judged not relevant for
     the other (grade 0), and in both rankings. With its rank R here and R' there, counted among
@@ -114,17 +114,17 @@ def p_mrr_by_document(
         if grade >= 1 and other_grades.get(doc_id) == 0 and doc_id in here
     ]
     telling.sort(key=here.__getitem__)
-    return {doc_id: _obeyed(here[doc_id], there[doc_id]) for doc_id in telling}
+    return {doc_id: _rank_shift(here[doc_id], there[doc_id]) for doc_id in telling}
 
 
-def _obeyed(here: int, there: int) -> float:
+def _rank_shift(here: int, there: int) -> float:
     return there / here - 1 if here > there else 1 - here / there
 
 
 def p_mrr(
     ranking: Sequence[str], grades: Grades, other_ranking: Sequence[str], other_grades: Grades
 ) -> float | None:
-    """How far the ranking for one aspect obeys, against the ranking for another of the seed.
+    """How far the ranking for one aspect follows it, against the ranking for another of the seed.
 
     Returns:
         mean of :func:`p_mrr_by_document`, from -1 (the wrong way) to 1; 0 when nothing moves;

@@ -234,7 +234,7 @@ class EvaluationReport:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRecord:
-    """A former evaluation, as the history lists it.
+    """A previous evaluation, as the history lists it.
 
     Attributes:
         headline: system -> nDCG@20.

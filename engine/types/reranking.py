@@ -147,7 +147,7 @@ class QuotedText:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedExplanation:
-    """What a model says about the likeness of two documents. Always to be marked as generated.
+    """What a model says about the similarity of two documents. Always to be marked as generated.
 
     Attributes:
         similar: what the model thinks.
@@ -225,6 +225,20 @@ class Gap:
     def best(self) -> str:
         """The retriever that does best by itself."""
         return max(self.retrievers, key=lambda name: self.retrievers[name])
+
+    @property
+    def best_first(self) -> list[tuple[str, float]]:
+        """The retrievers with their quality, the best first."""
+        return sorted(self.retrievers.items(), key=lambda item: -item[1])
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """The smallest and the largest of the retrievers, the bounds and their intervals."""
+        values = [*self.retrievers.values()]
+        for point in self.points:
+            values += [point.lower, point.upper]
+            values += [*(point.lower_interval or ()), *(point.upper_interval or ())]
+        return min(values), max(values)
 
     def gap(self, point: GapPoint) -> tuple[float, float]:
         """Lower and upper bound of the gap: the verifier's less the best retriever's quality."""

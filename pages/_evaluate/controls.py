@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
-from pages._common.shared import attempt, error_boundary
-from pages._evaluate.evaluate_model import (
-    calls_box,
-    connected,
-    model_row,
-    most_calls,
-    request_of,
-)
-from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label
+from engine.types.jobs import Job
+from engine.types.reranking import CostEstimate
+from pages._common.shared import attempt, error_boundary, escape_label
+from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label, connected, request_of
 from pages._evaluate.evaluate_view import (
     DEEPEST,
     PARTS,
@@ -27,7 +24,12 @@ from pages._evaluate.evaluate_view import (
     seeds_asked,
     with_collection,
 )
-from pages._model.model_settings import chosen
+from pages._login import login
+from pages._model.model_form import apply_model_style, endpoint_panel
+from pages._model.model_lines import estimate_line
+from pages._model.model_settings import chosen, endpoint
+
+MOST = "evaluate_most_calls"
 
 
 def controls(
@@ -54,7 +56,7 @@ def controls(
         "stand beside them.",
     )  # fmt: skip
     right.slider(
-        "Steer", 0, 100, step=5, format="%d %%", key="evaluate_steer", on_change=change,
+        "Aspect weight", 0, 100, step=5, format="%d %%", key="evaluate_steer", on_change=change,
         help="How far the aspect outweighs the whole document, for systems that take it.",
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -167,20 +169,79 @@ def _switches(info: CollectionInfo, change: Callable[[], None]) -> None:
 
 
 def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
-    job = explorer.evaluations.job()
-    busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
-
     def run() -> None:
         connection = None
         if view.needs_model:
             connection = explorer.verifier.connection(chosen(explorer), most_calls())
         new = replace(view, model="")
         new.write()
-        explorer.evaluations.start(new.request(info), connection)
+        explorer.evaluations.start(new.request(info), connection, owner=login.name() or "")
 
-    lacking = view.needs_model and not connected(explorer)
+    run_button(
+        "Run", "evaluate_run", run, explorer.evaluations.job(),
+        ready=bool(view.systems) and not info.problem,
+        lacks_model=view.needs_model and not connected(explorer),
+    )  # fmt: skip
+
+
+def run_button(
+    label: str,
+    key: str,
+    run: Callable[[], object],
+    job: Job[Any, Any] | None,
+    *,
+    ready: bool,
+    lacks_model: bool,
+) -> None:
+    """The button that starts a measurement.
+
+    Args:
+        job: the last one; while it runs, no other can be started.
+        ready: there is something to be measured.
+        lacks_model: a model is needed, and none is connected.
+    """
+    busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
     st.button(
-        "Run", key="evaluate_run", type="primary", on_click=attempt, args=(run,),
-        disabled=busy or bool(info.problem) or not view.systems or lacking,
-        help="Connect a language model first." if lacking else None,
+        label, key=key, type="primary", on_click=attempt, args=(run,),
+        disabled=busy or lacks_model or not ready,
+        help="Connect a language model first." if lacks_model else None,
+    )  # fmt: skip
+
+
+def most_calls() -> int | None:
+    """The limit that was entered; None for that of the settings."""
+    value = st.session_state.get(MOST)
+    return None if value is None else int(value)
+
+
+def model_row(explorer: Explorer, estimate: CostEstimate | None) -> None:
+    """What it will cost, and the endpoint: open where none is connected.
+
+    Args:
+        estimate: None when nothing has to be asked any more.
+    """
+    apply_model_style()
+    words = "Everything was answered before: nothing has to be asked."
+    if estimate is not None:
+        words = f"Cost: {estimate_line(estimate)}; answers in the ledger cost nothing."
+    info = endpoint(explorer)
+    with st.container(key="evaluate_model", gap="xsmall"):
+        st.html(f'<div class="md-line"><span>{html.escape(words)}</span></div>')
+        name = info.model if info.set_up else "none is connected"
+        label = escape_label(f"Language model: {name}")
+        with (
+            st.expander(label, expanded=not info.set_up, type="compact"),
+            st.container(width=680),
+        ):
+            endpoint_panel(explorer)
+
+
+def calls_box(explorer: Explorer) -> None:
+    """A limit of requests, for this visit; that of the settings holds all the same."""
+    limit = explorer.verifier.most_calls
+    st.number_input(
+        "Calls at most", key=MOST, min_value=1, max_value=limit or None, value=None, step=100,
+        placeholder="no limit" if limit is None else f"{limit:,}", width=170,
+        help="The run ends when so many requests were sent, repeats included. What was answered "
+        "until then is kept.",
     )  # fmt: skip

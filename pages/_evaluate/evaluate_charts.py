@@ -17,12 +17,13 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexag
 SIGNED = "p-MRR"
 ROW_HEIGHT, LEAST_HEIGHT = 64, 330
 """Pixels."""
+LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
 JITTER = 0.3
 """Half the height over which the dots of a system are spread, in rows."""
 
 
 def strip_plot(
-    found: Evaluation,
+    evaluation: Evaluation,
     measure: str,
     titles: Mapping[str, str],
     aspects: Sequence[str],
@@ -35,12 +36,12 @@ def strip_plot(
         titles: query_id -> what the hover says of the seed.
         aspects: in the order of the lens, which gives them their colours.
     """
-    names = _best_last(found, measure)
+    names = _best_last(evaluation, measure)
     figure = go.Figure()
     for aspect in [*aspects, None]:
         x, y, text = [], [], []
         for row, name in enumerate(names):
-            for query in found.systems[name].per_query:
+            for query in evaluation.systems[name].per_query:
                 if query["aspect"] == aspect and query[measure] is not None:
                     x.append(query[measure])
                     y.append(row + _jitter(name, query["query_id"]))
@@ -52,32 +53,28 @@ def strip_plot(
                 hovertemplate="%{text}<br>%{x:.3f}<extra>%{fullData.name}</extra>",
             )  # fmt: skip
     for row, name in enumerate(names):
-        _mean_line(figure, row, name, found.systems[name].metrics[measure], dark)
+        _mean_line(figure, row, name, evaluation.systems[name].metrics[measure], dark)
     return _styled(figure, names, measure, dark)
 
 
 def interval_plot(
-    found: Evaluation, measure: str, aspects: Sequence[str], *, dark: bool
+    evaluation: Evaluation, measure: str, aspects: Sequence[str], *, dark: bool
 ) -> go.Figure:
     """The mean of every aspect per system, with its 95 % interval."""
-    names = _best_last(found, measure)
-    shown = [a for a in aspects if any(a in s.by_aspect for s in found.systems.values())]
+    names = _best_last(evaluation, measure)
+    shown = [a for a in aspects if any(a in s.by_aspect for s in evaluation.systems.values())]
     figure = go.Figure()
     for position, aspect in enumerate(shown):
         offset = 0.22 * ((len(shown) - 1) / 2 - position)
         points = [
             (row + offset, scores.by_aspect[aspect][measure], bounds)
-            for row, scores in enumerate(found.systems[name] for name in names)
-            if (bounds := _bounds(scores.confidence_by_aspect, aspect, measure)) is not None
+            for row, scores in enumerate(evaluation.systems[name] for name in names)
+            if (bounds := scores.confidence_by_aspect.get(aspect, {}).get(measure)) is not None
         ]
         figure.add_scatter(
             x=[mean for _, mean, _ in points], y=[row for row, _, _ in points], mode="markers",
             name=label(aspect), marker=_marker(aspects, aspect, dark, size=9, opacity=1.0),
-            error_x={
-                "type": "data", "symmetric": False, "thickness": 1.3, "width": 3,
-                "array": [high - mean for _, mean, (_, high) in points],
-                "arrayminus": [mean - low for _, mean, (low, _) in points],
-            },
+            error_x=_error_bars([m for _, m, _ in points], [b for *_, b in points], 1.3, 3),
             customdata=[list(bounds) for _, _, bounds in points],
             hovertemplate="%{x:.3f} (95 %% interval %{customdata[0]:.3f} to "
             "%{customdata[1]:.3f})<extra>%{fullData.name}</extra>".replace("%%", "%"),
@@ -85,11 +82,11 @@ def interval_plot(
     return _styled(figure, names, measure, dark)
 
 
-def trade_off(found: Evaluation, *, dark: bool) -> go.Figure:
-    """Relevance against obedience, a point per system with both intervals."""
+def trade_off(evaluation: Evaluation, *, dark: bool) -> go.Figure:
+    """Relevance against instruction following, a point per system with both intervals."""
     figure = go.Figure()
     colour, quiet = ACCENT[dark], INK[dark]
-    points = [(n, s) for n, s in found.systems.items() if s.metrics[SIGNED] is not None]
+    points = [(n, s) for n, s in evaluation.systems.items() if s.metrics[SIGNED] is not None]
     # Neighbours get their names on different sides.
     points.sort(key=lambda point: point[1].metrics["nDCG@20"] or 0.0)
     places = ("top left", "bottom right", "top right", "bottom left")
@@ -98,8 +95,6 @@ def trade_off(found: Evaluation, *, dark: bool) -> go.Figure:
     low, high = min([*means, *(b[0] for b in bounds)]), max([*means, *(b[1] for b in bounds)])
     room = 0.14 * max(high - low, 0.05)
     for number, (name, scores) in enumerate(points):
-        relevance = scores.confidence["nDCG@20"]
-        obedience = scores.confidence[SIGNED]
         x, y = scores.metrics["nDCG@20"], scores.metrics[SIGNED]
         figure.add_scatter(
             x=[x], y=[y], mode="markers+text", text=[label(name, 20)], name=label(name),
@@ -108,38 +103,40 @@ def trade_off(found: Evaluation, *, dark: bool) -> go.Figure:
                 "size": 10, "color": colour if scores.kind == "system" else quiet,
                 "symbol": {"system": "circle", "human": "star", "run": "diamond"}[scores.kind],
             },
-            error_x=_error(x, relevance, quiet), error_y=_error(y, obedience, quiet),
+            error_x=_error_bars([x], [scores.confidence["nDCG@20"]], 1, 3, quiet),
+            error_y=_error_bars([y], [scores.confidence[SIGNED]], 1, 3, quiet),
             hovertemplate="nDCG@20 %{x:.3f}<br>p-MRR %{y:+.3f}<extra>%{fullData.name}</extra>",
         )  # fmt: skip
     figure.update_layout(
-        height=340, showlegend=False, margin={"l": 10, "r": 16, "t": 12, "b": 10},
-        paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], hoverlabel=_hover(dark),
+        **_layout(dark), height=340, showlegend=False, margin={"l": 10, "r": 16, "t": 12, "b": 10},
         xaxis={"title": "Relevance, nDCG@20", "zeroline": False,
                "range": [low - room, high + room]},
-        yaxis={"title": "Obedience, p-MRR", "zeroline": True, "tickformat": "+.2f"},
+        yaxis={"title": "Instruction following, p-MRR", "zeroline": True, "tickformat": "+.2f"},
     )  # fmt: skip
     return figure
 
 
-def _error(mean: float | None, bounds: Interval, colour: str) -> dict[str, Any]:
-    if mean is None or bounds is None or bounds[0] == bounds[1]:
-        return {"type": "data", "array": [0], "visible": False}
+def _error_bars(
+    values: Sequence[float | None],
+    bounds: Sequence[Interval],
+    thickness: float,
+    width: int,
+    colour: str | None = None,
+) -> dict[str, Any]:
+    """Bars from the lower to the upper bounds; none where a value or its bounds are missing."""
+    pairs = zip(values, bounds, strict=True)
+    known = [(v, *(b or (v, v))) if v is not None else (0.0, 0.0, 0.0) for v, b in pairs]
     return {
-        "type": "data", "symmetric": False, "array": [bounds[1] - mean],
-        "arrayminus": [mean - bounds[0]], "thickness": 1, "width": 3, "color": colour,
+        "type": "data", "symmetric": False, "array": [high - v for v, _, high in known],
+        "arrayminus": [v - low for v, low, _ in known], "thickness": thickness, "width": width,
+        "color": colour, "visible": any(high > low for _, low, high in known),
     }  # fmt: skip
 
 
-def _best_last(found: Evaluation, measure: str) -> list[str]:
+def _best_last(evaluation: Evaluation, measure: str) -> list[str]:
     """Systems by their mean, the best at the end: Plotly draws rows from the bottom."""
-    means = {n: s.metrics.get(measure) for n, s in found.systems.items()}
+    means = {n: s.metrics.get(measure) for n, s in evaluation.systems.items()}
     return sorted(means, key=lambda n: (means[n] is not None, means[n] or 0.0))
-
-
-def _bounds(
-    confidence: Mapping[str, Mapping[str, Interval]], aspect: str, measure: str
-) -> Interval:
-    return confidence.get(aspect, {}).get(measure)
 
 
 def _jitter(name: str, query_id: str) -> float:
@@ -174,9 +171,7 @@ def _mean_line(figure: go.Figure, row: int, name: str, mean: float | None, dark:
 def _styled(figure: go.Figure, names: Sequence[str], measure: str, dark: bool) -> go.Figure:
     figure.update_layout(
         height=max(LEAST_HEIGHT, 80 + ROW_HEIGHT * len(names)),
-        margin={"l": 10, "r": 16, "t": 34, "b": 10},
-        paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], hoverlabel=_hover(dark),
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+        **_layout(dark), margin={"l": 10, "r": 16, "t": 34, "b": 10}, legend=LEGEND,
         xaxis={"title": measure, "zeroline": measure == SIGNED,
                "range": [-1.03, 1.03] if measure == SIGNED else [-0.03, 1.03]},
         yaxis={"tickvals": list(range(len(names))), "ticktext": [row_label(n) for n in names],
@@ -191,8 +186,13 @@ def row_label(name: str) -> str:
     return f"{label(system)}<br>+ {label(mode)}" if mode else label(name)
 
 
-def _hover(dark: bool) -> dict[str, Any]:
-    return {"bgcolor": PAPER[dark], "font": {"color": INK[dark]}, "align": "left"}
+def _layout(dark: bool) -> dict[str, Any]:
+    """What all figures have in common."""
+    return {
+        "paper_bgcolor": PAPER[dark], "plot_bgcolor": PAPER[dark], "font": {"color": INK[dark]},
+        "hoverlabel": {"bgcolor": PAPER[dark], "font": {"color": INK[dark]}, "align": "left",
+                       "namelength": -1},
+    }  # fmt: skip
 
 
 # -- the gap -----------------------------------------------------------------------------
@@ -204,56 +204,54 @@ NEAR = 0.045
 TINT = {False: "rgba(61, 90, 115, 0.10)", True: "rgba(143, 178, 208, 0.14)"}
 
 
-def gap_chart(found: Gap, *, dark: bool) -> go.Figure:
+def gap_chart(gap: Gap, *, dark: bool) -> go.Figure:
     """Both bounds against pool size, every retriever as a line, the gap marked at each pool.
 
     Pools stand side by side at equal distances, whatever their sizes.
     """
     figure = go.Figure()
-    places = list(range(len(found.points)))
-    low, high = _gap_range(found)
-    _retrievers(figure, found, (low, high), dark)
+    places = list(range(len(gap.points)))
+    least, most = gap.extent
+    room = 0.06 * max(most - least, 0.1)
+    low, high = max(0.0, least - room), min(1.02, most + room)
+    _retrievers(figure, gap, (low, high), dark)
     sides = (
         ("upper bound: missing documents put in", "upper", COUNTER[dark], "diamond-open"),
         ("lower bound: as found", "lower", ACCENT[dark], "circle"),
     )
     for name, side, colour, symbol in sides:
-        values = [getattr(point, side) for point in found.points]
-        bounds = [getattr(point, f"{side}_interval") for point in found.points]
+        values = [getattr(point, side) for point in gap.points]
+        bounds = [getattr(point, f"{side}_interval") for point in gap.points]
         figure.add_scatter(
             x=places, y=values, name=name, mode="lines+markers",
             line={"color": colour, "width": 2},
             marker={"color": colour, "size": 10, "symbol": symbol,
                     "line": {"width": 2, "color": colour}},
-            error_y=_errors(values, bounds, colour),
+            error_y=_error_bars(values, bounds, 1, 4, colour),
             fill="tonexty" if side == "lower" else None, fillcolor=TINT[dark],
-            customdata=[[p.size, *_shown(b)] for p, b in zip(found.points, bounds, strict=True)],
+            customdata=[[p.size, *_shown(b)] for p, b in zip(gap.points, bounds, strict=True)],
             hovertemplate="pool %{customdata[0]:,}: %{y:.3f}<br>95 %% interval %{customdata[1]} to "
             "%{customdata[2]}<extra>%{fullData.name}</extra>".replace("%%", "%"),
         )  # fmt: skip
-    _bracket(figure, found, places[-1], dark)
+    _bracket(figure, gap, places[-1], dark)
     figure.update_layout(
-        height=GAP_HEIGHT, margin={"l": 10, "r": 128, "t": 36, "b": 10}, dragmode=False,
-        paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], font={"color": INK[dark]},
-        hoverlabel={"bgcolor": PAPER[dark], "font": {"color": INK[dark]}, "align": "left",
-                    "namelength": -1},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+        **_layout(dark), height=GAP_HEIGHT, margin={"l": 10, "r": 128, "t": 36, "b": 10},
+        dragmode=False, legend={**LEGEND, "traceorder": "normal"},
         xaxis={"title": "candidates per query", "tickvals": places, "fixedrange": True,
-               "ticktext": [_tick(found, p) for p in found.points], "zeroline": False,
+               "ticktext": [_tick(gap, p) for p in gap.points], "zeroline": False,
                "range": [-0.45, len(places) - 0.42], "showgrid": False},
-        yaxis={"title": found.measure, "range": [low, high], "zeroline": False,
+        yaxis={"title": gap.measure, "range": [low, high], "zeroline": False,
                "tickformat": ".2f", "fixedrange": True},
     )  # fmt: skip
     return figure
 
 
-def _retrievers(figure: go.Figure, found: Gap, ends: tuple[float, float], dark: bool) -> None:
+def _retrievers(figure: go.Figure, gap: Gap, ends: tuple[float, float], dark: bool) -> None:
     """A line for each, the best one solid; names on the right, none over another."""
-    ranked = sorted(found.retrievers.items(), key=lambda item: -item[1])
     least = NEAR * (ends[1] - ends[0])
     place = ends[1] + least
-    for name, value in ranked:
-        best = name == found.best
+    for name, value in gap.best_first:
+        best = name == gap.best
         figure.add_hline(
             y=value, line={"color": INK[dark], "width": 1.8 if best else 1,
                            "dash": "solid" if best else "dot"}, opacity=1.0 if best else 0.65,
@@ -267,9 +265,9 @@ def _retrievers(figure: go.Figure, found: Gap, ends: tuple[float, float], dark: 
         )  # fmt: skip
 
 
-def _bracket(figure: go.Figure, found: Gap, x: float, dark: bool) -> None:
+def _bracket(figure: go.Figure, gap: Gap, x: float, dark: bool) -> None:
     """Beside the largest pool: from the best retriever up to both bounds."""
-    best, point = found.retrievers[found.best], found.points[-1]
+    best, point = gap.retrievers[gap.best], gap.points[-1]
     beside, reach = x + 0.13, 0.03
     line = {"color": INK[dark], "width": 1.2}
     ends = (best, point.lower, point.upper)
@@ -282,29 +280,10 @@ def _bracket(figure: go.Figure, found: Gap, x: float, dark: bool) -> None:
     )  # fmt: skip
 
 
-def _tick(found: Gap, point: GapPoint) -> str:
+def _tick(gap: Gap, point: GapPoint) -> str:
     """The size of a pool, and the gap there."""
-    low, high = (f"{value:+.2f}".replace("-", "−") for value in found.gap(point))
+    low, high = (f"{value:+.2f}".replace("-", "−") for value in gap.gap(point))
     return f"{point.size:,}<br>gap {low} to {high}"
-
-
-def _gap_range(found: Gap) -> tuple[float, float]:
-    values = [*found.retrievers.values()]
-    for point in found.points:
-        values += [point.lower, point.upper]
-        for bounds in (point.lower_interval, point.upper_interval):
-            values += bounds or ()
-    room = 0.06 * max(max(values) - min(values), 0.1)
-    return max(0.0, min(values) - room), min(1.02, max(values) + room)
-
-
-def _errors(values: Sequence[float], bounds: Sequence[Interval], colour: str) -> dict[str, Any]:
-    pairs = [(v, *(b or (v, v))) for v, b in zip(values, bounds, strict=True)]
-    return {
-        "type": "data", "symmetric": False, "array": [high - v for v, _, high in pairs],
-        "arrayminus": [v - low for v, low, _ in pairs], "thickness": 1, "width": 4,
-        "color": colour,
-    }  # fmt: skip
 
 
 def _shown(bounds: Interval) -> tuple[str, str]:

@@ -19,16 +19,17 @@ from engine.types.evaluations import (
     EvaluationProgress,
     EvaluationRecord,
     EvaluationReport,
+    EvaluationRequest,
 )
 from engine.types.jobs import Job
 from engine.types.plurals import counted
 from pages._common.job_card import job_card
 from pages._common.shared import error_boundary, escape_label, note, show_error
-from pages._evaluate.evaluate_model import request_of
 from pages._evaluate.evaluate_view import EvaluateView, of_request
 from pages._library.library_page import time_left
 from pages._model.model_form import apply_model_style
 from pages._model.model_lines import joined, report_line
+from pages._model.model_settings import chosen, endpoint
 
 EvaluationJob = Job[EvaluationProgress, EvaluationReport]
 POLL_SECONDS = 0.5
@@ -36,8 +37,21 @@ POLL_SECONDS = 0.5
 
 DRAWN_BUSY = "evaluate_drawn_busy"
 """Whether the button was drawn while something ran."""
-FORMER = 8
-"""Previous runs listed."""
+PREVIOUS_RUNS = 8
+"""Listed at most."""
+
+
+def connected(explorer: Explorer) -> str:
+    """Which model would be asked, as evaluations are told apart by it; "" where none is."""
+    return explorer.evaluations.model(chosen(explorer)) if endpoint(explorer).set_up else ""
+
+
+def request_of(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> EvaluationRequest:
+    """What the view asks for; without a model, as whichever one answered it last."""
+    request = view.request(info, connected(explorer))
+    if view.needs_model and not request.model and view.systems:
+        return explorer.evaluations.answered_by(request)
+    return explorer.evaluations.checked(request) if view.systems else request
 
 
 def open_view(
@@ -94,7 +108,7 @@ def about(info: CollectionInfo) -> None:
 
 def broken(info: CollectionInfo) -> None:
     """A collection whose files cannot be read."""
-    note(info.problem, "Mend the file; it is read again as soon as it changes.", kind="error")
+    note(info.problem, "Correct the file; it is read again as soon as it changes.", kind="error")
 
 
 def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Evaluation | None:
@@ -107,9 +121,10 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
         return None
     evaluations, request = explorer.evaluations, request_of(explorer, view, info)
     job = evaluations.job()
-    found = evaluations.find(request)
+    evaluation = evaluations.find(request)
     failed = job is not None and job.request == request and bool(_problem(job))
-    if found is None and not failed and not ((job and job.running) or evaluations.missing(request)):
+    running = job is not None and job.running
+    if evaluation is None and not failed and not running and not evaluations.missing(request):
         evaluations.start(request)  # all is ranked already: only to be measured
         job = evaluations.job()
     if job is not None and job.running:
@@ -120,20 +135,24 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
             what_stays="What is done stays: rankings, and every answer of a model. Run goes on "
             "with the rest.",
         )  # fmt: skip
-        return found
+        return evaluation
     if st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
-    if job is not None and job.request == request and (found is None or _problem(job)):
-        _ended(job)
-        if found is None and job.report is not None:
-            found = job.report.evaluation
-    if found is None:
+    if job is not None and job.request == request and (evaluation is None or _problem(job)):
+        stopped = job.report if job.report is not None and job.report.stopped else None
+        show_end(
+            job, "The evaluation", "What was ranked and answered is kept; Run goes on from there.",
+            *((stopped.problem, stopped.remedy) if stopped else ()),
+        )  # fmt: skip
+        if evaluation is None and job.report is not None:
+            evaluation = job.report.evaluation
+    if evaluation is None:
         names = ", ".join(evaluations.missing(request)) or "these systems"
         st.html(
             f'<div class="sl-empty">{html.escape(names)} not ranked yet with these settings. '
             "Press Run; it goes on when you leave the page, and its result stays.</div>"
         )
-    return found
+    return evaluation
 
 
 def _problem(job: EvaluationJob) -> str:
@@ -151,35 +170,50 @@ def progress_line(job: Job[EvaluationProgress, Any]) -> str:
     return joined(parts) + ("" if now.report is None else report_line(now.report))
 
 
-def _ended(job: EvaluationJob) -> None:
-    kept = "What was ranked and answered is kept; Run goes on from there."
+def show_end(job: Job[Any, Any], what: str, kept: str, problem: str = "", remedy: str = "") -> None:
+    """Why a measurement ended early; nothing where it did not.
+
+    Args:
+        kept: what is kept of it, and how to go on.
+        problem, remedy: why the model stopped answering.
+    """
     if job.report is None:
-        note(job.error, job.remedy, kind="error")
+        note(job.error, f"{job.remedy} {kept}".strip(), kind="error")
     elif job.state == "cancelled":
-        note("The evaluation was cancelled.", kept)
-    elif job.report.stopped:
-        note(job.report.problem, f"{job.report.remedy} {kept}".strip(), kind="error")
+        note(f"{what} was cancelled.", kept)
+    elif problem:
+        note(problem, f"{remedy} {kept}".strip(), kind="error")
 
 
 def history(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> None:
     """Previous runs on the collection, each a click away."""
-    former = explorer.evaluations.history(info.key)
-    if not former:
+    records = explorer.evaluations.history(info.key)
+    previous_runs(
+        "evaluate_previous",
+        [(record_line(r), of_request(r.request, view.measure)) for r in records],
+    )
+
+
+def previous_runs(key: str, runs: Sequence[tuple[str, EvaluateView]]) -> None:
+    """A line for each, which opens its view.
+
+    Args:
+        key: begins the keys of the buttons.
+    """
+    if not runs:
         return
-    with st.expander(f"Previous runs ({len(former)})", type="compact"), error_boundary():
-        for number, record in enumerate(former[:FORMER]):
+    with st.expander(f"Previous runs ({len(runs)})", type="compact"), error_boundary():
+        for number, (line, view) in enumerate(runs[:PREVIOUS_RUNS]):
             st.button(
-                escape_label(record_line(record)), key=f"evaluate_former_{number}", type="tertiary",
-                on_click=of_request(record.request, view.measure).write,
-            )  # fmt: skip
+                escape_label(line), key=f"{key}_{number}", type="tertiary", on_click=view.write
+            )
 
 
 def record_line(record: EvaluationRecord) -> str:
     """When, how it was asked, and who did best."""
     asked = record.request
-    when = datetime.fromisoformat(record.time).astimezone()
-    parts = [f"{when:%Y-%m-%d %H:%M}", ", ".join(asked.systems), f"steer {asked.steer:.0%}"]
-    parts.append(f"{asked.sample} seeds" if asked.sample else "all seeds")
+    parts = [moment(record.time), ", ".join(asked.systems), f"aspect weight {asked.steer:.0%}"]
+    parts.append(seeds_of(asked.sample))
     parts += ["roles estimated"] if asked.ignore_labels else []
     parts += [f"reranked {asked.rerank}, depth {asked.depth:,}"] if asked.rerank else []
     parts += [asked.model.partition(" at ")[0]] if asked.model else []
@@ -188,6 +222,16 @@ def record_line(record: EvaluationRecord) -> str:
         best = max(scored, key=scored.__getitem__)
         parts.append(f"best {best} {scored[best]:.3f}")
     return " · ".join(parts)
+
+
+def moment(time: str) -> str:
+    """A time of the ledger on the clock of this machine: ``2026-11-22 14:05``."""
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
+
+
+def seeds_of(sample: int | None) -> str:
+    """Of how many seeds a measurement is."""
+    return counted(sample, "seed") if sample else "all seeds"
 
 
 def set_measure(view: EvaluateView) -> None:

@@ -15,8 +15,7 @@ from engine.types.evaluations import CollectionInfo, Evaluation
 from pages._common.components import chart, dark
 from pages._common.shared import error_boundary, escape_label, note
 from pages._evaluate.evaluate_charts import interval_plot, strip_plot, trade_off
-from pages._evaluate.evaluate_model import request_of
-from pages._evaluate.evaluate_page import set_measure
+from pages._evaluate.evaluate_page import request_of, set_measure
 from pages._evaluate.evaluate_tables import (
     REPORT_HELP,
     aspect_rows,
@@ -43,41 +42,34 @@ SENTENCES = 6
 
 
 def results(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
 ) -> None:
     """Everything that one evaluation says."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Systems", anchor=False)
         definitions("What the measures mean", MEASURES, READING)
-        _export(explorer, view, info, found)
-    _leaderboard(found)
-    with error_boundary():
-        unjudged_documents(explorer, view, info)
-    with error_boundary():
-        _asked(found)
-    with error_boundary():
-        _verdicts(found)
-    with error_boundary():
-        _queries(explorer, view, info, found)
-    with error_boundary():
-        _aspects(explorer, view, info, found)
-    with error_boundary():
-        beside_the_paper(info, found)
+        _export(explorer, view, info, evaluation)
+    _leaderboard(evaluation)
+    for section in (
+        lambda: unjudged_documents(explorer, view, info),
+        lambda: _asked(evaluation),
+        lambda: _verdicts(evaluation),
+        lambda: _queries(explorer, view, info, evaluation),
+        lambda: _aspects(explorer, view, info, evaluation),
+        lambda: beside_the_paper(info, evaluation),
+    ):
+        with error_boundary():
+            section()
 
 
-def _leaderboard(found: Evaluation) -> None:
-    for sentence in found.notes:
+def _leaderboard(evaluation: Evaluation) -> None:
+    for sentence in evaluation.notes:
         note(sentence)
     table(
-        leaderboard_rows(found),
+        leaderboard_rows(evaluation),
         "evaluate_leaderboard",
         "Systems and their measures",
         {
-            "System": st.column_config.TextColumn(pinned=True),
-            "95 % interval": _text(
-                "Of nDCG@20: where the mean over more such queries would lie, by bootstrap."
-            ),
-            "p-MRR interval": _text("95 %, of p-MRR; a dash where it is the same for all queries."),
             "Queries": st.column_config.NumberColumn(help="Queries that the means are over."),
             "p-MRR queries": st.column_config.NumberColumn(
                 help="Queries whose seed is judged for another aspect, too."
@@ -87,25 +79,19 @@ def _leaderboard(found: Evaluation) -> None:
             ),
         },
     )
-    st.html(f'<div class="sl-facts">{html.escape(basis(found))}</div>')
+    st.html(f'<div class="sl-facts">{html.escape(basis(evaluation))}</div>')
 
 
-def _asked(found: Evaluation) -> None:
+def _asked(evaluation: Evaluation) -> None:
     """What a language model was asked, where one took part."""
-    reports = found.model_reports
+    reports = evaluation.model_reports
     if not reports:
         return
     st.subheader("What the model was asked", anchor=False)
-    columns = {name: st.column_config.Column(help=words) for name, words in REPORT_HELP.items()}
-    pinned = {"System": st.column_config.TextColumn(pinned=True)}
     table(
         report_rows(reports), "evaluate_reports", "What the model was asked for every system",
-        {**columns, **pinned},
+        {name: st.column_config.Column(help=words) for name, words in REPORT_HELP.items()},
     )  # fmt: skip
-
-
-def _text(words: str) -> Any:
-    return st.column_config.TextColumn(help=words, width=118)
 
 
 def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
@@ -126,27 +112,27 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
         )
 
 
-def _verdicts(found: Evaluation) -> None:
-    pairs = sorted(found.significance, key=lambda r: (tested(r)[1], -abs(r["difference"])))
-    moves = [s.metrics["p-MRR"] for s in found.systems.values()]
-    obedient = any(moves)
-    if not pairs and not obedient:
+def _verdicts(evaluation: Evaluation) -> None:
+    pairs = sorted(evaluation.significance, key=lambda r: (tested(r)[1], -abs(r["difference"])))
+    moves = [s.metrics["p-MRR"] for s in evaluation.systems.values()]
+    follows = any(moves)
+    if not pairs and not follows:
         return
     with st.container(key="evaluate_pair_verdicts"):
-        left, right = st.columns([7, 5], gap="medium") if obedient else (st.container(), None)
+        left, right = st.columns([7, 5], gap="medium") if follows else (st.container(), None)
         with left:
             if pairs:
                 _sentences(pairs)
             else:
                 st.caption("Choose a second system to see how sure a difference is.")
-            if not obedient and any(value is not None for value in moves):
+            if not follows and any(value is not None for value in moves):
                 st.caption("p-MRR is 0: these systems rank the same whatever the aspect.")
         if right is not None:
             with right:
                 chart(
-                    trade_off(found, dark=dark()),
-                    name="relevance-obedience",
-                    alt="Relevance against obedience of every system, with intervals",
+                    trade_off(evaluation, dark=dark()),
+                    name="relevance-instruction-following",
+                    alt="Relevance against instruction following of every system, with intervals",
                     key="evaluate_trade",
                 )
 
@@ -170,12 +156,12 @@ def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _queries(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
 ) -> None:
     st.header("Query by query", anchor=False)
-    measure = _measure_box(view, found)
+    measure = _measure_box(view, evaluation)
     titles = explorer.collections.query_titles(info.key)
-    frame = query_rows(found, measure, titles, info)
+    frame = query_rows(evaluation, measure, titles, info)
     with st.container(key="evaluate_pair_queries"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
@@ -197,15 +183,17 @@ def _queries(
         aspects = _aspect_order(explorer, info)
         with right:
             chart(
-                strip_plot(found, measure, titles, aspects, dark=dark()),
+                strip_plot(evaluation, measure, titles, aspects, dark=dark()),
                 name="queries",
                 alt=f"{measure}: one dot a query per system, the mean as a line",
                 key="evaluate_strip",
             )
 
 
-def _measure_box(view: EvaluateView, found: Evaluation) -> str:
-    defined = [m for m in CHARTED if any(s.metrics[m] is not None for s in found.systems.values())]
+def _measure_box(view: EvaluateView, evaluation: Evaluation) -> str:
+    defined = [
+        m for m in CHARTED if any(s.metrics[m] is not None for s in evaluation.systems.values())
+    ]
     measure = view.measure if view.measure in defined else defined[0]
     st.session_state["evaluate_measure"] = measure
     st.segmented_control(
@@ -222,32 +210,25 @@ def _aspect_order(explorer: Explorer, info: CollectionInfo) -> list[str]:
 
 
 def _aspects(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
 ) -> None:
     aspects = _aspect_order(explorer, info)
-    if not any(s.by_aspect for s in found.systems.values()):
+    if not any(s.by_aspect for s in evaluation.systems.values()):
         return
     st.header("Aspect by aspect", anchor=False)
     measure = view.measure if view.measure in CHARTED[:3] else CHARTED[0]
-    if all(s.metrics[measure] is None for s in found.systems.values()):
+    if all(s.metrics[measure] is None for s in evaluation.systems.values()):
         measure = CHARTED[0]
-    frame = aspect_rows(found, aspects)
     with st.container(key="evaluate_pair_aspects"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
             table(
-                frame,
-                "evaluate_aspects",
+                aspect_rows(evaluation, aspects), "evaluate_aspects",
                 "Measures of every system for every aspect",
-                {
-                    "System": st.column_config.TextColumn(pinned=True),
-                    "95 % interval": _text("Of nDCG@20."),
-                    "p-MRR interval": _text("95 %, of p-MRR."),
-                },
-            )
+            )  # fmt: skip
         with right:
             chart(
-                interval_plot(found, measure, aspects, dark=dark()),
+                interval_plot(evaluation, measure, aspects, dark=dark()),
                 name="aspects",
                 alt=f"{measure} of every aspect per system with 95 % intervals",
                 key="evaluate_intervals",
@@ -255,21 +236,21 @@ def _aspects(
 
 
 def _export(
-    explorer: Explorer, view: EvaluateView, info: CollectionInfo, found: Evaluation
+    explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
 ) -> None:
     evaluations, request = explorer.evaluations, request_of(explorer, view, info)
     titles = explorer.collections.query_titles(info.key)
     with st.popover("Export"):
-        download("Systems (CSV)", lambda: _csv(leaderboard_rows(found)), "systems.csv")
+        download("Systems (CSV)", lambda: _csv(leaderboard_rows(evaluation)), "systems.csv")
         download(
-            "Queries (CSV)", lambda: _csv(query_rows(found, view.measure, titles, info)),
+            "Queries (CSV)", lambda: _csv(query_rows(evaluation, view.measure, titles, info)),
             f"queries-{view.measure}.csv",
         )  # fmt: skip
-        reports = found.model_reports
+        reports = evaluation.model_reports
         if reports:
             download("Model (CSV)", lambda: _csv(report_rows(reports)), "model.csv")
-        download("Everything (JSON)", lambda: evaluations.to_json(found), "evaluation.json")
-        for name, scores in found.systems.items():
+        download("Everything (JSON)", lambda: evaluations.to_json(evaluation), "evaluation.json")
+        for name, scores in evaluation.systems.items():
             # A run that ended early is not kept.
             if scores.kind != "human" and not (scores.llm and scores.llm.stopped):
                 download(

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
-from engine.types.evaluations import CollectionInfo, Evaluation, Interval, SystemScores
+from engine.types.evaluations import CollectionInfo, Evaluation, Interval, Measures
 from engine.types.models import ModelReport
 from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapPoint
@@ -29,28 +29,37 @@ def interval(bounds: Interval) -> str:
     return f"{low} – {high}"
 
 
-def leaderboard_rows(found: Evaluation) -> pd.DataFrame:
+def leaderboard_rows(evaluation: Evaluation) -> pd.DataFrame:
     """One row per system, the best first."""
-    rows = []
-    for name, scores in found.systems.items():
-        rows.append(
-            {
-                "System": name,
-                "nDCG@20": scores.metrics["nDCG@20"],
-                "95 % interval": interval(scores.confidence.get("nDCG@20")),
-                "nDCG@20 (CSFCube)": scores.metrics["nDCG@20 (CSFCube)"],
-                "p-MRR": scores.metrics["p-MRR"],
-                "p-MRR interval": interval(scores.confidence.get("p-MRR")),
-                "RR": scores.metrics["RR"],
-                "R@100": scores.metrics["R@100"],
-                "Judged@20": scores.metrics["Judged@20"],
-                "Queries": len(scores.per_query),
-                "p-MRR queries": sum(q["p-MRR"] is not None for q in scores.per_query),
-                "Seconds": scores.seconds if scores.kind == "system" else None,
-            }
-        )
+    rows = [
+        {
+            "System": name,
+            **_main_cells(scores.metrics, scores.confidence),
+            "RR": scores.metrics["RR"],
+            "R@100": scores.metrics["R@100"],
+            "Judged@20": scores.metrics["Judged@20"],
+            **_query_cells(scores.per_query),
+            "Seconds": scores.seconds if scores.kind == "system" else None,
+        }
+        for name, scores in evaluation.systems.items()
+    ]
     frame = pd.DataFrame(rows).astype({"p-MRR": "float64", "Seconds": "float64"})
     return frame.sort_values("nDCG@20", ascending=False, ignore_index=True)
+
+
+def _main_cells(means: Measures, intervals: Mapping[str, Interval]) -> dict[str, Any]:
+    return {
+        "nDCG@20": means["nDCG@20"],
+        "95 % interval": interval(intervals.get("nDCG@20")),
+        "nDCG@20 (CSFCube)": means["nDCG@20 (CSFCube)"],
+        "p-MRR": means["p-MRR"],
+        "p-MRR interval": interval(intervals.get("p-MRR")),
+    }
+
+
+def _query_cells(queries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    with_p_mrr = sum(query["p-MRR"] is not None for query in queries)
+    return {"Queries": len(queries), "p-MRR queries": with_p_mrr}
 
 
 def signed_number(value: float) -> str:
@@ -59,19 +68,34 @@ def signed_number(value: float) -> str:
 
 
 def table(
-    frame: pd.DataFrame, key: str, alt: str, config: Mapping[str, Any], most: int = 16
+    frame: pd.DataFrame,
+    key: str,
+    alt: str,
+    config: Mapping[str, Any] | None = None,
+    most: int = 16,
 ) -> None:
     """A sortable table with three decimals, a dash where a value is undefined.
 
     Args:
-        config: column -> configuration, beside the definitions of the measures.
+        config: column -> configuration, beside the definitions of measures and intervals.
         most: rows shown before it scrolls.
     """
     numbers = [c for c in frame.columns if frame[c].dtype == "float64"]
     formats = {c: signed_number if c in SIGNED else "{:.3f}" for c in numbers}
     formats |= {c: "{:,}" for c in frame.columns if frame[c].dtype == "int64"}
     formats |= {"Seconds": "{:.1f}"} if "Seconds" in frame else {}
-    defined = {c: st.column_config.NumberColumn(help=MEASURES[c]) for c in MEASURES if c in frame}
+    text = st.column_config.TextColumn
+    defined: dict[str, Any] = {
+        "System": text(pinned=True),
+        "95 % interval": text(
+            help="Of the mean: where that over more such queries would lie, by bootstrap.",
+            width=118,
+        ),
+        "p-MRR interval": text(
+            help="95 %, of p-MRR; a dash where it is the same for all queries.", width=118
+        ),
+    }
+    defined |= {c: st.column_config.NumberColumn(help=MEASURES[c]) for c in MEASURES if c in frame}
     with st.container(key=key):
         st.dataframe(
             frame.style.format(formats),
@@ -79,22 +103,22 @@ def table(
             hide_index=True,
             width="stretch",
             height="content" if len(frame) <= most else 460,
-            column_config={**defined, **config},
+            column_config={**defined, **(config or {})},
             alt=alt,
         )
 
 
-def basis(found: Evaluation) -> str:
+def basis(evaluation: Evaluation) -> str:
     """What the numbers rest on, in one line."""
-    judged = found.judged
-    parts = [counted(found.queries, "query", "queries")]
-    if found.sample is not None:
-        parts.append(f"a sample: {found.sample.seeds:,} of {found.sample.of:,} seeds")
+    judged = evaluation.judged
+    parts = [counted(evaluation.queries, "query", "queries")]
+    if evaluation.sample is not None:
+        parts.append(f"a sample: {evaluation.sample.seeds:,} of {evaluation.sample.of:,} seeds")
     parts.append(f"{judged.grades:,} grades, {judged.relevant:,} of them relevant")
-    parts.append(f"corpus {found.corpus}")
-    if found.missing_documents:
-        parts.append(f"{found.missing_documents:,} judged documents are not in it")
-    people = next((s for s in found.systems.values() if s.kind == "human"), None)
+    parts.append(f"corpus {evaluation.corpus}")
+    if evaluation.missing_documents:
+        parts.append(f"{evaluation.missing_documents:,} judged documents are not in it")
+    people = next((s for s in evaluation.systems.values() if s.kind == "human"), None)
     if people is not None:
         own = (f"{a} {_shown(m['nDCG@20'])}" for a, m in people.annotators.items())
         parts.append("nDCG@20 of each annotator: " + ", ".join(own))
@@ -143,11 +167,11 @@ def pair_rows(pairs: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def query_rows(
-    found: Evaluation, measure: str, titles: Mapping[str, str], info: CollectionInfo
+    evaluation: Evaluation, measure: str, titles: Mapping[str, str], info: CollectionInfo
 ) -> pd.DataFrame:
     """One row per query, one column per system."""
-    values = {n: {q["query_id"]: q for q in s.per_query} for n, s in found.systems.items()}
-    asked = max((s.per_query for s in found.systems.values()), key=len)
+    values = {n: {q["query_id"]: q for q in s.per_query} for n, s in evaluation.systems.items()}
+    asked = max((s.per_query for s in evaluation.systems.values()), key=len)
     rows = []
     for query in asked:
         query_id = query["query_id"]
@@ -174,30 +198,20 @@ def _explore_link(query_id: str, aspect: str | None, info: CollectionInfo) -> st
     return "/?" + urlencode({"corpus": info.corpus, "seed": seed, "aspect": aspect})
 
 
-def aspect_rows(found: Evaluation, aspects: Sequence[str]) -> pd.DataFrame:
+def aspect_rows(evaluation: Evaluation, aspects: Sequence[str]) -> pd.DataFrame:
     """One row per system and aspect."""
     rows = [
-        {"System": name, "Aspect": aspect, **_aspect_cells(scores, aspect)}
-        for name, scores in found.systems.items()
+        {
+            "System": name,
+            "Aspect": aspect,
+            **_main_cells(scores.by_aspect[aspect], scores.confidence_by_aspect.get(aspect, {})),
+            **_query_cells([q for q in scores.per_query if q["aspect"] == aspect]),
+        }
+        for name, scores in evaluation.systems.items()
         for aspect in aspects
         if aspect in scores.by_aspect
     ]
     return pd.DataFrame(rows).astype({"p-MRR": "float64"})
-
-
-def _aspect_cells(scores: SystemScores, aspect: str) -> dict[str, Any]:
-    means, bounds = scores.by_aspect[aspect], scores.confidence_by_aspect.get(aspect, {})
-    return {
-        "nDCG@20": means["nDCG@20"],
-        "95 % interval": interval(bounds.get("nDCG@20")),
-        "nDCG@20 (CSFCube)": means["nDCG@20 (CSFCube)"],
-        "p-MRR": means["p-MRR"],
-        "p-MRR interval": interval(bounds.get("p-MRR")),
-        "Queries": sum(q["aspect"] == aspect for q in scores.per_query),
-        "p-MRR queries": sum(
-            q["aspect"] == aspect and q["p-MRR"] is not None for q in scores.per_query
-        ),
-    }
 
 
 # -- the model ---------------------------------------------------------------------------
@@ -210,8 +224,7 @@ REPORT_HELP: Mapping[str, str] = {
     "Tokens out": "Written by the model, as the endpoint reported.",
     "From ledger": "Answered before, at no cost.",
     "Failed": "No answer in spite of repeated requests. Run asks these again.",
-    "Unanswered": "Questions without a usable answer, failed ones among them; they count for "
-    "nobody.",
+    "Unanswered": "Questions without a usable answer, failed ones among them; they do not count.",
     "First preferred": "Position bias: how often the first of two equally good documents is "
     "preferred; 0.5 is none. It is taken out of the order.",
     "Cost": "By the prices that were set.",
@@ -257,35 +270,35 @@ GAP_TERMS: Mapping[str, str] = {
     "Upper bound": "The same with the missing relevant documents put in: close to what the best "
     "possible system could do by this verifier.",
     "Gap": "The verifier's quality less that of the best retriever alone, query by query. A wide "
-    "gap says: relevant documents can be recognised, but are not brought to the top.",
+    "gap says: relevant documents can be recognised, but are not ranked at the top.",
     "Intervals": "95 %, by bootstrap over the queries (10,000 draws).",
 }
 
 
-def gap_verdict(found: Gap) -> str:
+def gap_verdict(gap: Gap) -> str:
     """The largest pool in words."""
-    point, best = found.points[-1], found.best
-    low, high = (signed_number(value) for value in found.gap(point))
+    point, best = gap.points[-1], gap.best
+    low, high = (signed_number(value) for value in gap.gap(point))
     held = "" if point.found is None else f", which hold {point.found:.0%} of what is relevant"
     return (
-        f"With pools of {point.size:,}{held}, {found.verifier} by {found.report.model} reaches "
-        f"{found.measure} {point.lower:.3f}, and {point.upper:.3f} with the missing relevant "
-        f"documents put in; the best retriever, {best}, reaches {found.retrievers[best]:.3f}. The "
-        f"gap lies between {low} and {high} (n = {found.queries:,})."
+        f"With pools of {point.size:,}{held}, {gap.verifier} by {gap.report.model} reaches "
+        f"{gap.measure} {point.lower:.3f}, and {point.upper:.3f} with the missing relevant "
+        f"documents put in; the best retriever, {best}, reaches {gap.retrievers[best]:.3f}. The "
+        f"gap lies between {low} and {high} (n = {gap.queries:,})."
     )
 
 
-def point_rows(found: Gap, *, plain: bool = False) -> pd.DataFrame:
+def point_rows(gap: Gap, *, plain: bool = False) -> pd.DataFrame:
     """One row per pool size.
 
     Args:
         plain: bounds of intervals as numbers in columns of their own, for a file.
     """
-    return pd.DataFrame([_row(found, point, plain) for point in found.points])
+    return pd.DataFrame([_row(gap, point, plain) for point in gap.points])
 
 
-def _row(found: Gap, point: GapPoint, plain: bool) -> dict[str, Any]:
-    low, high = found.gap(point)
+def _row(gap: Gap, point: GapPoint, plain: bool) -> dict[str, Any]:
+    low, high = gap.gap(point)
     return {
         "Pool": point.size,
         "Read": point.documents,
@@ -330,14 +343,14 @@ def point_columns() -> dict[str, Any]:
     return shown
 
 
-def retriever_rows(found: Gap) -> pd.DataFrame:
+def retriever_rows(gap: Gap) -> pd.DataFrame:
     """One row per retriever, the best first."""
     rows = [
         {
             "Retriever": name,
-            found.measure: value,
-            "95 % interval": interval(found.retriever_intervals.get(name)),
+            gap.measure: value,
+            "95 % interval": interval(gap.retriever_intervals.get(name)),
         }
-        for name, value in sorted(found.retrievers.items(), key=lambda item: -item[1])
+        for name, value in gap.best_first
     ]
     return pd.DataFrame(rows)

@@ -34,8 +34,8 @@ PARTS = {"systems": "Systems side by side", "gap": "Retrieval–verification gap
 MEASURES = {
     "nDCG@20": "Relevance of the top 20 by graded judgments, best order = 1.",
     "nDCG@20 (CSFCube)": "The same as CSFCube's own script has it: ranks 1 and 2 count alike.",
-    "p-MRR": "Obedience: how far documents relevant to this aspect only stand higher here than "
-    "in the ranking for another aspect of the seed; −1 to 1, 0 when nothing moves.",
+    "p-MRR": "Instruction following: how far documents relevant to this aspect only stand higher "
+    "here than in the ranking for another aspect of the seed; −1 to 1, 0 when nothing moves.",
     "RR": "1 divided by the rank of the first relevant document (grade 1 or more).",
     "R@100": "Share of the relevant documents that are in the top 100.",
     "Judged@20": "Share of the top 20 that anybody judged; what is unjudged counts as 0.",
@@ -87,7 +87,7 @@ class EvaluateView(UrlState):
     Attributes:
         sample: seeds asked for; 0 for all, None where the collection's size decides.
         rerank, depth: how a model reranks every system; "" not at all.
-        model: whose answers are shown, as a former evaluation has it; "" for the one that is
+        model: whose answers are shown, as a previous run has it; "" for the one that is
             connected.
         part: one of :data:`PARTS`.
         verifier, retrievers, sizes: of the gap.
@@ -154,7 +154,7 @@ def seeds_asked(view: EvaluateView, info: CollectionInfo) -> int | None:
 
 
 def of_request(request: EvaluationRequest, measure: str) -> EvaluateView:
-    """The view that shows a former evaluation."""
+    """The view that shows a previous run."""
     return EvaluateView(
         request.collection, request.systems, request.steer, request.sample or 0,
         request.human, request.ignore_labels, measure, request.rerank, request.depth,
@@ -163,7 +163,7 @@ def of_request(request: EvaluationRequest, measure: str) -> EvaluateView:
 
 
 def of_gap(view: EvaluateView, record: GapRecord) -> EvaluateView:
-    """The view that shows a former gap."""
+    """The view that shows a gap that was measured before."""
     request = record.request
     return replace(
         view, part="gap", sample=request.sample or 0, verifier=request.verifier,

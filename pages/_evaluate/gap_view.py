@@ -5,23 +5,37 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.evaluations import CollectionInfo, EvaluationProgress
-from engine.types.jobs import Job
-from engine.types.reranking import CostEstimate, Gap, GapRecord, GapReport
+from engine.types.evaluations import CollectionInfo
+from engine.types.reranking import CostEstimate, Gap, GapRecord
 from pages._common.components import chart, dark
 from pages._common.job_card import job_card
-from pages._common.shared import attempt, error_boundary, escape_label, note
-from pages._evaluate.controls import choose_collection, common_change, seeds_box
+from pages._common.shared import error_boundary, note
+from pages._evaluate.controls import (
+    calls_box,
+    choose_collection,
+    common_change,
+    model_row,
+    most_calls,
+    run_button,
+    seeds_box,
+)
 from pages._evaluate.evaluate_charts import gap_chart
-from pages._evaluate.evaluate_model import calls_box, connected, model_row, most_calls
-from pages._evaluate.evaluate_page import DRAWN_BUSY, FORMER, POLL_SECONDS, progress_line
+from pages._evaluate.evaluate_page import (
+    DRAWN_BUSY,
+    POLL_SECONDS,
+    connected,
+    moment,
+    previous_runs,
+    progress_line,
+    seeds_of,
+    show_end,
+)
 from pages._evaluate.evaluate_results import definitions, download
 from pages._evaluate.evaluate_tables import (
     GAP_TERMS,
@@ -32,10 +46,9 @@ from pages._evaluate.evaluate_tables import (
     table,
 )
 from pages._evaluate.evaluate_view import EvaluateView, of_gap, sizes_of
-from pages._model.model_form import report_line
+from pages._login import login
+from pages._model.model_lines import report_line
 from pages._model.model_settings import chosen
-
-GapJob = Job[EvaluationProgress, GapReport]
 
 
 def controls(
@@ -71,7 +84,7 @@ def controls(
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         seeds_box(view, info, change)
         calls_box(explorer)
-        _button(explorer, view, info, estimate)
+        _measure_button(explorer, view, info, estimate)
     if estimate is not None:
         model_row(explorer, estimate)
 
@@ -100,22 +113,17 @@ def _estimate(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> C
     return None
 
 
-def _button(
+def _measure_button(
     explorer: Explorer, view: EvaluateView, info: CollectionInfo, estimate: CostEstimate | None
 ) -> None:
-    job = explorer.gaps.job(info.key)
-
     def run() -> None:
         replace(view, model="").write()
-        request = view.gap_request(info)
-        explorer.gaps.start(request, endpoint=chosen(explorer), most_calls=most_calls())
+        connection = explorer.verifier.connection(chosen(explorer), most_calls())
+        explorer.gaps.start(view.gap_request(info), connection, owner=login.name() or "")
 
-    lacking = not connected(explorer)
-    busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
-    st.button(
-        "Measure", key="evaluate_gap_run", type="primary", on_click=attempt, args=(run,),
-        disabled=estimate is None or lacking or busy,
-        help="Connect a language model first." if lacking else None,
+    run_button(
+        "Measure", "evaluate_gap_run", run, explorer.gaps.job(info.key),
+        ready=estimate is not None, lacks_model=not connected(explorer),
     )  # fmt: skip
 
 
@@ -126,9 +134,9 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
         return
     gaps = explorer.gaps
     request = gaps.checked(view.gap_request(info))
-    job, former = gaps.job(info.key), gaps.history(info.key)
-    latest = next((record.model for record in former if record.request == request), "")
-    found = gaps.find(request, view.model or connected(explorer) or latest)
+    job, records = gaps.job(info.key), gaps.history(info.key)
+    latest = next((record.model for record in records if record.request == request), "")
+    gap = gaps.find(request, view.model or connected(explorer) or latest)
     running = job is not None and job.running
     if job is not None and job.running:
         job_card(
@@ -139,94 +147,74 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
     elif st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
     elif job is not None and job.request[0] == request:
-        _ended(job)
+        kept = "Every answer of the model is kept; Measure goes on from there."
+        show_end(job, "The measurement", kept)
     if job is not None and job.request[0] == request and job.report is not None:
-        found = found or job.report.gap
-    if found is not None:
+        gap = gap or job.report.gap
+    if gap is not None:
         with error_boundary():
-            _gap(explorer, found)
+            _gap(explorer, gap)
     elif not running:
         st.html(
             '<div class="sl-empty">This gap was not measured yet. A language model ranks what the '
-            "retrievers bring up, at every pool size; press Measure. It goes on when you leave "
+            "retrievers return, at every pool size; press Measure. It goes on when you leave "
             "the page, and its result stays.</div>"
         )
-    _former(former, view)
+    previous_runs("evaluate_previous_gap", [(record_line(r), of_gap(view, r)) for r in records])
 
 
-def _ended(job: GapJob) -> None:
-    kept = "Every answer of the model is kept; Measure goes on from there."
-    if job.state == "failed":
-        note(job.error, f"{job.remedy} {kept}", kind="error")
-    elif job.state == "cancelled":
-        note("The measurement was cancelled.", kept)
-
-
-def _gap(explorer: Explorer, found: Gap) -> None:
+def _gap(explorer: Explorer, gap: Gap) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("Retrieval–verification gap", anchor=False)
         definitions("What this means", GAP_TERMS)
-        _export(explorer, found)
-    for sentence in found.notes:
+        _export(explorer, gap)
+    for sentence in gap.notes:
         note(sentence)
-    if found.report.stopped:
-        note("This is what there is so far.", found.report.problem)
-    st.html(f'<p class="sl-gap-verdict">{html.escape(gap_verdict(found))}</p>')
+    if gap.report.stopped:
+        note("This is what there is so far.", gap.report.problem)
+    st.html(f'<p class="sl-gap-verdict">{html.escape(gap_verdict(gap))}</p>')
     table(
-        point_rows(found), "evaluate_gap_points", f"{found.measure} and gap at every pool size",
+        point_rows(gap), "evaluate_gap_points", f"{gap.measure} and gap at every pool size",
         point_columns(), most=20,
     )  # fmt: skip
-    st.html(f'<div class="md-line md-quiet">{report_line(found.report)}</div>')
+    st.html(f'<div class="md-line md-quiet">{report_line(gap.report)}</div>')
     with st.container(key="evaluate_pair_gap"):
         left, right = st.columns([8, 4], gap="medium")
         with left:
             chart(
-                gap_chart(found, dark=dark()),
+                gap_chart(gap, dark=dark()),
                 name="gap",
-                alt=f"{found.measure} of the verifier against pool size, as found and with what "
+                alt=f"{gap.measure} of the verifier against pool size, as found and with what "
                 "is missing put in, and of every retriever alone",
                 key="evaluate_gap_chart",
             )
         with right:
             st.subheader("Retrievers alone", anchor=False)
             table(
-                retriever_rows(found), "evaluate_gap_retrievers",
-                f"{found.measure} of every retriever without the verifier",
-                {"95 % interval": st.column_config.TextColumn(width=118)},
+                retriever_rows(gap), "evaluate_gap_retrievers",
+                f"{gap.measure} of every retriever without the verifier",
             )  # fmt: skip
 
 
-def _export(explorer: Explorer, found: Gap) -> None:
+def _export(explorer: Explorer, gap: Gap) -> None:
     with st.popover("Export"):
-        rows = point_rows(found, plain=True)
+        rows = point_rows(gap, plain=True)
         download("Gap (CSV)", lambda: str(rows.to_csv(index=False)), "gap.csv")
-        download("Everything (JSON)", lambda: explorer.gaps.to_json(found), "gap.json")
+        download("Everything (JSON)", lambda: explorer.gaps.to_json(gap), "gap.json")
         st.caption("The chart has its own buttons for SVG and PNG; the address is the link.")
-
-
-def _former(former: Sequence[GapRecord], view: EvaluateView) -> None:
-    if not former:
-        return
-    with st.expander(f"Previous runs ({len(former)})", type="compact"), error_boundary():
-        for number, record in enumerate(former[:FORMER]):
-            st.button(
-                escape_label(record_line(record)), key=f"evaluate_former_gap_{number}",
-                type="tertiary", on_click=of_gap(view, record).write,
-            )  # fmt: skip
 
 
 def record_line(record: GapRecord) -> str:
     """When, how it was asked, and how wide it is."""
-    asked_for = record.request
-    when = datetime.fromisoformat(record.time).astimezone()
+    request = record.request
     low, high = record.bounds
     return " · ".join(
         [
-            f"{when:%Y-%m-%d %H:%M}",
-            f"{asked_for.verifier} by {record.model.partition(' at ')[0]}",
-            ", ".join(asked_for.systems),
-            "pools " + ", ".join(map(str, asked_for.sizes)),
-            f"{asked_for.sample} seeds" if asked_for.sample else "all seeds",
+            moment(record.time),
+            f"{request.verifier} by {record.model.partition(' at ')[0]}",
+            ", ".join(request.systems),
+            "pools " + ", ".join(map(str, request.sizes)),
+            seeds_of(request.sample),
             f"gap {low:+.3f} to {high:+.3f}".replace("-", "−"),
         ]
     )

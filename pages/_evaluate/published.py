@@ -34,7 +34,7 @@ RELEVANCE: Mapping[str, Row] = {
     "gpt-4o, pairwise": (41.07, 52.40, 30.04, 41.43),
 }
 """nDCG@20 x 100, their table 1."""
-OBEDIENCE: Mapping[str, Row] = {
+INSTRUCTION_FOLLOWING: Mapping[str, Row] = {
     "Human": (25.3, 29.8, 22.2, 24.0),
     "SciNCL": (0.0, 0.0, 0.0, 0.0),
     "SPECTER2": (0.0, 0.0, 0.0, 0.0),
@@ -59,7 +59,7 @@ WORDINGS: Mapping[str, tuple[Row, Row]] = {
 """nDCG@20 and p-MRR x 100 of GritLM-7B under other wordings, their table 3."""
 
 
-def beside_the_paper(info: CollectionInfo, found: Evaluation) -> None:
+def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
     """Their three tables, with our rows where this is the collection they used."""
     comparable = info.source_format == "csfcube"
     with st.expander("Beside the published figures for CSFCube", expanded=comparable):
@@ -73,14 +73,14 @@ def beside_the_paper(info: CollectionInfo, found: Evaluation) -> None:
                 "see them side by side."
             )
         )
-        ours = found if comparable else None
-        relevance, obedience, wordings = st.tabs(
-            ["Relevance (table 1)", "Obedience (table 2)", "Wordings (table 3)"]
+        ours = evaluation if comparable else None
+        relevance, following, wordings = st.tabs(
+            ["Relevance (table 1)", "Instruction following (table 2)", "Wordings (table 3)"]
         )
         with relevance:
             _table(paper_rows(RELEVANCE, ours, "nDCG@20"), "nDCG@20", signed=False)
-        with obedience:
-            _table(paper_rows(OBEDIENCE, ours, "p-MRR"), "p-MRR", signed=True)
+        with following:
+            _table(paper_rows(INSTRUCTION_FOLLOWING, ours, "p-MRR"), "p-MRR", signed=True)
         with wordings:
             st.caption(
                 "Ours are ranked under the built-in wording of each aspect (base); the Compare "
@@ -97,10 +97,12 @@ def beside_the_paper(info: CollectionInfo, found: Evaluation) -> None:
                 _table(paper_rows(second, ours, "p-MRR"), "p-MRR, wordings", signed=True)
 
 
-def paper_rows(theirs: Mapping[str, Row], found: Evaluation | None, measure: str) -> pd.DataFrame:
+def paper_rows(
+    theirs: Mapping[str, Row], evaluation: Evaluation | None, measure: str
+) -> pd.DataFrame:
     """Their figures as fractions, ours above them."""
     rows: list[dict[str, Any]] = []
-    for name, scores in (found.systems if found else {}).items():
+    for name, scores in (evaluation.systems if evaluation else {}).items():
         means = [scores.metrics[measure]]
         means += [scores.by_aspect.get(a, {}).get(measure) for a in COLUMNS[1:]]
         rows.append({"Ranker": name, "From": "here", **dict(zip(COLUMNS, means, strict=True))})

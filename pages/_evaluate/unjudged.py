@@ -12,10 +12,11 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.evaluations import CollectionInfo
+from engine.types.plurals import counted
 from engine.types.searches import Ranking
 from pages._annotate.annotate_view import annotator, is_lead
 from pages._common.shared import attempt
-from pages._evaluate.evaluate_model import request_of
+from pages._evaluate.evaluate_page import request_of
 from pages._evaluate.evaluate_view import EvaluateView
 
 ANNOTATE = str(Path(__file__).resolve().parents[1] / "annotate.py")
@@ -31,8 +32,12 @@ def unjudged_documents(explorer: Explorer, view: EvaluateView, info: CollectionI
     if project is None:
         return
     runs = explorer.evaluations.rankings(request_of(explorer, view, info))
-    found = explorer.annotation.unjudged(project, k=TOP, runs=runs)
-    unjudged = {(q, d) for one in found for q, ids in one.missing.items() for d in ids}
+    unjudged = {
+        (query_id, doc_id)
+        for run in explorer.annotation.unjudged(project, k=TOP, runs=runs)
+        for query_id, doc_ids in run.missing.items()
+        for doc_id in doc_ids
+    }
     added = st.session_state.pop(_ADDED, 0)
     if not unjudged and not added:
         return
@@ -78,7 +83,7 @@ def _not_to_judge(
 def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
     parts = [f"{added:,} added to the pool."] if added else []
     if unjudged:
-        some = "1 document is" if unjudged == 1 else f"{unjudged:,} documents are"
+        some = counted(unjudged, "document is", "documents are")
         parts.append(f"{some} unjudged in the top {TOP} of these systems: counted as not relevant.")
         waiting = unjudged - lacking - gone
         if gone:
@@ -89,7 +94,7 @@ def _words(unjudged: int, lacking: int, gone: int, added: int) -> str:
             )
         elif waiting:
             wait = "waits" if waiting == 1 else "wait"
-            parts.append(f"{waiting:,} of them {wait} in the pool, {lacking:,} not even that.")
+            parts.append(f"{waiting:,} of them {wait} in the pool; {lacking:,} are not in it.")
     return " ".join(parts)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
+import logging
 from concurrent.futures import Future
-from functools import partial
 
 import streamlit as st
 
@@ -40,6 +40,7 @@ __all__ = [
     "session_values",
 ]
 _CHECK, _PROBLEM = "model_check", "model_problem"
+log = logging.getLogger("seedlens")
 _POLL_SECONDS = 0.3
 
 
@@ -141,8 +142,6 @@ def _form(info: EndpointInfo) -> None:
                 "Disconnect", key="model_forget", on_click=_forget, disabled=checking,
                 help="Forgets the address, model and key that were entered here.",
             )  # fmt: skip
-        if checking:
-            st.html('<span class="md-dim" role="status">Asking the endpoint …</span>')
 
 
 def _start_with(key: str, value: str) -> None:
@@ -179,8 +178,10 @@ def _forget() -> None:
 def _check() -> None:
     """Try the endpoint beside the page: one that does not answer takes its time to say so."""
     st.session_state.pop(_PROBLEM, None)
-    check = partial(engine().verifier.check, chosen(engine()))
-    st.session_state[_CHECK] = beside(check)
+    verifier, session, secrets = engine().verifier, session_values(), secrets_values()
+    st.session_state[_CHECK] = beside(
+        lambda: verifier.check(verifier.find_endpoint(session, secrets))
+    )
 
 
 def _checking() -> bool:
@@ -189,16 +190,28 @@ def _checking() -> bool:
 
 @st.fragment(run_every=_POLL_SECONDS)
 def _wait_for_check() -> None:
+    """Say that the endpoint is asked; once it has answered, nothing, and then renew the page.
+
+    The words are taken back by the fragment itself: Streamlit can lose the end of a run of the
+    page when a fragment asks for another one just then, and leaves on the page what that run
+    did not draw any more.
+    """
     trial: Future[EndpointInfo] | None = st.session_state.get(_CHECK)
-    if trial is not None and not trial.done():
-        return
-    if trial is not None:
+    if trial is None:
+        st.rerun()  # the rest of the page depends on the answer
+    elif not trial.done():
+        st.html('<span class="md-dim" role="status">Asking the endpoint …</span>')
+    else:
         del st.session_state[_CHECK]
         try:
             st.session_state[_PROBLEM] = trial.result().problem
         except SeedLensError as error:
             st.session_state[_PROBLEM] = str(error)
-    st.rerun()  # the rest of the page depends on what was found
+        except Exception:
+            log.exception("The endpoint could not be tried.")
+            st.session_state[_PROBLEM] = (
+                "Something went wrong in SeedLens itself; its log says what."
+            )
 
 
 def _code(line: str) -> str:

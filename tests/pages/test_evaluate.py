@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from engine.explorer import Explorer
+from engine.types.corpora import ImportRequest
 from engine.types.evaluations import EvaluationRequest
 from pages._common.shared import escape_label
 from pages._evaluate.evaluate_charts import strip_plot, trade_off
 from tests.pages.evaluate_page import finished, shown, visit
 from tests.pages.visits import Serve, run
+from tests.small_collection import write_collection
 from tests.support import make_explorer
 
 
@@ -75,7 +77,7 @@ def test_changing_the_steer_asks_for_another_run(lab: Explorer) -> None:
     page = run(page)
     assert page.query_params["steer"] in ("0.75", ["0.75"])
     assert "aspect not ranked yet" in shown(page)
-    former = next(b for b in page.button if (b.key or "").startswith("evaluate_former_"))
+    former = next(b for b in page.button if (b.key or "").startswith("evaluate_previous_"))
     former.click()
     assert run(page).dataframe, "a former evaluation is a click away"
 
@@ -112,16 +114,15 @@ def test_uploaded_judgments_open_as_a_collection(lab: Explorer) -> None:
     assert run(page).selectbox(key="evaluate_collection").value == "lab"
 
 
-def test_a_collection_that_broke_says_where(lab: Explorer) -> None:
-    qrels = Path(lab.library.corpus("lab").source) / "qrels.txt"
-    before = qrels.read_text("utf-8")
-    qrels.write_text(before + "half a line\n", "utf-8")
-    try:
-        page = visit()
-        assert "qrels.txt, line" in shown(page)
-        assert page.button(key="evaluate_run").disabled
-    finally:
-        qrels.write_text(before, "utf-8")
+def test_a_collection_that_broke_says_where(fresh: Explorer, tmp_path: Path, serve: Serve) -> None:
+    # Files of its own: those of ``lab`` are read by other tests meanwhile, in other processes too.
+    folder = write_collection(tmp_path / "lab")
+    serve(fresh).library.import_documents(ImportRequest(folder, "lab"))
+    with (folder / "qrels.txt").open("a", encoding="utf-8") as lines:
+        lines.write("half a line\n")
+    page = visit()
+    assert "qrels.txt, line" in shown(page)
+    assert page.button(key="evaluate_run").disabled
 
 
 def test_a_home_without_judgments_says_what_to_import(small: Explorer, serve: Serve) -> None:

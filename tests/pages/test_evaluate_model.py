@@ -137,7 +137,7 @@ def test_a_gap_is_measured_shown_and_there_on_return(lab: Explorer, server: Mode
     assert server.seen.requests == asked
     other = visit(**{**GAP, "sizes": "4"})
     assert not other.dataframe
-    former = next(b for b in other.button if (b.key or "").startswith("evaluate_former_gap_"))
+    former = next(b for b in other.button if (b.key or "").startswith("evaluate_previous_gap_"))
     former.click()
     assert list(run(other).dataframe[0].value["Pool"]) == [5, 10]
 

@@ -231,7 +231,7 @@ def test_a_mode_or_depth_that_does_not_exist_is_refused(lab: Explorer) -> None:
 
 
 def measured(lab: Explorer, server: ModelServer, most: int | None = None) -> GapJob:
-    lab.gaps.start(GAP, session(server), most_calls=most)
+    lab.gaps.start(GAP, lab.verifier.connection(session(server), most))
     return ended(lambda: lab.gaps.job("lab"))
 
 
@@ -274,11 +274,12 @@ def test_a_gap_that_two_people_ask_for_at_once_is_paid_for_once(
 ) -> None:
     gaps = lab.gaps
     server.behaviour.latency = 0.2
+    connection = lab.verifier.connection(session(server))
     with ThreadPoolExecutor(4) as pool:
-        started = set(pool.map(lambda _: gaps.start(GAP, session(server)), range(4)))
+        started = set(pool.map(lambda _: gaps.start(GAP, connection), range(4)))
     assert len(started) == 1
-    other = session(server, SEEDLENS_LLM_MODEL="another")
-    for request, own in ((replace(GAP, sizes=(3,)), session(server)), (GAP, other)):
+    other = lab.verifier.connection(session(server, SEEDLENS_LLM_MODEL="another"))
+    for request, own in ((replace(GAP, sizes=(3,)), connection), (GAP, other)):
         with pytest.raises(CorpusBusyError, match="being measured"):
             gaps.start(request, own)
     gaps.jobs.cancel(started.pop())
@@ -298,7 +299,7 @@ def test_a_gap_can_be_cancelled_and_an_endpoint_that_is_gone_is_told(
     lab: Explorer, server: ModelServer
 ) -> None:
     server.behaviour.latency = 0.1
-    job_id = lab.gaps.start(GAP, session(server))
+    job_id = lab.gaps.start(GAP, lab.verifier.connection(session(server)))
     lab.gaps.jobs.cancel(job_id)
     assert ended(lambda: lab.gaps.job("lab")).state == "cancelled"
     server.stop()

@@ -19,16 +19,17 @@ from engine.types.collections import Collection
 from engine.types.reranking import Gap, GapRequest
 from storage.answers import Answers
 from tests.model_server import ModelServer
-from tests.model_sessions import connection, session
+from tests.model_sessions import connection
 from tests.small_collection import write_collection
 from tests.support import ended, make_explorer
 
 SYSTEMS, SIZES = ("bm25", "dense"), (5, 20)
+REQUEST = GapRequest("tiny", "pointwise", SYSTEMS, SIZES, sample=1)
 
 
 @pytest.fixture
 def baseline(tiny: Explorer, collection: Collection) -> Baseline:
-    return prepare(tiny.searcher("tiny"), collection, "pointwise", SYSTEMS, SIZES, sample=1)
+    return prepare(tiny.searcher("tiny"), collection, REQUEST)
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_a_seed_that_judgments_list_is_not_put_into_its_own_pool(tmp_path: Path)
     assert any("grade its own seed" in warning for warning in collection.warnings)
     explorer = make_explorer(tmp_path / "own-home")
     explorer.library.import_collection(collection)
-    baseline = prepare(explorer.searcher("own"), collection, "pointwise", SYSTEMS, (5,), sample=1)
+    baseline = prepare(explorer.searcher("own"), collection, replace(REQUEST, sizes=(5,)))
     assert all(seeds[pool.query_id] not in pool.doc_ids for pool in baseline.pools())
 
 
@@ -111,9 +112,8 @@ def test_a_budget_that_is_reached_is_said(
     assert pool_server.seen.requests == 20
 
 
-def test_a_gap_is_measured_in_the_backbaseline(tiny: Explorer, pool_server: ModelServer) -> None:
-    request = GapRequest("tiny", "pointwise", SYSTEMS, SIZES, sample=1)
-    job_id = tiny.gaps.start(request, session(pool_server))
+def test_a_gap_is_measured_in_the_background(tiny: Explorer, pool_server: ModelServer) -> None:
+    job_id = tiny.gaps.start(REQUEST, connection(pool_server.url))
     job = ended(lambda: tiny.gaps.job("tiny"))
     assert (job.id, job.state, job.error) == (job_id, "done", "")
     assert job.progress.done == job.progress.total > 0
@@ -136,4 +136,4 @@ def test_what_cannot_be_measured_is_refused(
     verifier: str, systems: tuple[str, ...], sizes: tuple[int, ...], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        check_gap(verifier, systems, sizes)
+        check_gap(GapRequest("tiny", verifier, systems, sizes))
