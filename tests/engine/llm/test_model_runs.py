@@ -32,14 +32,14 @@ from tests.model_sessions import (
     PAIRS,
     TEXTS,
     answers,
+    begun_comparing,
     compared,
     connection,
     criterion,
     judged,
     knowledge,
-    start,
 )
-from tests.support import wait_until
+from tests.support import ended, wait_until
 
 
 def kept(server: ModelServer, store: Answers, model: str = MODEL) -> int:
@@ -150,13 +150,13 @@ def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
     server: ModelServer, store: Answers
 ) -> None:
     server.behaviour.latency = 0.05
-    run = start(server, store, concurrency=2)
-    wait_until(lambda: run.progress and run.progress.done >= 4, what="four answers")
+    jobs, job_id = begun_comparing(server, store, concurrency=2)
+    ended(lambda: jobs.job(job_id), enough=lambda job: job.progress and job.progress.done >= 4)
     server.behaviour.latency = 30
     time.sleep(0.2)  # requests are under way now that would take half a minute
-    run.cancel()
+    jobs.cancel(job_id)
     began = time.monotonic()
-    outcome = run.result(5)
+    outcome = jobs.result(job_id)
     assert time.monotonic() - began < 2
     assert outcome.usage.stopped == "cancelled"
     answered = sum(p is not None for p in outcome.value)
