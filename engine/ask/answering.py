@@ -98,7 +98,7 @@ class AnswerWork:
         self._request, self._results, self._scenarios = request, results, scenarios
         self._connection, self._store = connection, store
         place = connection.endpoint
-        self._usage = Usage(place.address, place.model)
+        self._usage = Usage(endpoint=place.address, model=place.model)
         self._passages = passages_of(results, scenarios, PASSAGE_TOKENS)
         self._said = ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
 from engine.ask.context import ScenarioTexts, StoredScenarios, any_scenarios
@@ -71,17 +72,8 @@ class Reader:
         asked = messages(request.question, passages_of(results, scenarios))
         prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
 
-        found = estimator(connection, self._answers).estimate(prompt)
-        return CostEstimate(
-            ASK,
-            len(results),
-            calls=1,
-            rounds=1,
-            exact=True,
-            input_tokens=found.input_tokens,
-            output_tokens=found.output_tokens,
-            cost=found.cost,
-        )
+        cost = estimator(connection, self._answers).estimate([prompt], 1)
+        return CostEstimate(ASK, len(results), rounds=1, exact=True, **asdict(cost))
 
     def ask(
         self,

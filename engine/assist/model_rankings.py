@@ -59,7 +59,7 @@ class ModelRanking:
         return RankingProgress(
             self.estimate,
             tuple(s.doc_id for s in self.stage.ranking),
-            self._report(Usage(place.address, place.model)),
+            self._report(Usage(endpoint=place.address, model=place.model)),
         )
 
     def ask(

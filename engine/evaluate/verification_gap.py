@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.assist.model import Model
-from engine.assist.ranking_estimates import QuestionCount, count_for_reranking, ranking_sizes
+from engine.assist.ranking_estimates import count_for_reranking, ranking_sizes
 from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
 from engine.evaluate.measuring import MAIN_MEASURE, query_rows
@@ -27,7 +27,7 @@ from engine.search.topics import Ranker, check_documents, sampled, usable_topics
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.evaluations import Interval
-from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRequest
+from engine.types.reranking import MOST_POOL, CostEstimate, Gap, GapPoint, GapRequest
 from engine.types.searches import Ranking
 
 
@@ -239,7 +239,7 @@ def verify_and_measure(
     return measure_gap(baseline, outcome)
 
 
-def foreseen_pools(baseline: Baseline) -> QuestionCount:
+def foreseen_pools(baseline: Baseline) -> CostEstimate:
     """What the verifier is asked about the pools that there are; equal ones are read once."""
     pools = {(p.query_id, p.doc_ids) for p in baseline.pools()}
     return count_for_reranking(baseline.plan, [len(doc_ids) for _, doc_ids in pools])
@@ -247,7 +247,7 @@ def foreseen_pools(baseline: Baseline) -> QuestionCount:
 
 def foreseen_gap(
     request: GapRequest, searcher: Searcher, collection: Collection, topics: Sequence[Topic]
-) -> QuestionCount:
+) -> CostEstimate:
     """What the verifier is asked at most, before anything is ranked.
 
     As if no retriever found any relevant document, so that all have to be put in.

@@ -26,13 +26,14 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.rewriting import TRIES, Verification, rewrite, writing
 from engine.generate.scenes import examples_of
-from engine.llm.budget import Estimate, RoundProgress, Usage
+from engine.llm.budget import RoundProgress, Usage
 from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import estimator
 from engine.llm.run import complete
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.models import Estimate
 from storage.files import write_whole
 
 ABOUT = "about.json"
@@ -248,7 +249,7 @@ class Builder:
         [example, *_] = examples_of(request, 0)
         prompt = writing(request.seed, example.scene, 0)
         calls = 2 * request.sets * request.documents
-        return estimator(connection, self._answers).estimate(prompt, calls)
+        return estimator(connection, self._answers).estimate([prompt], calls)
 
     def implicit(
         self,

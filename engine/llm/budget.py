@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from engine.errors import BadInputError
 from engine.llm.endpoint_errors import BudgetReachedError
+from engine.types.models import ModelUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +54,6 @@ class Budget:
                 "A limit of cost needs the price of the tokens.",
                 "Give the price per million input and output tokens too.",
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a run will cost at most, retries aside, from lengths of texts; not from a tokenizer.
-
-    ``cost`` is None where no price is known.
-    """
-
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,48 +136,35 @@ Stopped = Literal["", "cancelled", "budget", "endpoint"]
 """Why no more questions are asked; empty while they are, or when all were."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Real figures of one run so far.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage(ModelUsage):
+    """Real figures of one run so far, in questions.
 
     Attributes:
+        endpoint: its address.
         rounds: batches of questions.
         asked: different questions: ``answered + cached + failed + unread`` of them are settled,
             the rest were not reached.
         answered: by the model, in this run.
-        cached: answered by the ledger, at no cost.
-        failed: no answer in spite of repeated requests.
         unread: answered twice in a form that could not be read; counted for nobody.
-        calls: requests sent, whatever for: trying the endpoint out and repeats included.
         repeats: requests sent again after an error.
         shortened: questions with shorter texts than was meant: the model could not take those.
-        input_tokens, output_tokens: as the endpoint reported them; ``guessed`` calls reported
-            none and count with an estimate.
-        cost: None where no price is known.
-        stopped: why the run ended early.
-        problem: the words for it, or else for the last failure; empty when all went well.
-        notes: plain sentences about what else was odd.
+        guessed: calls whose tokens are estimated, as the endpoint reported none.
     """
 
-    endpoint: str
-    model: str
+    endpoint: str = ""
     rounds: int = 0
     asked: int = 0
     answered: int = 0
-    cached: int = 0
-    failed: int = 0
     unread: int = 0
-    calls: int = 0
     repeats: int = 0
     shortened: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
     guessed: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    stopped: Stopped = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
+
+    @property
+    def settled(self) -> int:
+        """Questions that need not be asked any more, answered or not."""
+        return self.answered + self.cached + self.failed + self.unread
 
     @property
     def taken(self) -> dict[str, Any]:

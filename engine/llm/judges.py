@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from engine.llm.budget import Estimate, Usage
+from engine.llm.budget import Usage
 from engine.llm.client import Client
-from engine.llm.estimates import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.prompts import (
     CANDIDATE_TOKENS,
@@ -200,29 +199,26 @@ def _room(context: int | None, criterion: Criterion, tokens: int, documents: int
     return max(FEWEST_TOKENS, min(tokens, (context - fixed) // max(1, documents)))
 
 
-def estimate_questions(
-    known: Estimator,
+def typical_question(
     criterion: Criterion,
     texts: Mapping[str, str],
     question: Question,
-    calls: int,
+    context: int | None,
     size: int = 2,
-) -> Estimate:
-    """What ``calls`` questions would take at most if none was answered before; nothing is asked.
-
-    Lengths are means over the documents.
+) -> Prompt[Any]:
+    """A question as long as one about these documents is on the mean, for estimates.
 
     Args:
+        context: tokens that the model takes; None where nobody knows.
         size: documents per list, for "order".
     """
     count = {"compare": 2, "grade": 1, "order": size}[question]
-    tokens = _room(known.known.room, criterion, CANDIDATE_TOKENS, count)
+    tokens = _room(context, criterion, CANDIDATE_TOKENS, count)
     sizes = [min(estimate_tokens(text.strip()), tokens) for text in texts.values() if text.strip()]
     mean = round(sum(sizes) / len(sizes)) if sizes else 0
     blank = "x " * round(mean * 1.8)  # of that many tokens, by our own count
-    prompts: dict[Question, Prompt[float] | Prompt[list[int]]] = {
-        "compare": pairwise(criterion, blank, blank, tokens),
-        "grade": pointwise(criterion, blank, tokens),
-        "order": listwise(criterion, [blank] * count, tokens),
-    }
-    return known.estimate(prompts[question], calls)
+    if question == "compare":
+        return pairwise(criterion, blank, blank, tokens)
+    if question == "grade":
+        return pointwise(criterion, blank, tokens)
+    return listwise(criterion, [blank] * count, tokens)

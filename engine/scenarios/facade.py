@@ -227,7 +227,7 @@ class Scenarios:
 
         if connection is None:
             writer = await asyncio.to_thread(own_writer, runner.store, request)
-            return writer.recipe.model, await write(writer), Usage("", writer.recipe.model)
+            return writer.recipe.model, await write(writer), Usage(model=writer.recipe.model)
         model = connection.endpoint.model
         async with open_client(connection, self._answers, cancelled) as client:
             runner.tell = _with_usage(runner.tell, client)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Literal
 
 from engine.types.jobs import Job
-from engine.types.models import ModelRunReport, RunProgress
+from engine.types.models import Estimate, ModelRunReport, RunProgress
 
 BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; what the lens is, a person says."""
@@ -171,20 +171,15 @@ class BuildState:
 
 
 @dataclass(frozen=True, slots=True)
-class StepEstimate:
+class StepEstimate(Estimate):
     """What a step asks of the model at most; nothing is asked for it but what it can do.
 
     Attributes:
         items: documents, clusters, or candidates that are left to do.
-        cost: None where no price is known.
     """
 
     step: BuildStep
     items: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

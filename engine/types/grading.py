@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from engine.types.annotating import AgreementMeasure
 from engine.types.jobs import Job
-from engine.types.models import ModelRunReport, RunProgress
+from engine.types.models import Estimate, ModelRunReport, RunProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class GradingRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class GradingEstimate:
-    """What a request takes at most, retries aside. Nothing is asked for it.
+class GradingEstimate(Estimate):
+    """What a request takes at most. Nothing is asked for it.
 
     Attributes:
         annotator: the name by which the model grades; "" without an endpoint.
@@ -45,8 +45,6 @@ class GradingEstimate:
         judged: of the pool, graded by people and left to them.
         queries: that the candidates are for; ``without_anchors`` of them have no document that
             is known to be relevant.
-        input_tokens, output_tokens: None without an endpoint.
-        cost: in the currency of the price that was set; None without one.
     """
 
     request: GradingRequest
@@ -56,10 +54,6 @@ class GradingEstimate:
     judged: int = 0
     queries: int = 0
     without_anchors: int = 0
-    calls: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from engine.types.documents import Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job, JobState
+from engine.types.models import Estimate
 from engine.types.models import ModelReport as ModelReport
 from engine.types.searches import SearchResults
 
@@ -40,24 +41,19 @@ class EndpointInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class CostEstimate:
-    """What reranking will cost at most, retries aside.
+class CostEstimate(Estimate):
+    """What reranking, or searching with a model, will cost.
 
     Attributes:
-        calls, rounds: questions, and how often one has to wait for the answers before it.
+        mode: of reranking, or the name of a system that asks a model.
+        rounds: how often one has to wait for the answers before it.
         exact: the answers do not change these numbers.
-        input_tokens, output_tokens: None without an endpoint.
-        cost: in the currency of the price that was set; None without one.
     """
 
     mode: str
     depth: int
-    calls: int
     rounds: int
     exact: bool
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

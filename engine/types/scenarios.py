@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.types.jobs import Job
-from engine.types.models import ModelRunReport, RunProgress
+from engine.types.models import Estimate, ModelRunReport, RunProgress
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Who wrote it: a language model, a small model that learned from one, or nobody (sentences of
@@ -120,25 +120,18 @@ class ScenarioRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioEstimate:
-    """What a request will take at most, retries aside. Nothing is asked for it.
+class ScenarioEstimate(Estimate):
+    """What a request will take at most. Nothing is asked for it.
 
     Attributes:
         documents: to be written for; ``done`` documents have theirs already.
         embedded: scenarios that are there and only have to be embedded anew.
-        calls: questions to the endpoint; 0 for other sources.
-        input_tokens, output_tokens: None without an endpoint.
-        cost: in the currency of the price that was set; None without one.
     """
 
     request: ScenarioRequest
     documents: int
     done: int
     embedded: int = 0
-    calls: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-from engine.types.models import Foreseen, ModelRunReport, Taken
+from engine.types.models import Estimate, ModelRunReport, ModelUsage
 from engine.types.plurals import counted
 from engine.types.reranking import (
     CostEstimate,
@@ -48,7 +48,7 @@ def money(cost: float) -> str:
     return f"cost {cost:.2f}" if cost >= 1 or cost == 0 else f"cost {cost:.3f}"
 
 
-def at_most(estimate: Foreseen) -> str:
+def at_most(estimate: Estimate) -> str:
     """``at most 360 calls, 0.42 M tokens, cost 1.20``; no tokens or cost that nobody knows."""
     parts = [counted(estimate.calls, "call")]
     if estimate.input_tokens is not None:
@@ -58,7 +58,7 @@ def at_most(estimate: Foreseen) -> str:
     return f"at most {', '.join(parts)}"
 
 
-def spent(report: Taken) -> list[str]:
+def spent(report: ModelUsage) -> list[str]:
     """What a model was asked in a run, and what that took; [] where none was."""
     if not report.calls and not report.cached:
         return []

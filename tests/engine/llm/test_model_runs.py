@@ -19,7 +19,7 @@ from engine.errors import BadInputError
 from engine.llm.budget import Budget, Price
 from engine.llm.client import Client
 from engine.llm.estimates import estimator
-from engine.llm.judges import ModelJudge, estimate_questions
+from engine.llm.judges import ModelJudge, typical_question
 from engine.llm.run import complete
 from engine.rerank import Options, Reranked, rerank
 from engine.rerank.protocols import StopAsking
@@ -73,7 +73,8 @@ def test_the_estimate_is_a_bound_that_is_not_far_off(server: ModelServer, store:
 
     usage = judged(server, store, lambda judge: judge.compare(PAIRS), budget=budget).usage
     known = estimator(connection(server.url, budget=budget), store)
-    estimate = estimate_questions(known, criterion(), TEXTS, "compare", len(PAIRS))
+    typical = typical_question(criterion(), TEXTS, "compare", known.known.room)
+    estimate = known.estimate([typical], len(PAIRS))
     assert estimate.calls == len(PAIRS)
     assert usage.input_tokens <= estimate.input_tokens <= 1.5 * usage.input_tokens
     assert usage.output_tokens <= estimate.output_tokens
