@@ -26,13 +26,8 @@ from engine.rerank import Progress
 from engine.search.criterion import criterion_for
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.reranking import (
-    CostEstimate,
-    ModelReport,
-    Move,
-    RankingProgress,
-    Reranking,
-)
+from engine.types.models import ModelReport
+from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking
 from engine.types.searches import Query
 
 

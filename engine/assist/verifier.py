@@ -21,11 +21,11 @@ from engine.llm.endpoints import Connection, Endpoint, find_endpoint
 from engine.rerank import DEFAULT_MODE, MODES
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.models import ModelReport
 from engine.types.reranking import (
     CostEstimate,
     EndpointInfo,
     GeneratedExplanation,
-    ModelReport,
     RankingProgress,
     Reranking,
     RerankJob,

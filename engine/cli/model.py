@@ -12,8 +12,8 @@ import click
 from engine.cli.terminal import bar_of
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
-from engine.types.models import Estimate, ModelUsage
-from engine.types.reranking import ModelReport, Move, Reranking
+from engine.types.models import Estimate, ModelReport, ModelUsage
+from engine.types.reranking import Move, Reranking
 
 INTERRUPTED, FAILED = 130, 1
 

@@ -38,7 +38,8 @@ from engine.types.comparisons import (
     VariantsProgress,
     VariantsRequest,
 )
-from engine.types.reranking import CostEstimate, ModelReport
+from engine.types.models import ModelReport
+from engine.types.reranking import CostEstimate
 
 _Key = tuple[Criterion, tuple[str, ...]]
 """What a reranking depends on: what documents are judged by, and the order they come in."""

@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 
 from engine.types.documents import Span
 from engine.types.evaluations import Interval
-from engine.types.jobs import Job, JobState
-from engine.types.models import Estimate
-from engine.types.models import ModelReport as ModelReport
+from engine.types.jobs import Job
+from engine.types.models import Estimate, ModelReport
 from engine.types.searches import SearchResults
-
-ModelJobState = JobState
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from engine.types.jobs import Job
-from engine.types.reranking import ModelReport
+from engine.types.models import ModelReport
 from pages._common.shared import attempt, note
 from pages._model.model_lines import joined, report_line
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-from engine.types.models import Estimate, ModelRunReport, ModelUsage
+from engine.types.models import Estimate, ModelReport, ModelRunReport, ModelUsage
 from engine.types.plurals import counted
-from engine.types.reranking import (
-    CostEstimate,
-    EndpointInfo,
-    ModelReport,
-    Move,
-    Reranking,
-    RerankJob,
-)
+from engine.types.reranking import CostEstimate, EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._model.reranking_controls import top_sentence
 

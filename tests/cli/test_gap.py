@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from engine.cli.gap_chart import drawn, svg
-from engine.types.reranking import Gap, GapPoint, ModelReport
+from engine.types.models import ModelReport
+from engine.types.reranking import Gap, GapPoint
 from tests.cli.command_line import Outcome, run_inside
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.explorer import Explorer
-from engine.types.reranking import Gap, GapPoint, ModelReport
+from engine.types.models import ModelReport
+from engine.types.reranking import Gap, GapPoint
 from pages._evaluate.evaluate_charts import gap_chart
 from pages._evaluate.evaluate_tables import gap_verdict, point_rows
 from tests.model_answers import read_knowledge

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
-from engine.types.reranking import CostEstimate, ModelReport, Move, RankingProgress, Reranking
+from engine.types.models import ModelReport
+from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking
 from engine.types.searches import Query, SearchResults
 from pages._model.model_form import estimate_line, report_line, secrets_values
 from pages._model.model_lines import change, change_sentence
