@@ -80,8 +80,12 @@ class Reader:
         request: AskRequest,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
+        owner: str = "",
     ) -> str:
         """Find passages now and have the answer written in the background; returns the job's id.
+
+        Args:
+            owner: who asks.
 
         Raises:
             NoEndpointError: none is set up; says how to.
@@ -92,7 +96,9 @@ class Reader:
         _check(request)
         connection = connect(self._settings, endpoint, most_calls)
         work = AnswerWork(request, *self._find(request), connection, self._answers)
-        return self._jobs.start(object(), work.write, work.answer(), request=request)[0]
+        return self._jobs.start(object(), work.write, work.answer(), request=request, owner=owner)[
+            0
+        ]
 
     def job(self, job_id: str) -> AskJob:
         """How far an answer is, and its words so far; UnknownNameError."""

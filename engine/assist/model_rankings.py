@@ -27,7 +27,7 @@ from engine.search.criterion import criterion_for
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelReport
-from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking
+from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking, RerankRequest
 from engine.types.searches import Query
 
 
@@ -154,9 +154,10 @@ class ModelRanking:
         return model_report(self.plan, usage, finished)
 
 
-def plan_for(query: Query, mode: str, depth: int) -> Plan | None:
+def plan_for(request: RerankRequest) -> Plan | None:
     """How to rerank; None for a system that asks a model by itself. Raises as :class:`Plan`."""
-    return None if query.system in MODEL_SYSTEMS else Plan(mode, depth)
+    by_itself = request.query.system in MODEL_SYSTEMS
+    return None if by_itself else Plan(request.mode, request.depth)
 
 
 def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:

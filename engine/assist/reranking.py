@@ -21,9 +21,9 @@ from engine.rerank import MODES, OnRound, Options, Reranked, rerank
 from engine.search.searcher import Searcher
 from engine.types.callbacks import tell_nobody
 from engine.types.models import ModelReport, ModelUsage
+from engine.types.reranking import DEFAULT_DEPTH
 from engine.types.searches import PAGE_SIZE
 
-DEFAULT_DEPTH = 100
 TOP = PAGE_SIZE
 """Ranks that matter: effort goes there, confidence is about its cut."""
 

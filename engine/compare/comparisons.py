@@ -151,9 +151,16 @@ class Comparisons:
         return SETS
 
     def start_sensitivity(
-        self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
+        self,
+        corpus: str,
+        systems: Sequence[str],
+        variants: Sequence[str] = SETS,
+        owner: str = "",
     ) -> str:
         """Compute the table of a whole collection in the background.
+
+        Args:
+            owner: who asks for it.
 
         Returns:
             the job's id; that of the running computation where the same is being computed.
@@ -179,7 +186,7 @@ class Comparisons:
             return sensitivity(searcher, collection, systems, variants, on_query=step)
 
         key = self._key(corpus, systems, variants)
-        return self._jobs.start(key, work, progress, request=key)[0]
+        return self._jobs.start(key, work, progress, request=key, owner=owner)[0]
 
     def find_sensitivity(
         self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS

@@ -78,12 +78,16 @@ class ModelComparisons:
         """
         return _estimate(request, self._tasks(request), model)
 
-    def start(self, request: VariantsRequest, model: Model) -> str:
-        """Rerank in the background; returns the job's id. Raises as :meth:`estimate`."""
+    def start(self, request: VariantsRequest, model: Model, owner: str = "") -> str:
+        """Rerank in the background; returns the job's id. Raises as :meth:`estimate`.
+
+        Args:
+            owner: who asks for it.
+        """
         tasks, place = self._tasks(request), model.connection.endpoint
         run = _Run(request, tasks, model, _estimate(request, tasks, model))
         nothing = run.progress(Usage(endpoint=place.address, model=place.model))
-        return self._jobs.start(object(), run.work, nothing, request=request)[0]
+        return self._jobs.start(object(), run.work, nothing, request=request, owner=owner)[0]
 
     def recall(self, request: VariantsRequest, model: Model) -> str | None:
         """The id of a job that is done, from answers in the ledger alone.

@@ -9,7 +9,9 @@ from engine.types.documents import Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
 from engine.types.models import Estimate, ModelReport
-from engine.types.searches import SearchResults
+from engine.types.searches import Query, SearchResults
+
+DEFAULT_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,20 @@ class CostEstimate(Estimate):
     depth: int
     rounds: int
     exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RerankRequest:
+    """What a model is asked to rank.
+
+    Attributes:
+        mode, depth: how the first documents of the search are reranked, and how many of them.
+            They do not count where the system of the query asks a model by itself.
+    """
+
+    query: Query
+    mode: str = "pairwise"
+    depth: int = DEFAULT_DEPTH
 
 
 @dataclass(frozen=True, slots=True)

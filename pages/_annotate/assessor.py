@@ -161,7 +161,7 @@ def _estimate(
 
 def _start(explorer: Explorer, project: Project, request: GradingRequest) -> None:
     explorer.annotation.grading.start(
-        project, request, endpoint=chosen(explorer), owner=login.name() or ""
+        project, request, endpoint=chosen(explorer), owner=login.owner()
     )
 
 

@@ -27,6 +27,7 @@ from pages._evaluate.evaluate_view import (
     seeds_asked,
     with_collection,
 )
+from pages._login import login
 from pages._model.model_settings import chosen
 
 
@@ -176,7 +177,7 @@ def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) ->
             connection = explorer.verifier.connection(chosen(explorer), most_calls())
         new = replace(view, model="")
         new.write()
-        explorer.evaluations.start(new.request(info), connection)
+        explorer.evaluations.start(new.request(info), connection, login.owner())
 
     lacking = view.needs_model and not connected(explorer)
     st.button(

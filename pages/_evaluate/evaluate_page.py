@@ -27,6 +27,7 @@ from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_model import request_of
 from pages._evaluate.evaluate_view import EvaluateView, of_request
 from pages._library.library_page import time_left
+from pages._login import login
 from pages._model.model_form import apply_model_style
 from pages._model.model_lines import joined, report_line
 
@@ -110,7 +111,8 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     found = evaluations.find(request)
     failed = job is not None and job.request == request and bool(_problem(job))
     if found is None and not failed and not ((job and job.running) or evaluations.missing(request)):
-        evaluations.start(request)  # all is ranked already: only to be measured
+        # All is ranked already: only to be measured.
+        evaluations.start(request, owner=login.owner())
         job = evaluations.job()
     if job is not None and job.running:
         apply_model_style()

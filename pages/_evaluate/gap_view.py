@@ -32,6 +32,7 @@ from pages._evaluate.evaluate_tables import (
     table,
 )
 from pages._evaluate.evaluate_view import EvaluateView, of_gap, sizes_of
+from pages._login import login
 from pages._model.model_form import report_line
 from pages._model.model_settings import chosen
 
@@ -108,7 +109,7 @@ def _button(
     def run() -> None:
         replace(view, model="").write()
         request = view.gap_request(info)
-        explorer.gaps.start(request, endpoint=chosen(explorer), most_calls=most_calls())
+        explorer.gaps.start(request, chosen(explorer), most_calls(), login.owner())
 
     lacking = not connected(explorer)
     busy = st.session_state[DRAWN_BUSY] = job is not None and job.running
