@@ -232,9 +232,9 @@ class ProgressOfBatches:
 
     def of_round(self, now: RoundProgress) -> None:
         """What the client tells of the questions at hand."""
-        self._round = now.round
+        self._round = now.usage.rounds
         progress, usage = self._progress, now.usage
-        settled = now.done if now.round > self._counted else 0
+        settled = now.done if now.usage.rounds > self._counted else 0
         self._tell(
             replace(
                 progress,

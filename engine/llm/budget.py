@@ -56,15 +56,48 @@ class Budget:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What was used so far. ``guessed`` calls reported no usage; their tokens are estimates."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage(ModelUsage):
+    """Real figures of one run so far, in questions.
 
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    Attributes:
+        endpoint: its address.
+        rounds: batches of questions.
+        asked: different questions: ``answered + cached + failed + unread`` of them are settled,
+            the rest were not reached.
+        answered: by the model, in this run.
+        unread: answered twice in a form that could not be read; counted for nobody.
+        repeats: requests sent again after an error.
+        shortened: questions with shorter texts than was meant: the model could not take those.
+        guessed: calls whose tokens are estimated, as the endpoint reported none.
+    """
+
+    endpoint: str = ""
+    rounds: int = 0
+    asked: int = 0
+    answered: int = 0
+    unread: int = 0
+    repeats: int = 0
+    shortened: int = 0
     guessed: int = 0
-    cost: float | None = None
+
+    @property
+    def settled(self) -> int:
+        """Questions that need not be asked any more, answered or not."""
+        return self.answered + self.cached + self.failed + self.unread
+
+    @property
+    def taken(self) -> dict[str, Any]:
+        """What a :class:`engine.types.models.ModelRunReport` says of it."""
+        return {
+            "model": self.model,
+            "calls": self.calls,
+            "cached": self.cached,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost,
+            "problem": self.problem,
+        }
 
 
 class Meter:
@@ -76,11 +109,16 @@ class Meter:
         self._held_input = self._held_output = 0
 
     @property
-    def spent(self) -> Spent:
+    def usage(self) -> Usage:
         """What was used so far; calls under way count as calls, not yet as tokens."""
         price = self._budget.price
-        cost = None if price is None else price.cost(self._input, self._output)
-        return Spent(self._calls, self._input, self._output, self._guessed, cost)
+        return Usage(
+            calls=self._calls,
+            input_tokens=self._input,
+            output_tokens=self._output,
+            guessed=self._guessed,
+            cost=None if price is None else price.cost(self._input, self._output),
+        )
 
     def hold(self, input_tokens: int, output_tokens: int) -> None:
         """Set tokens aside for a call that starts now.
@@ -136,55 +174,10 @@ Stopped = Literal["", "cancelled", "budget", "endpoint"]
 """Why no more questions are asked; empty while they are, or when all were."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage(ModelUsage):
-    """Real figures of one run so far, in questions.
-
-    Attributes:
-        endpoint: its address.
-        rounds: batches of questions.
-        asked: different questions: ``answered + cached + failed + unread`` of them are settled,
-            the rest were not reached.
-        answered: by the model, in this run.
-        unread: answered twice in a form that could not be read; counted for nobody.
-        repeats: requests sent again after an error.
-        shortened: questions with shorter texts than was meant: the model could not take those.
-        guessed: calls whose tokens are estimated, as the endpoint reported none.
-    """
-
-    endpoint: str = ""
-    rounds: int = 0
-    asked: int = 0
-    answered: int = 0
-    unread: int = 0
-    repeats: int = 0
-    shortened: int = 0
-    guessed: int = 0
-
-    @property
-    def settled(self) -> int:
-        """Questions that need not be asked any more, answered or not."""
-        return self.answered + self.cached + self.failed + self.unread
-
-    @property
-    def taken(self) -> dict[str, Any]:
-        """What a :class:`engine.types.models.ModelRunReport` says of it."""
-        return {
-            "model": self.model,
-            "calls": self.calls,
-            "cached": self.cached,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost": self.cost,
-            "problem": self.problem,
-        }
-
-
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
     """How far the current round is: ``done`` of ``total`` questions are settled."""
 
-    round: int
     done: int
     total: int
     usage: Usage
