@@ -13,7 +13,8 @@ from pages._build.step_card import card, under_way
 from pages._build.build_lines import comes_first, earlier, estimate_line, step_number
 from pages._common.shared import attempt_at, show_problem
 from pages._build.build_view import SHOWN_BY, STEPS, go
-from pages._model.model_form import endpoint, endpoint_panel, is_panel_busy, chosen
+from pages._model.model_form import (endpoint_panel, is_panel_busy)
+from pages._model.model_settings import (endpoint, chosen)
 from pages._common.shared import escape_label
 
 _MOST = "build_most_calls"
