@@ -17,7 +17,7 @@ from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
-from engine.types.reading import AskJob, AskRequest
+from engine.types.reading import AskRequest
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Query, Result
 from storage.ledger import Ledger
@@ -38,6 +38,7 @@ class Reader:
     Attributes:
         systems: that find passages for a question.
         most_passages: that a model is given.
+        jobs: each an :data:`AskJob`. Of one that is cancelled, what was written stays.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -57,7 +58,7 @@ class Reader:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher, self._scenarios = searcher, scenarios
-        self._jobs = JobRunner()
+        self.jobs = JobRunner()
         self._found: dict[tuple[Query, str], tuple[Result, ...]] = {}
 
     def has_scenarios(self, corpus: str) -> bool:
@@ -96,17 +97,7 @@ class Reader:
         _check(request)
         connection = connect(self._settings, endpoint, most_calls)
         work = AnswerWork(request, *self._find(request), connection, self._answers)
-        return self._jobs.start(object(), work.write, work.answer(), request=request, owner=owner)[
-            0
-        ]
-
-    def job(self, job_id: str) -> AskJob:
-        """How far an answer is, and its words so far; UnknownNameError."""
-        return self._jobs.job(job_id)
-
-    def cancel(self, job_id: str) -> None:
-        """End an answer soon; what was written stays."""
-        self._jobs.cancel(job_id)
+        return self.jobs.start(object(), work.write, work.answer(), request=request, owner=owner)[0]
 
     def _find(self, request: AskRequest) -> Found:
         """What the question finds; the ranking from memory while the corpus stays the same."""

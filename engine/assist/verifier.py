@@ -43,6 +43,7 @@ class Verifier:
         how: ways to connect a model, a line each.
         modes: name -> one line for people.
         systems: those that need a model, beside ``Explorer.systems``.
+        jobs: of rankings. One that is cancelled keeps its answers, and its order so far.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -60,15 +61,10 @@ class Verifier:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
-        self._jobs = JobRunner()
+        self.jobs = JobRunner()
         self._estimates = EstimateCache()
 
     # -- the endpoint --------------------------------------------------------------------
-
-    @property
-    def most_calls(self) -> int | None:
-        """Requests that one run may send by the settings; None for no limit."""
-        return self._settings.llm_max_calls
 
     def find_endpoint(
         self, session: Mapping[str, str], secrets: Mapping[str, str]
@@ -161,7 +157,7 @@ class Verifier:
 
         Whoever began it: a page that is opened anew goes on with it. Raises as :meth:`start`.
         """
-        return self._jobs.running(self._key(request, self.connection(endpoint)))
+        return self.jobs.running(self._key(request, self.connection(endpoint)))
 
     def recall(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a job that is under way, or done from answers in the ledger alone.
@@ -170,11 +166,11 @@ class Verifier:
         """
         connection = self.connection(endpoint, most_calls=0)
         key = self._key(request, connection)
-        running = self._jobs.running(key)
+        running = self.jobs.running(key)
         if running is not None or not self.endpoint(endpoint).tried:
             return running  # an endpoint that was not tried out would be, and that asks it
         ranking = self._ranking(request, endpoint)
-        return recalled(self._jobs, self._start((*key, "recalled"), ranking, connection))
+        return recalled(self.jobs, self._start((*key, "recalled"), ranking, connection))
 
     def job(self, job_id: str) -> RerankJob:
         """How far a ranking is, the best order so far included.
@@ -182,7 +178,7 @@ class Verifier:
         Raises:
             UnknownNameError: there is no such job, or its corpus has changed since.
         """
-        job: RerankJob = self._jobs.job(job_id)
+        job: RerankJob = self.jobs.job(job_id)
         ranking: ModelRanking = job.request
         if self._identity(ranking.query) != ranking.searcher.corpus.identity:
             raise UnknownNameError(
@@ -196,10 +192,6 @@ class Verifier:
         ranking: ModelRanking = job.request
         page = replace(ranking.query, k=ranking.query.k if k is None else k, offset=offset)
         return ranking.page(job.progress, page, partial=job.state != "done")
-
-    def cancel(self, job_id: str) -> None:
-        """End a job soon; what was answered is kept and its order so far stays usable."""
-        self._jobs.cancel(job_id)
 
     def rerank(
         self,
@@ -266,7 +258,7 @@ class Verifier:
             return ranking.ask(connection, self._answers, tell, cancelled).report
 
         begun = ranking.begun(connection)
-        return self._jobs.start(key, work, begun, request=ranking, owner=owner)[0]
+        return self.jobs.start(key, work, begun, request=ranking, owner=owner)[0]
 
     def _ranking(self, request: RerankRequest, endpoint: Endpoint | None) -> ModelRanking:
         plan, staged = plan_for(request), self._staged(request.query)

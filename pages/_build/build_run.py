@@ -184,7 +184,7 @@ def _model(explorer: Explorer, *, connected: bool, opened: bool) -> None:
         key=f"build_panel_{opened}",
     ), st.container(width=680):  # fmt: skip
         endpoint_panel(explorer)
-        limit = explorer.verifier.most_calls
+        limit = explorer.settings.llm_max_calls
         st.number_input(
             "Calls at most", key=_MOST, min_value=1, max_value=limit or None, value=None, step=100,
             placeholder="no limit" if limit is None else f"{limit:,}", width=170,

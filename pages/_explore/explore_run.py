@@ -75,7 +75,7 @@ def open_run(explorer: Explorer, view: View) -> ModelRun:
 def jobs(explorer: Explorer) -> VisitJobs[tuple[RerankRequest, str, str]]:
     """What this visit asked for, by what was asked and of whom."""
     verifier = explorer.verifier
-    return VisitJobs("model", verifier.job, verifier.cancel)
+    return VisitJobs("model", verifier.job, verifier.jobs.cancel)
 
 
 def find(explorer: Explorer, asked: RerankRequest, info: EndpointInfo) -> RerankJob | None:
@@ -158,7 +158,7 @@ def _running(job: RerankJob) -> None:
     verifier = engine().verifier
     job_card(
         job, lambda: verifier.job(job.id), key="explore", label="Reranking", line=progress_line,
-        cancel=verifier.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        cancel=verifier.jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
         what_stays="What was answered is kept, and so is the best order so far.",
     )  # fmt: skip
 

@@ -74,7 +74,7 @@ def test_cancelling_keeps_the_order_so_far_and_the_answers(
     verifier, own = small_copy.verifier, session(server)
     job_id = verifier.start(RerankRequest(QUERY, "heapsort", 10), own)
     wait_until(lambda: verifier.job(job_id).progress.rounds >= 3, what="the third round")
-    verifier.cancel(job_id)
+    verifier.jobs.cancel(job_id)
     job = reranked(small_copy, job_id, 3)
     assert job.state == "cancelled"
     found = verifier.result(job_id)
@@ -136,7 +136,7 @@ def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
     for mode, depth, key in (("pairwise", 9, None), ("pointwise", 10, None), ("pairwise", 10, "x")):
         other = replace(own, key=SecretStr(key)) if key else own
         assert verifier.running(RerankRequest(QUERY, mode, depth), other) is None
-    verifier.cancel(job_id)
+    verifier.jobs.cancel(job_id)
     assert verifier.running(TEN, own) is None, "who starts anew wants it whole"
     reranked(small_copy, job_id)
 
