@@ -16,7 +16,6 @@ from engine.llm.endpoint_errors import NoEndpointError
 
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
-NAMES = (ADDRESS, KEY, MODEL)
 """What the settings are called, in the environment, in secrets.toml and in a page's session."""
 CONCURRENCY = 8
 """Requests under way at once, where nothing else is set."""
@@ -68,7 +67,7 @@ def find_endpoint(
     does not send the server's key there.
 
     Args:
-        secrets, session: values by the names of :data:`NAMES`; missing or blank means not set.
+        secrets, session: values by these names; missing or blank means not set.
 
     Raises:
         NoEndpointError: settings that cannot be used.
