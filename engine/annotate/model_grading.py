@@ -175,7 +175,7 @@ class Grader:
                 failed=self.failed,
                 seconds=time.perf_counter() - self._started,
                 calls=usage.calls,
-                tokens=usage.input_tokens + usage.output_tokens,
+                tokens=usage.tokens,
                 annotator=self.plan.annotator,
             )
         )
@@ -241,7 +241,7 @@ class ProgressOfBatches:
                 done=min(progress.done + settled, progress.total),
                 seconds=max(progress.seconds, usage.seconds),
                 calls=max(progress.calls, usage.calls),
-                tokens=max(progress.tokens, usage.input_tokens + usage.output_tokens),
+                tokens=max(progress.tokens, usage.tokens),
             )
         )
 
@@ -333,7 +333,7 @@ class ModelGrading:
             return running
         name = model_annotator(connection.endpoint.model)
         self._check(project, name, request)
-        progress = GradingProgress(0, 0, annotator=name)
+        progress = GradingProgress(annotator=name)
 
         def work(tell: TellGrading, cancelled: Ask) -> GradingReport:
             so_far = ProgressOfBatches(tell, progress)

@@ -32,10 +32,9 @@ class Model:
     def after(self, used: ModelUsage) -> Model:
         """The same with what a run has left of the budget."""
         budget = self.connection.budget
-        tokens = used.input_tokens + used.output_tokens
         left = Budget(
             None if budget.calls is None else max(0, budget.calls - used.calls),
-            None if budget.tokens is None else max(0, budget.tokens - tokens),
+            None if budget.tokens is None else max(0, budget.tokens - used.tokens),
             None if budget.cost is None else max(0.0, budget.cost - (used.cost or 0.0)),
             budget.price,
         )

@@ -34,9 +34,9 @@ from engine.types.comparisons import (
     MoverEvidence,
     Sensitivity,
     SensitivityJob,
-    SensitivityProgress,
     Variant,
 )
+from engine.types.models import RunProgress
 from engine.types.searches import Query
 
 _Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]
@@ -169,10 +169,10 @@ class Comparisons:
             find_system(name)
         collection = self.collection(corpus)
         topics = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
-        progress = SensitivityProgress(0, len(topics) * len(systems))
+        progress = RunProgress(0, len(topics) * len(systems))
         started = time.monotonic()
 
-        def work(tell: Callable[[SensitivityProgress], None], cancelled: Ask) -> Sensitivity:
+        def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> Sensitivity:
             now = progress
 
             def step() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from engine.types.annotating import AgreementMeasure
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelRunReport, RunProgress
+from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +57,9 @@ class GradingEstimate(Estimate):
 
 
 @dataclass(frozen=True, slots=True)
-class GradingProgress(RunProgress):
-    """How far a run is: ``done`` of ``total`` candidates after ``seconds``.
+class GradingProgress(ModelRunProgress):
+    """How far a run is, in candidates; ``annotator`` is the name by which the model grades."""
 
-    Attributes:
-        failed: of those that are done, without a usable answer.
-        calls, tokens: of the model so far, read and written.
-        annotator: the name by which the model grades.
-    """
-
-    done: int
-    total: int
-    failed: int = 0
-    seconds: float = 0.0
-    calls: int = 0
-    tokens: int = 0
     annotator: str = ""
 
 

@@ -65,6 +65,11 @@ class ModelUsage:
     problem: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def tokens(self) -> int:
+        """Read and written."""
+        return self.input_tokens + self.output_tokens
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRunReport(ModelUsage):
@@ -111,16 +116,13 @@ class ModelReport(ModelUsage):
     shortened: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class RunProgress:
-    """What follows from how far a run is: ``done`` of ``total`` items after ``seconds``.
+    """How far a run is: ``done`` of ``total`` items after ``seconds``."""
 
-    A record of progress derives from it, in an order of its fields of its own.
-    """
-
-    __slots__ = ()
-    done: int
-    total: int
-    seconds: float
+    done: int = 0
+    total: int = 0
+    seconds: float = 0.0
 
     @property
     def share(self) -> float:
@@ -131,3 +133,17 @@ class RunProgress:
     def seconds_left(self) -> float | None:
         """Estimated seconds to go, None while there is no rate yet."""
         return self.seconds * (self.total / self.done - 1) if self.done else None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRunProgress(RunProgress):
+    """How far a run with a model is.
+
+    Attributes:
+        failed: of the items that are done, without a usable answer.
+        calls, tokens: of the model so far, read and written; 0 where none is asked.
+    """
+
+    failed: int = 0
+    calls: int = 0
+    tokens: int = 0

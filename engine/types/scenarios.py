@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelRunReport, RunProgress
+from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Who wrote it: a language model, a small model that learned from one, or nobody (sentences of
@@ -153,21 +153,11 @@ class ScenarioReport(ModelRunReport):
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioProgress(RunProgress):
-    """How far a run is: ``done`` of ``total`` documents after ``seconds``.
+class ScenarioProgress(ModelRunProgress):
+    """How far a run is, in documents, and how many scenarios it has written."""
 
-    Attributes:
-        calls, tokens: of the language model so far, read and written; 0 for other writers.
-    """
-
-    done: int
-    total: int
     scenarios: int = 0
-    failed: int = 0
-    seconds: float = 0.0
     step: str = "writing"
-    calls: int = 0
-    tokens: int = 0
 
 
 ScenarioJob = Job[ScenarioProgress, ScenarioReport]

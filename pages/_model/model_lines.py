@@ -55,7 +55,7 @@ def spent(report: ModelUsage) -> list[str]:
     """What a model was asked in a run, and what that took; [] where none was."""
     if not report.calls and not report.cached:
         return []
-    parts = [counted(report.calls, "call"), tokens(report.input_tokens + report.output_tokens)]
+    parts = [counted(report.calls, "call"), tokens(report.tokens)]
     if report.cost is not None:
         parts.append(money(report.cost))
     if report.cached:
@@ -143,7 +143,7 @@ def progress_line(job: RerankJob) -> str:
         f"Round {report.rounds:,} of {about}{rounds:,}",
         f"{now.done:,} of {counted(now.total, 'question')}",
         counted(report.calls, "call"),
-        tokens(report.input_tokens + report.output_tokens),
+        tokens(report.tokens),
         *([money(report.cost)] if report.cost is not None else []),
         *([f"{report.cached:,} from the ledger"] if report.cached else []),
         *([f"{report.failed + report.unread:,} without an answer"] if _lost(report) else []),
@@ -189,13 +189,12 @@ def _spent(report: ModelReport) -> list[tuple[str, str]]:
     kept = counted(report.cached, "answer")
     if not report.calls and report.cached:
         return [(f"nothing asked: {kept} from the ledger", "Answered before, at no cost")]
-    used = report.input_tokens + report.output_tokens
     parts = [
         (
             f"{counted(report.calls, 'call')} in {counted(report.rounds, 'round')}",
             "Requests sent, repeats and trying it out included; in a round, all are sent at once",
         ),
-        (tokens(used), _tokens_title(report)),
+        (tokens(report.tokens), _tokens_title(report)),
     ]
     if report.cost is not None:
         parts.append((money(report.cost), "By the prices that were set, from the tokens used"))
