@@ -83,9 +83,9 @@ class ModelRanking:
             heard(questions)
             tell(now)
 
-        def ranked(found: Progress) -> None:
+        def ranked(reached: Progress) -> None:
             nonlocal now
-            now = replace(now, order=found.order, rounds=found.rounds)
+            now = replace(now, order=reached.order, rounds=reached.rounds)
             tell(now)
 
         if self.plan is None:

@@ -92,8 +92,8 @@ async def rerank_one(
     texts = assignment.texts(assignment.doc_ids[: plan.depth])
     judge = ModelJudge(client, assignment.criterion, texts)
     options = Options(depth=plan.depth, top=TOP, texts=texts)
-    found = await rerank(assignment.doc_ids, judge, plan.mode, options, on_round)
-    return Finished(found, judge.report)
+    reranked = await rerank(assignment.doc_ids, judge, plan.mode, options, on_round)
+    return Finished(reranked, judge.report)
 
 
 async def rerank_all(
@@ -116,9 +116,9 @@ async def rerank_all(
         async with slots:
             if client.stopped == "cancelled":
                 return _untouched(assignment)
-            found = await rerank_one(client, assignment, plan)
+            finished = await rerank_one(client, assignment, plan)
             on_done()
-            return found
+            return finished
 
     return list(await asyncio.gather(*map(one, assignments)))
 

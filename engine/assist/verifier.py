@@ -91,13 +91,13 @@ class Verifier:
 
         The ``problem`` says what is wrong where it does not answer.
         """
-        found = self.endpoint(endpoint)
-        if not found.set_up:
-            return found
+        info = self.endpoint(endpoint)
+        if not info.set_up:
+            return info
         try:
             try_endpoint(self.connection(endpoint), self._answers)
         except EndpointError as error:
-            return replace(found, tried=False, problem=str(error))
+            return replace(info, tried=False, problem=str(error))
         return self.endpoint(endpoint)
 
     def connection(

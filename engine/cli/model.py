@@ -123,13 +123,13 @@ def exit_code(*reports: ModelUsage) -> int:
     return INTERRUPTED if "cancelled" in stopped else FAILED if "endpoint" in stopped else 0
 
 
-def print_reranking(found: Reranking) -> None:
+def print_reranking(reranking: Reranking) -> None:
     """Results in the model's order, with how far each moved."""
-    for result in found.results.results:
-        move = found.moves.get(result.doc_id)
+    for result in reranking.results.results:
+        move = reranking.moves.get(result.doc_id)
         title = result.document.title or result.document.text[:80]
         click.echo(f"{result.rank:>3}  {_moved(move):>9}  {title}  [{result.doc_id}]")
-    for note in found.results.notes:
+    for note in reranking.results.notes:
         click.echo(f"Note: {note}", err=True)
 
 

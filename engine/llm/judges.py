@@ -99,14 +99,14 @@ class ModelJudge(Judge):
                 return None
             return pairwise(self._criterion, first, second, tokens)
 
-        found = await self._round(pairs, ask)
-        for preference in found:
+        preferences = await self._round(pairs, ask)
+        for preference in preferences:
             if preference is not None:
                 self._comparisons += 1
                 self._first += preference
         return [
             0.5 if self._texts[a] and self._texts[a] == self._texts[b] else preference
-            for (a, b), preference in zip(pairs, found, strict=True)
+            for (a, b), preference in zip(pairs, preferences, strict=True)
         ]
 
     async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
@@ -129,10 +129,10 @@ class ModelJudge(Judge):
                 return None
             return listwise(self._criterion, [self._texts[d] for d in doc_ids], tokens)
 
-        found = await self._round(shown, ask)
+        orders = await self._round(shown, ask)
         return [
             None if order is None else [doc_ids[place] for place in order]
-            for doc_ids, order in zip(shown, found, strict=True)
+            for doc_ids, order in zip(shown, orders, strict=True)
         ]
 
     async def _round(
