@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
@@ -17,10 +16,11 @@ from engine.search.searcher import Searcher
 from engine.types.documents import Document
 from engine.types.reranking import GeneratedExplanation, QuotedText
 from engine.types.searches import Query
+from storage.answers import Answers
 
 
 def explanation(
-    searcher: Searcher, query: Query, doc_id: str, connection: Connection, store: AnswerStore
+    searcher: Searcher, query: Query, doc_id: str, connection: Connection, store: Answers
 ) -> GeneratedExplanation:
     """Ask for it once; see :meth:`engine.assist.verifier.Verifier.explain_with_model`."""
     check_query(query, searcher.corpus.lens)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from engine.jobs.runner import JobRunner
 from engine.llm.budget import Budget, RoundProgress
-from engine.llm.cache import AnswerStore
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelUsage
+from storage.answers import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Model:
     """
 
     connection: Connection
-    store: AnswerStore
+    store: Answers
     tell: Callable[[RoundProgress], None] = tell_nobody
     cancelled: Ask = never
 

@@ -17,7 +17,6 @@ from engine.assist.reranking import (
 )
 from engine.corpora.contracts import ScoredDocument
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.prompts import Criterion
@@ -29,6 +28,7 @@ from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelReport
 from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking, RerankRequest
 from engine.types.searches import Query
+from storage.answers import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ModelRanking:
     def ask(
         self,
         connection: Connection,
-        store: AnswerStore,
+        store: Answers,
         tell: Callable[[RankingProgress], None] = tell_nobody,
         cancelled: Ask = never,
         heard: Callable[[RoundProgress], None] = tell_nobody,

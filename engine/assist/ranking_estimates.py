@@ -13,7 +13,6 @@ from typing import Any
 
 from engine.assist.model_systems import HOPS, PER_HOP, question
 from engine.assist.reranking import TOP, Assignment, Plan
-from engine.llm.cache import AnswerStore
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import Estimator, estimator
 from engine.llm.judges import typical_question
@@ -26,6 +25,7 @@ from engine.search.searcher import Searcher
 from engine.types.collections import Topic
 from engine.types.models import summed
 from engine.types.reranking import CostEstimate
+from storage.answers import Answers
 
 SAMPLE = 6
 """Queries whose documents are measured where there are many."""
@@ -90,7 +90,7 @@ def estimate_cost(
     counts: Sequence[CostEstimate],
     samples: Sequence[Sample],
     connection: Connection | None,
-    store: AnswerStore,
+    store: Answers,
 ) -> CostEstimate:
     """The sum, with tokens and cost where a model is connected. Asks nothing.
 
@@ -119,7 +119,7 @@ def estimate_ranking(
     system: str,
     assignment: Assignment,
     connection: Connection | None,
-    store: AnswerStore,
+    store: Answers,
 ) -> CostEstimate:
     """What one ranking costs; tokens only with a connection.
 

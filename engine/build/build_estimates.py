@@ -15,7 +15,6 @@ from engine.build.clustering import ROUNDS, WINDOW
 from engine.build.expanding import SCALE, candidates
 from engine.build.labelling import aspect_of, counted, labelling_of
 from engine.build.verbalising import MOST_AVOIDED, TRIES
-from engine.llm.cache import AnswerStore
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
@@ -23,6 +22,7 @@ from engine.types.builds import BuildLens, BuildStep, StepEstimate
 from engine.types.documents import Document
 from engine.types.grading import GradingRequest
 from engine.types.models import summed
+from storage.answers import Answers
 
 SAMPLE = 200
 """Documents whose lengths stand for all."""
@@ -40,7 +40,7 @@ class _Plan:
 class StepEstimator:
     """Estimates steps; asks nothing, whatever is known of the endpoint."""
 
-    def __init__(self, store: BuildStore, annotation: Annotation, answers: AnswerStore) -> None:
+    def __init__(self, store: BuildStore, annotation: Annotation, answers: Answers) -> None:
         self._store, self._annotation, self._answers = store, annotation, answers
 
     def estimate(

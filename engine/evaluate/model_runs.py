@@ -31,7 +31,6 @@ from engine.assist.reranking import (
 from engine.corpora.contracts import Request, Seed
 from engine.evaluate.watch import Watch
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.prompts import Criterion
@@ -45,6 +44,7 @@ from engine.types.evaluations import EvaluationRequest
 from engine.types.models import ModelReport
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Ranking
+from storage.answers import Answers
 
 
 def reranked_name(system: str, mode: str) -> str:
@@ -227,7 +227,7 @@ def foreseen_runs(
 class EvaluationEstimates:
     """What measurements with a model will cost. Nothing is asked; safe to share between threads."""
 
-    def __init__(self, answers: AnswerStore) -> None:
+    def __init__(self, answers: Answers) -> None:
         self._answers, self._known = answers, EstimateCache()
 
     def estimate(

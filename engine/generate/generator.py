@@ -27,13 +27,13 @@ from engine.generate.implicit_records import (
 from engine.generate.rewriting import TRIES, Verification, rewrite, writing
 from engine.generate.scenes import examples_of
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import estimator
 from engine.llm.run import complete
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import Estimate
+from storage.answers import Answers
 from storage.files import write_whole
 
 ABOUT = "about.json"
@@ -233,7 +233,7 @@ class Builder:
     documents, most_documents, most_sets = DOCUMENTS, MOST_DOCUMENTS, MOST_SETS
     tries, most_tries = TRIES, MOST_TRIES
 
-    def __init__(self, answers: AnswerStore) -> None:
+    def __init__(self, answers: Answers) -> None:
         self._answers = answers
 
     def preview(self, request: ImplicitRequest, count: int = 3) -> tuple[Example, ...]:

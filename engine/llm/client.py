@@ -26,7 +26,7 @@ from weakref import WeakValueDictionary
 
 from engine.errors import StorageError
 from engine.llm.budget import Meter, RoundProgress, Stopped, Usage
-from engine.llm.cache import AnswerCache, AnswerStore
+from engine.llm.cache import AnswerCache
 from engine.llm.capabilities import Capabilities, remembered, try_out
 from engine.llm.endpoint_errors import (
     BudgetReachedError,
@@ -45,7 +45,7 @@ from engine.llm.messages import (
     without_reasoning,
 )
 from engine.types.callbacks import Ask, never, tell_nobody
-from storage.answers import AnswerRow
+from storage.answers import AnswerRow, Answers
 
 if TYPE_CHECKING:
     from engine.llm.transport import Transport
@@ -132,7 +132,7 @@ class CapabilityLookup:
     """What the model can do: remembered, or else tried out. For one event loop."""
 
     def __init__(
-        self, transport: Transport, store: AnswerStore, control: RunControl, meter: Meter
+        self, transport: Transport, store: Answers, control: RunControl, meter: Meter
     ) -> None:
         self._transport, self._store = transport, store
         self._control, self._meter = control, meter
@@ -335,7 +335,7 @@ def _last_reading(prompt: Prompt[Value], replies: Sequence[Reply]) -> Answered[V
 @asynccontextmanager
 async def open_client(
     connection: Connection,
-    store: AnswerStore,
+    store: Answers,
     cancelled: Ask = never,
     tell: Callable[[RoundProgress], None] = tell_nobody,
 ) -> AsyncIterator[Client]:
@@ -362,7 +362,7 @@ class Client:
         self,
         connection: Connection,
         transport: Transport,
-        store: AnswerStore,
+        store: Answers,
         cancelled: Ask,
         tell: Callable[[RoundProgress], None],
     ) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from engine.config import Settings
 from engine.llm.budget import Budget, Price
-from engine.llm.cache import AnswerStore
 from engine.llm.capabilities import remembered
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
@@ -21,6 +20,7 @@ from engine.llm.endpoints import (
 )
 from engine.llm.run import complete
 from engine.types.reranking import EndpointInfo
+from storage.answers import Answers
 
 HOW = (
     f"Hosted: set {ADDRESS} to the provider's address (https://api.openai.com/v1, say), {KEY} "
@@ -64,9 +64,7 @@ def connect(
     )
 
 
-def describe(
-    settings: Settings, store: AnswerStore, endpoint: Endpoint | None = None
-) -> EndpointInfo:
+def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = None) -> EndpointInfo:
     """What is known of an endpoint (None: of the settings') without asking it."""
     try:
         endpoint = endpoint or find_endpoint(settings)
@@ -89,7 +87,7 @@ def describe(
     )
 
 
-def try_endpoint(connection: Connection, store: AnswerStore) -> None:
+def try_endpoint(connection: Connection, store: Answers) -> None:
     """Find out anew what the endpoint can do, and remember it.
 
     Raises:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.llm.budget import Price
-from engine.llm.cache import AnswerStore
 from engine.llm.capabilities import Capabilities, remembered
 from engine.llm.endpoints import Connection
 from engine.llm.messages import Prompt
 from engine.types.models import Estimate
+from storage.answers import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Estimator:
         )
 
 
-def estimator(connection: Connection | None, store: AnswerStore) -> Estimator:
+def estimator(connection: Connection | None, store: Answers) -> Estimator:
     """The estimator for a connection; for None one of a model that nothing is known of.
 
     Args:

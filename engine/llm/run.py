@@ -12,10 +12,10 @@ from typing import Generic, TypeVar
 
 from engine.jobs.runner import in_foreground
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client, open_client
 from engine.llm.endpoints import Connection
 from engine.types.callbacks import Ask, never, tell_nobody
+from storage.answers import Answers
 
 Value = TypeVar("Value")
 Work = Callable[[Client], Awaitable[Value]]
@@ -32,7 +32,7 @@ class Outcome(Generic[Value]):
 
 def ask_model(
     connection: Connection,
-    store: AnswerStore,
+    store: Answers,
     work: Work[Value],
     tell: Callable[[RoundProgress], None] = tell_nobody,
     cancelled: Ask = never,
@@ -56,7 +56,7 @@ def ask_model(
 
 def complete(
     connection: Connection,
-    store: AnswerStore,
+    store: Answers,
     work: Work[Value],
     tell: Callable[[RoundProgress], None] = tell_nobody,
     cancelled: Ask = never,

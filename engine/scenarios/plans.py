@@ -8,7 +8,6 @@ from pathlib import Path
 
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
 from engine.errors import BadInputError
-from engine.llm.cache import AnswerStore
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import estimator
 from engine.llm.texts import estimate_tokens, parts_of
@@ -17,6 +16,7 @@ from engine.scenarios.scenario_prompts import WRITING, most_tokens, writing
 from engine.scenarios.writers import ExtractWriter, Writer, room_for_part
 from engine.types.documents import Document
 from engine.types.scenarios import ScenarioEstimate, ScenarioRequest
+from storage.answers import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def estimated(
     request: ScenarioRequest,
     recipe: Recipe,
     connection: Connection | None,
-    answers: AnswerStore,
+    answers: Answers,
 ) -> ScenarioEstimate:
     """Documents, calls, tokens and cost. Asks nothing, whatever is known of the endpoint."""
     pending = store.pending(recipe)
