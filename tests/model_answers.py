@@ -176,9 +176,6 @@ class Answerer:
         elif "yes or no" in prompt and candidates:
             utility = self._utility(seed, aspect, candidates[-1])
             options = _two("yes", "no", _sigmoid(self.behaviour.sharpness * (utility - 1.5)))
-        elif "0, 1, 2 or 3" in prompt and candidates:
-            grade = round(self._utility(seed, aspect, candidates[-1]))
-            options = [(str(min(3, max(0, grade))), 1.0)]
         elif "[2] > [1]" in prompt and candidates:
             return self._list(seed, aspect, candidates), []
         elif "JSON" in prompt or "response_format" in body:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
+from engine.jobs.runner import JobRunner
 from engine.lenses.definitions import RESEARCH, find_aspect
 from engine.llm.budget import Budget
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
 from engine.llm.judges import ModelJudge
 from engine.llm.prompts import Criterion
-from engine.llm.run import Outcome, Run, complete
+from engine.llm.run import Outcome, Work, ask_model, complete
 from engine.types.reranking import RerankJob
 from engine.types.searches import Query
 from storage.access import LedgerFile
@@ -116,10 +117,19 @@ def compared(server: ModelServer | str, store: Answers, **changes: Any) -> Outco
     return judged(server, store, lambda judge: judge.compare(PAIRS), **changes)
 
 
-def start(server: ModelServer, store: Answers, **changes: Any) -> Run[Any]:
+def begun(connection: Connection, store: Answers, work: Work[Any]) -> tuple[JobRunner, str]:
+    """Work with a model in a thread: its runner, and the id of the job."""
+    jobs = JobRunner()
+    job_id, _ = jobs.start(
+        "asking", lambda tell, stop: ask_model(connection, store, work, tell, stop), None
+    )
+    return jobs, job_id
+
+
+def begun_comparing(server: ModelServer, store: Answers, **changes: Any) -> tuple[JobRunner, str]:
     """:data:`PAIRS`, compared in a thread."""
 
     async def work(client: Client) -> Any:
         return await ModelJudge(client, criterion(), TEXTS).compare(PAIRS)
 
-    return Run(connection(server.url, **changes), store, work)
+    return begun(connection(server.url, **changes), store, work)

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from engine.annotate.agreement import check_model, draw_sample, models_of
 from engine.annotate.intake import digest
@@ -31,7 +31,7 @@ from engine.annotate.projects import ProjectStore, model_annotator
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.jobs.runner import JobRunner
-from engine.llm.budget import Estimate, RoundProgress
+from engine.llm.budget import RoundProgress
 from engine.llm.client import Client
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Connection, Endpoint
@@ -50,6 +50,7 @@ from engine.types.grading import (
     GradingRequest,
     ModelCheck,
 )
+from engine.types.models import Estimate
 from engine.types.plurals import counted
 from storage.judging import Judging
 from storage.ledger import Ledger
@@ -171,7 +172,7 @@ class Grader:
                 failed=self.failed,
                 seconds=time.perf_counter() - self._started,
                 calls=usage.calls,
-                tokens=usage.input_tokens + usage.output_tokens,
+                tokens=usage.tokens,
                 annotator=self.plan.annotator,
             )
         )
@@ -228,16 +229,16 @@ class ProgressOfBatches:
 
     def of_round(self, now: RoundProgress) -> None:
         """What the client tells of the questions at hand."""
-        self._round = now.round
+        self._round = now.usage.rounds
         progress, usage = self._progress, now.usage
-        settled = now.done if now.round > self._counted else 0
+        settled = now.done if now.usage.rounds > self._counted else 0
         self._tell(
             replace(
                 progress,
                 done=min(progress.done + settled, progress.total),
                 seconds=max(progress.seconds, usage.seconds),
                 calls=max(progress.calls, usage.calls),
-                tokens=max(progress.tokens, usage.input_tokens + usage.output_tokens),
+                tokens=max(progress.tokens, usage.tokens),
             )
         )
 
@@ -291,10 +292,9 @@ class ModelGrading:
         info = describe(self._settings, self._ledger.answers, endpoint)
         name = model_annotator(info.model) if info.model else ""
         plan = self._plan(project, name, request)
-        cost = None
+        cost = Estimate(calls=len(plan.candidates))
         if info.set_up and plan.candidates:
-            connection = connect(self._settings, endpoint)
-            cost = self._cost(plan, connection)
+            cost = self._cost(plan, connect(self._settings, endpoint))
         return GradingEstimate(
             request=request,
             annotator=name,
@@ -303,10 +303,7 @@ class ModelGrading:
             judged=plan.judged,
             queries=len(plan.asked),
             without_anchors=plan.without_anchors,
-            calls=len(plan.candidates),
-            input_tokens=None if cost is None else cost.input_tokens,
-            output_tokens=None if cost is None else cost.output_tokens,
-            cost=None if cost is None else cost.cost,
+            **asdict(cost),
         )
 
     def start(
@@ -335,7 +332,7 @@ class ModelGrading:
             return running
         name = model_annotator(connection.endpoint.model)
         self._check(project, name, request)
-        progress = GradingProgress(0, 0, annotator=name)
+        progress = GradingProgress(annotator=name)
 
         def work(tell: TellGrading, cancelled: Ask) -> GradingReport:
             so_far = ProgressOfBatches(tell, progress)
@@ -451,13 +448,6 @@ class ModelGrading:
     def _cost(self, plan: GradingPlan, connection: Connection) -> Estimate:
         """Calls, tokens and cost of a plan, from a sample of its candidates."""
         sampled = plan.candidates[:: -(-len(plan.candidates) // SAMPLE)]
-        factor = len(plan.candidates) / len(sampled)
-        material = Material(plan, self._searcher(plan.project.corpus))
-
+        prompts = Material(plan, self._searcher(plan.project.corpus)).prompts(sampled)
         known = estimator(connection, self._ledger.answers)
-        sizes = [known.estimate(prompt) for prompt in material.prompts(sampled)]
-        return known.total(
-            len(plan.candidates),
-            round(sum(size.input_tokens for size in sizes) * factor),
-            round(sum(size.output_tokens for size in sizes) * factor),
-        )
+        return known.estimate(list(prompts), len(plan.candidates))

@@ -21,12 +21,12 @@ from engine.types.annotating import (
     DEEPEST_POOL,
     Judgment,
     PoolFilled,
-    PoolProgress,
     PoolRequest,
     Project,
     Unjudged,
 )
 from engine.types.callbacks import Ask
+from engine.types.models import RunProgress
 from engine.types.searches import Query, Ranking
 from storage.projects import PoolRow
 
@@ -188,7 +188,7 @@ class PoolFilling:
             BadInputError: the project's pool is being filled already.
         """
 
-        def work(tell: Callable[[PoolProgress], None], cancelled: Ask) -> PoolFilled:
+        def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> PoolFilled:
             started, before = time.perf_counter(), self._count(project)
             done = 0
             for query_id in query_ids:
@@ -196,12 +196,12 @@ class PoolFilling:
                     break
                 self._fill(project, request, [query_id])
                 done += 1
-                tell(PoolProgress(done, len(query_ids), time.perf_counter() - started))
+                tell(RunProgress(done, len(query_ids), time.perf_counter() - started))
             left = len(query_ids) - done
             added = self._count(project) - before
             return PoolFilled(done, left, added, "cancelled" if left else "")
 
-        progress = PoolProgress(0, len(query_ids))
+        progress = RunProgress(0, len(query_ids))
         job_id, is_new = self.jobs.start(project.key, work, progress, request=request, owner=owner)
         if not is_new:
             raise BadInputError(

@@ -10,7 +10,6 @@ from engine.ask.context import fitting
 from engine.ask.passages import PASSAGE_TOKENS, passages_of
 from engine.assist.reranking import usage_report
 from engine.llm.budget import Usage
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import TooLongError
 from engine.llm.endpoints import Connection
@@ -21,6 +20,7 @@ from engine.types.callbacks import Ask
 from engine.types.models import ModelReport
 from engine.types.reading import Answer, AskRequest, GivenPassage
 from engine.types.searches import Result
+from storage.answers import Answers
 
 ASK = "ask"
 ANSWER_TOKENS = 900
@@ -93,12 +93,12 @@ class AnswerWork:
         results: Sequence[Result],
         scenarios: Mapping[str, Sequence[str]],
         connection: Connection,
-        store: AnswerStore,
+        store: Answers,
     ) -> None:
         self._request, self._results, self._scenarios = request, results, scenarios
         self._connection, self._store = connection, store
         place = connection.endpoint
-        self._usage = Usage(place.address, place.model)
+        self._usage = Usage(endpoint=place.address, model=place.model)
         self._passages = passages_of(results, scenarios, PASSAGE_TOKENS)
         self._said = ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
 from engine.ask.context import ScenarioTexts, StoredScenarios, any_scenarios
@@ -16,7 +17,7 @@ from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.search.searcher import Searcher
 from engine.search.systems import SYSTEMS
-from engine.types.reading import AskJob, AskRequest
+from engine.types.reading import AskRequest
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Query, Result
 from storage.ledger import Ledger
@@ -37,6 +38,7 @@ class Reader:
     Attributes:
         systems: that find passages for a question.
         most_passages: that a model is given.
+        jobs: each an :data:`AskJob`. Of one that is cancelled, what was written stays.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -56,7 +58,7 @@ class Reader:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher, self._scenarios = searcher, scenarios
-        self._jobs = JobRunner()
+        self.jobs = JobRunner()
         self._found: dict[tuple[Query, str], tuple[Result, ...]] = {}
 
     def has_scenarios(self, corpus: str) -> bool:
@@ -71,25 +73,20 @@ class Reader:
         asked = messages(request.question, passages_of(results, scenarios))
         prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
 
-        found = estimator(connection, self._answers).estimate(prompt)
-        return CostEstimate(
-            ASK,
-            len(results),
-            calls=1,
-            rounds=1,
-            exact=True,
-            input_tokens=found.input_tokens,
-            output_tokens=found.output_tokens,
-            cost=found.cost,
-        )
+        cost = estimator(connection, self._answers).estimate([prompt], 1)
+        return CostEstimate(ASK, len(results), rounds=1, exact=True, **asdict(cost))
 
     def ask(
         self,
         request: AskRequest,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
+        owner: str = "",
     ) -> str:
         """Find passages now and have the answer written in the background; returns the job's id.
+
+        Args:
+            owner: who asks.
 
         Raises:
             NoEndpointError: none is set up; says how to.
@@ -100,15 +97,7 @@ class Reader:
         _check(request)
         connection = connect(self._settings, endpoint, most_calls)
         work = AnswerWork(request, *self._find(request), connection, self._answers)
-        return self._jobs.start(object(), work.write, work.answer(), request=request)[0]
-
-    def job(self, job_id: str) -> AskJob:
-        """How far an answer is, and its words so far; UnknownNameError."""
-        return self._jobs.job(job_id)
-
-    def cancel(self, job_id: str) -> None:
-        """End an answer soon; what was written stays."""
-        self._jobs.cancel(job_id)
+        return self.jobs.start(object(), work.write, work.answer(), request=request, owner=owner)[0]
 
     def _find(self, request: AskRequest) -> Found:
         """What the question finds; the ranking from memory while the corpus stays the same."""

@@ -9,7 +9,7 @@ context, and a judge grades the answers against the reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from engine.ask.context import ScenarioTexts
@@ -26,6 +26,7 @@ from engine.measures.rouge import rouge_1_recall
 from engine.search.searcher import Searcher
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import Collection
+from engine.types.models import summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
 from engine.types.reranking import CostEstimate
 
@@ -83,30 +84,19 @@ def foresee(ground: Ground, model: Model) -> CostEstimate:
     """What the test costs at most when nothing of it was asked before. Nothing is asked."""
 
     known = estimator(model.connection, model.store)
-    tokens_in = tokens_out = calls = 0
-    for condition in ground.given:
-        every = max(1, ground.queries // SAMPLED)
-        sample = [known.estimate(prompt) for prompt in ground.prompts(condition, every)]
-        tokens_in += round(fmean(e.input_tokens for e in sample) * ground.queries)
-        tokens_out += round(fmean(e.output_tokens for e in sample) * ground.queries)
-        calls += ground.queries
+    every = max(1, ground.queries // SAMPLED)
+    parts = [known.estimate(ground.prompts(c, every), ground.queries) for c in ground.given]
     if ground.plan.grade:
         asked = next(iter(ground.given.values()))[0]
-        one = known.estimate(grading(asked.question, "?" * 200, asked.reference))
-        tokens_in += one.input_tokens * calls
-        tokens_out += one.output_tokens * calls
-        calls *= 2
-    found = known.total(calls, tokens_in, tokens_out)
+        question = grading(asked.question, "?" * 200, asked.reference)
+        parts.append(known.estimate([question], ground.queries * len(parts)))
     rounds = len(ground.given) * (2 if ground.plan.grade else 1)
     return CostEstimate(
         READ,
         max(ground.plan.sizes),
-        found.calls,
         rounds,
         exact=not ground.plan.grade,
-        input_tokens=found.input_tokens,
-        output_tokens=found.output_tokens,
-        cost=found.cost,
+        **asdict(summed(parts)),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
@@ -17,10 +16,11 @@ from engine.search.searcher import Searcher
 from engine.types.documents import Document
 from engine.types.reranking import GeneratedExplanation, QuotedText
 from engine.types.searches import Query
+from storage.answers import Answers
 
 
 def explanation(
-    searcher: Searcher, query: Query, doc_id: str, connection: Connection, store: AnswerStore
+    searcher: Searcher, query: Query, doc_id: str, connection: Connection, store: Answers
 ) -> GeneratedExplanation:
     """Ask for it once; see :meth:`engine.assist.verifier.Verifier.explain_with_model`."""
     check_query(query, searcher.corpus.lens)
@@ -30,10 +30,10 @@ def explanation(
     prompt = explaining(criterion, document_text(seed.document), document_text(document))
 
     async def work(client: Client) -> Explanation | None:
-        [found] = await client.ask([prompt])
-        if found is None:
+        [answer] = await client.ask([prompt])
+        if answer is None:
             client.raise_problem()
-        return found
+        return answer
 
     done = complete(connection, store, work)
     if done.value is None:
@@ -59,9 +59,9 @@ def _placed(document: Document, quotes: Sequence[Quote]) -> tuple[QuotedText, ..
     """Quotes with their place in the stored text, which the judge read behind the title."""
     body = document.text.strip()
     shift = len(document_text(document)) - len(body) - document.text.find(body)
-    found = []
+    placed = []
     for quote in quotes:
         start, end = quote.span[0] - shift, quote.span[1] - shift
         inside = body and start >= document.text.find(body)
-        found.append(QuotedText(quote.text, (start, end) if inside else None))
-    return tuple(found)
+        placed.append(QuotedText(quote.text, (start, end) if inside else None))
+    return tuple(placed)

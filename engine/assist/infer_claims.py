@@ -248,11 +248,11 @@ def _place(value: str) -> Value | None:
 
 
 def _amount(value: str) -> Value | None:
-    found = find_quantities(value)
-    if len(found) != 1 or found[0].span != (0, len(value)):
+    quantities = find_quantities(value)
+    if len(quantities) != 1 or quantities[0].span != (0, len(value)):
         return None
-    unit = found[0].unit
-    low, high = round_in(found[0].low, unit), round_in(found[0].high, unit)
+    unit = quantities[0].unit
+    low, high = round_in(quantities[0].low, unit), round_in(quantities[0].high, unit)
     return low, high, unit, format_amount(low, high, unit)
 
 

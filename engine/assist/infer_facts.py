@@ -36,7 +36,7 @@ from engine.corpora.stored_facts import (
     store_facts,
 )
 from engine.errors import BadInputError
-from engine.llm.budget import Estimate, Usage
+from engine.llm.budget import Usage
 from engine.llm.client import Client
 from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
@@ -47,6 +47,7 @@ from engine.llm.texts import parts_of
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.documents import Document
 from engine.types.facts import Fact, FactKind
+from engine.types.models import Estimate
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -73,18 +74,10 @@ class InferRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class InferEstimate:
-    """What a run takes at most; answers that are in the ledger cost nothing.
-
-    Attributes:
-        cost: None where no price is known.
-    """
+class InferEstimate(Estimate):
+    """What a run takes at most; answers that are in the ledger cost nothing."""
 
     documents: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +269,10 @@ def _estimated(
     """What asking about these documents takes at most, from a sample of their lengths."""
     tokens = _part_tokens(known.known.room)
     sampled = doc_ids[:: -(-len(doc_ids) // SAMPLE)] if doc_ids else []
-    calls = sent = answered = 0
-    for start in range(0, len(sampled), BATCH):
-        for document in corpus.documents(sampled[start : start + BATCH]):
-            for prompt in _prompts(document, kinds, tokens):
-                one = known.estimate(prompt)
-                calls += 1
-                sent, answered = sent + one.input_tokens, answered + one.output_tokens
-    factor = len(doc_ids) / len(sampled) if sampled else 0.0
-    return known.total(round(calls * factor), round(sent * factor), round(answered * factor))
+    prompts = [
+        prompt
+        for start in range(0, len(sampled), BATCH)
+        for document in corpus.documents(sampled[start : start + BATCH])
+        for prompt in _prompts(document, kinds, tokens)
+    ]
+    return known.estimate(prompts, round(len(prompts) * len(doc_ids) / max(1, len(sampled))))

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from engine.jobs.runner import JobRunner
-from engine.llm.budget import Budget, RoundProgress, Usage
-from engine.llm.cache import AnswerStore
+from engine.llm.budget import Budget, RoundProgress
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.reranking import ModelReport
+from engine.types.models import ModelUsage
+from storage.answers import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +25,16 @@ class Model:
     """
 
     connection: Connection
-    store: AnswerStore
+    store: Answers
     tell: Callable[[RoundProgress], None] = tell_nobody
     cancelled: Ask = never
 
-    def after(self, used: Usage | ModelReport) -> Model:
+    def after(self, used: ModelUsage) -> Model:
         """The same with what a run has left of the budget."""
         budget = self.connection.budget
-        tokens = used.input_tokens + used.output_tokens
         left = Budget(
             None if budget.calls is None else max(0, budget.calls - used.calls),
-            None if budget.tokens is None else max(0, budget.tokens - tokens),
+            None if budget.tokens is None else max(0, budget.tokens - used.tokens),
             None if budget.cost is None else max(0.0, budget.cost - (used.cost or 0.0)),
             budget.price,
         )
@@ -45,23 +44,6 @@ class Model:
 def model_name(connection: Connection) -> str:
     """Which model a connection leads to, and where, as evaluations are told apart by it."""
     return f"{connection.endpoint.model} at {connection.endpoint.address}"
-
-
-def settled(usage: Usage) -> int:
-    """Questions that need not be asked any more, answered or not."""
-    return usage.answered + usage.cached + usage.failed + usage.unread
-
-
-def with_usage(report: ModelReport, usage: Usage) -> ModelReport:
-    """A report with the figures of a run that is under way."""
-    names = ("calls", "input_tokens", "output_tokens", "failed", "unread", "cached", "cost")
-    return replace(
-        report,
-        questions=usage.asked,
-        rounds=usage.rounds,
-        seconds=usage.seconds,
-        **{name: getattr(usage, name) for name in names},
-    )
 
 
 def recalled(jobs: JobRunner, job_id: str) -> str | None:

@@ -17,7 +17,6 @@ from engine.assist.reranking import (
 )
 from engine.corpora.contracts import ScoredDocument
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.prompts import Criterion
@@ -26,14 +25,10 @@ from engine.rerank import Progress
 from engine.search.criterion import criterion_for
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.reranking import (
-    CostEstimate,
-    ModelReport,
-    Move,
-    RankingProgress,
-    Reranking,
-)
+from engine.types.models import ModelReport
+from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking, RerankRequest
 from engine.types.searches import Query
+from storage.answers import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +54,13 @@ class ModelRanking:
         return RankingProgress(
             self.estimate,
             tuple(s.doc_id for s in self.stage.ranking),
-            self._report(Usage(place.address, place.model)),
+            self._report(Usage(endpoint=place.address, model=place.model)),
         )
 
     def ask(
         self,
         connection: Connection,
-        store: AnswerStore,
+        store: Answers,
         tell: Callable[[RankingProgress], None] = tell_nobody,
         cancelled: Ask = never,
         heard: Callable[[RoundProgress], None] = tell_nobody,
@@ -88,9 +83,9 @@ class ModelRanking:
             heard(questions)
             tell(now)
 
-        def ranked(found: Progress) -> None:
+        def ranked(reached: Progress) -> None:
             nonlocal now
-            now = replace(now, order=found.order, rounds=found.rounds)
+            now = replace(now, order=reached.order, rounds=reached.rounds)
             tell(now)
 
         if self.plan is None:
@@ -159,9 +154,10 @@ class ModelRanking:
         return model_report(self.plan, usage, finished)
 
 
-def plan_for(query: Query, mode: str, depth: int) -> Plan | None:
+def plan_for(request: RerankRequest) -> Plan | None:
     """How to rerank; None for a system that asks a model by itself. Raises as :class:`Plan`."""
-    return None if query.system in MODEL_SYSTEMS else Plan(mode, depth)
+    by_itself = request.query.system in MODEL_SYSTEMS
+    return None if by_itself else Plan(request.mode, request.depth)
 
 
 def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:

@@ -7,23 +7,25 @@ count and not by a tokenizer.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from threading import Lock
+from typing import Any
 
 from engine.assist.model_systems import HOPS, PER_HOP, question
 from engine.assist.reranking import TOP, Assignment, Plan
-from engine.llm.budget import Estimate
-from engine.llm.cache import AnswerStore
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import Estimator, estimator
-from engine.llm.judges import Question, estimate_questions
+from engine.llm.judges import typical_question
+from engine.llm.messages import Prompt
 from engine.llm.prompts import Criterion, noting, rewording
 from engine.rerank import estimate, find_mode
 from engine.rerank.listwise import LENGTH
 from engine.rerank.tournament import BATCH
 from engine.search.searcher import Searcher
 from engine.types.collections import Topic
+from engine.types.models import summed
 from engine.types.reranking import CostEstimate
+from storage.answers import Answers
 
 SAMPLE = 6
 """Queries whose documents are measured where there are many."""
@@ -38,21 +40,6 @@ _LIST = {"listwise": LENGTH, "tournament": BATCH}
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionCount:
-    """Questions and rounds at most.
-
-    Attributes:
-        mode: of reranking, or the name of a system that asks a model.
-        exact: the answers do not change these numbers.
-    """
-
-    mode: str
-    calls: int
-    rounds: int
-    exact: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Sample:
     """A query and some of its documents, whose lengths are taken for those of all."""
 
@@ -60,32 +47,31 @@ class Sample:
     texts: Mapping[str, str]
 
 
-def count_for_reranking(plan: Plan, sizes: Sequence[int]) -> QuestionCount:
-    """What reranking asks.
+def count_for_reranking(plan: Plan, sizes: Sequence[int]) -> CostEstimate:
+    """What reranking asks, without tokens.
 
     Args:
         sizes: documents of each ranking.
     """
     depths = [min(plan.depth, size) for size in sizes]
     each = [estimate(plan.mode, depth, TOP) for depth in depths if depth > 0]
-    return QuestionCount(
+    return CostEstimate(
         plan.mode,
-        sum(one.calls for one in each),
-        sum(one.rounds for one in each),
-        all(one.exact for one in each),
+        plan.depth,
+        rounds=sum(one.rounds for one in each),
+        exact=all(one.exact for one in each),
+        calls=sum(one.calls for one in each),
     )
 
 
-def count_for_system(system: str, sizes: Sequence[int]) -> QuestionCount:
-    """What a system that asks a model asks, whatever the answers are.
+def count_for_system(system: str, sizes: Sequence[int]) -> CostEstimate:
+    """What a system that asks a model asks, whatever the answers are; without tokens.
 
     Args:
         sizes: documents of each ranking.
     """
-    if system == "rewrite":
-        return QuestionCount(system, len(sizes), len(sizes))
-    calls = sum(min(HOPS, -(-size // PER_HOP)) for size in sizes)
-    return QuestionCount(system, calls, calls)
+    hops = [1 if system == "rewrite" else min(HOPS, -(-size // PER_HOP)) for size in sizes]
+    return CostEstimate(system, 0, rounds=sum(hops), exact=True, calls=sum(hops))
 
 
 def ranking_sizes(searcher: Searcher, topics: Sequence[Topic]) -> list[int]:
@@ -101,33 +87,30 @@ def ranking_sizes(searcher: Searcher, topics: Sequence[Topic]) -> list[int]:
 
 def estimate_cost(
     depth: int,
-    counts: Sequence[QuestionCount],
+    counts: Sequence[CostEstimate],
     samples: Sequence[Sample],
     connection: Connection | None,
-    store: AnswerStore,
+    store: Answers,
 ) -> CostEstimate:
     """The sum, with tokens and cost where a model is connected. Asks nothing.
 
     Args:
         depth: of the estimate.
     """
-    total = CostEstimate(
-        mode=", ".join(dict.fromkeys(one.mode for one in counts)),
-        depth=depth,
-        calls=sum(one.calls for one in counts),
-        rounds=sum(one.rounds for one in counts),
-        exact=all(one.exact for one in counts),
-    )
     if connection is None or not samples:
-        return total
+        return total_cost(depth, counts)
     known = estimator(connection, store)
-    tokens = [_mean_tokens(known, one, samples) for one in counts if one.calls]
-    costs = [one.cost for one in tokens if one.cost is not None]
-    return replace(
-        total,
-        input_tokens=sum(one.input_tokens for one in tokens),
-        output_tokens=sum(one.output_tokens for one in tokens),
-        cost=sum(costs) if costs else None,
+    return total_cost(depth, [_with_tokens(known, one, samples) for one in counts])
+
+
+def total_cost(depth: int, estimates: Sequence[CostEstimate]) -> CostEstimate:
+    """All of them together, as an estimate of that depth."""
+    return CostEstimate(
+        ", ".join(dict.fromkeys(one.mode for one in estimates)),
+        depth,
+        rounds=sum(one.rounds for one in estimates),
+        exact=all(one.exact for one in estimates),
+        **asdict(summed(estimates)),
     )
 
 
@@ -136,7 +119,7 @@ def estimate_ranking(
     system: str,
     assignment: Assignment,
     connection: Connection | None,
-    store: AnswerStore,
+    store: Answers,
 ) -> CostEstimate:
     """What one ranking costs; tokens only with a connection.
 
@@ -175,28 +158,21 @@ class EstimateCache:
         return known
 
 
-def _mean_tokens(known: Estimator, count: QuestionCount, samples: Sequence[Sample]) -> Estimate:
-    """The mean over the samples, each asked all the questions."""
-    each = [_tokens_of(known, count, one) for one in samples]
-    costs = [one.cost for one in each if one.cost is not None]
-    return Estimate(
-        count.calls,
-        sum(one.input_tokens for one in each) // len(each),
-        sum(one.output_tokens for one in each) // len(each),
-        sum(costs) / len(each) if costs else None,
-    )
+def _with_tokens(known: Estimator, count: CostEstimate, samples: Sequence[Sample]) -> CostEstimate:
+    """With the mean over the samples, each asked all the questions."""
+    prompts = [_question(known, count.mode, sample) for sample in samples]
+    return replace(count, **asdict(known.estimate(prompts, count.calls)))
 
 
-def _tokens_of(known: Estimator, count: QuestionCount, sample: Sample) -> Estimate:
+def _question(known: Estimator, mode: str, sample: Sample) -> Prompt[Any]:
+    """A question of this mode, or of a system that asks a model, of the sample's lengths."""
     wish = question(sample.criterion)
-    if count.mode == "rewrite":
-        return known.estimate(rewording(wish, 1), count.calls)
-    if count.mode == "multi-hop":
-        return known.estimate(noting(wish, [], _batch(sample.texts)), count.calls)
-    asks: Question = find_mode(count.mode).asks
-    return estimate_questions(
-        known, sample.criterion, sample.texts, asks, count.calls, _LIST.get(count.mode, 2)
-    )
+    if mode == "rewrite":
+        return rewording(wish, 1)
+    if mode == "multi-hop":
+        return noting(wish, [], _batch(sample.texts))
+    asks, room = find_mode(mode).asks, known.known.room
+    return typical_question(sample.criterion, sample.texts, asks, room, _LIST.get(mode, 2))
 
 
 def _batch(texts: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from engine.errors import BadInputError, UnknownNameError
@@ -20,10 +20,10 @@ from engine.llm.prompts import Criterion
 from engine.rerank import MODES, OnRound, Options, Reranked, rerank
 from engine.search.searcher import Searcher
 from engine.types.callbacks import tell_nobody
-from engine.types.reranking import ModelReport
+from engine.types.models import ModelReport, ModelUsage
+from engine.types.reranking import DEFAULT_DEPTH
 from engine.types.searches import PAGE_SIZE
 
-DEFAULT_DEPTH = 100
 TOP = PAGE_SIZE
 """Ranks that matter: effort goes there, confidence is about its cut."""
 
@@ -92,8 +92,8 @@ async def rerank_one(
     texts = assignment.texts(assignment.doc_ids[: plan.depth])
     judge = ModelJudge(client, assignment.criterion, texts)
     options = Options(depth=plan.depth, top=TOP, texts=texts)
-    found = await rerank(assignment.doc_ids, judge, plan.mode, options, on_round)
-    return Finished(found, judge.report)
+    reranked = await rerank(assignment.doc_ids, judge, plan.mode, options, on_round)
+    return Finished(reranked, judge.report)
 
 
 async def rerank_all(
@@ -116,9 +116,9 @@ async def rerank_all(
         async with slots:
             if client.stopped == "cancelled":
                 return _untouched(assignment)
-            found = await rerank_one(client, assignment, plan)
+            finished = await rerank_one(client, assignment, plan)
             on_done()
-            return found
+            return finished
 
     return list(await asyncio.gather(*map(one, assignments)))
 
@@ -164,12 +164,8 @@ def usage_report(name: str, depth: int, queries: int, unanswered: int, usage: Us
 
 
 def _of_usage(usage: Usage) -> dict[str, Any]:
-    names = (
-        *("endpoint", "model", "calls", "repeats", "input_tokens", "output_tokens", "guessed"),
-        *("failed", "unread", "cached", "shortened", "cost", "seconds", "stopped", "problem"),
-        "notes",
-    )
-    return {name: getattr(usage, name) for name in names}
+    own = ("endpoint", "repeats", "guessed", "unread", "shortened")
+    return {name: getattr(usage, name) for name in (*(f.name for f in fields(ModelUsage)), *own)}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

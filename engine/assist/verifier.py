@@ -10,7 +10,6 @@ from engine.assist.model import Model, recalled
 from engine.assist.model_rankings import ModelRanking, assignment_of, plan_for
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
-from engine.assist.reranking import DEFAULT_DEPTH, Plan
 from engine.config import Settings
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
@@ -18,17 +17,18 @@ from engine.llm.budget import RoundProgress
 from engine.llm.connecting import HOW, connect, describe, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
-from engine.rerank import DEFAULT_MODE, MODES
+from engine.rerank import MODES
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.models import ModelReport
 from engine.types.reranking import (
     CostEstimate,
     EndpointInfo,
     GeneratedExplanation,
-    ModelReport,
     RankingProgress,
     Reranking,
     RerankJob,
+    RerankRequest,
 )
 from engine.types.searches import Query
 from storage.ledger import Ledger
@@ -43,6 +43,7 @@ class Verifier:
         how: ways to connect a model, a line each.
         modes: name -> one line for people.
         systems: those that need a model, beside ``Explorer.systems``.
+        jobs: of rankings. One that is cancelled keeps its answers, and its order so far.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -60,15 +61,10 @@ class Verifier:
     ) -> None:
         self._settings, self._answers = settings, ledger.answers
         self._searcher = searcher
-        self._jobs = JobRunner()
+        self.jobs = JobRunner()
         self._estimates = EstimateCache()
 
     # -- the endpoint --------------------------------------------------------------------
-
-    @property
-    def most_calls(self) -> int | None:
-        """Requests that one run may send by the settings; None for no limit."""
-        return self._settings.llm_max_calls
 
     def find_endpoint(
         self, session: Mapping[str, str], secrets: Mapping[str, str]
@@ -95,13 +91,13 @@ class Verifier:
 
         The ``problem`` says what is wrong where it does not answer.
         """
-        found = self.endpoint(endpoint)
-        if not found.set_up:
-            return found
+        info = self.endpoint(endpoint)
+        if not info.set_up:
+            return info
         try:
             try_endpoint(self.connection(endpoint), self._answers)
         except EndpointError as error:
-            return replace(found, tried=False, problem=str(error))
+            return replace(info, tried=False, problem=str(error))
         return self.endpoint(endpoint)
 
     def connection(
@@ -128,74 +124,53 @@ class Verifier:
 
     # -- rankings --------------------------------------------------------------------------
 
-    def estimate(
-        self,
-        query: Query,
-        mode: str = DEFAULT_MODE,
-        depth: int = DEFAULT_DEPTH,
-        endpoint: Endpoint | None = None,
-    ) -> CostEstimate:
-        """What reranking will cost; nothing is asked. Tokens only with an endpoint.
-
-        One of :attr:`systems` is not reranked: mode and depth do not count then.
+    def estimate(self, request: RerankRequest, endpoint: Endpoint | None = None) -> CostEstimate:
+        """What a ranking will cost; nothing is asked. Tokens only with an endpoint.
 
         Raises:
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
-        plan = plan_for(query, mode, depth)
-        return self._estimated(query, plan, endpoint, lambda: self._staged(query))
+        return self._estimated(request, endpoint, lambda: self._staged(request.query))
 
     def start(
         self,
-        query: Query,
-        mode: str = DEFAULT_MODE,
-        depth: int = DEFAULT_DEPTH,
+        request: RerankRequest,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
+        owner: str = "",
     ) -> str:
-        """Rerank in the background; returns the job's id, of one under way where there is one.
+        """Rank in the background; returns the job's id, of an equal one under way where there is.
 
-        A query on one of :attr:`systems` is searched instead: mode and depth do not count then.
+        Args:
+            owner: who asks for it.
 
         Raises:
             NoEndpointError: none is set up; says how to.
             UnknownNameError, BadInputError: as a search, or no such mode or depth.
         """
         connection = self.connection(endpoint, most_calls)
-        key = self._key(query, mode, depth, connection)
-        return self._start(key, self._ranking(query, mode, depth, endpoint), connection)
+        key = self._key(request, connection)
+        return self._start(key, self._ranking(request, endpoint), connection, owner)
 
-    def running(
-        self,
-        query: Query,
-        mode: str = DEFAULT_MODE,
-        depth: int = DEFAULT_DEPTH,
-        endpoint: Endpoint | None = None,
-    ) -> str | None:
+    def running(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a job under way that ranks the same with the same model and key.
 
         Whoever began it: a page that is opened anew goes on with it. Raises as :meth:`start`.
         """
-        return self._jobs.running(self._key(query, mode, depth, self.connection(endpoint)))
+        return self.jobs.running(self._key(request, self.connection(endpoint)))
 
-    def recall(
-        self,
-        query: Query,
-        mode: str = DEFAULT_MODE,
-        depth: int = DEFAULT_DEPTH,
-        endpoint: Endpoint | None = None,
-    ) -> str | None:
+    def recall(self, request: RerankRequest, endpoint: Endpoint | None = None) -> str | None:
         """The id of a job that is under way, or done from answers in the ledger alone.
 
         None where the model would have to be asked; nothing is sent. Raises as :meth:`start`.
         """
         connection = self.connection(endpoint, most_calls=0)
-        key = self._key(query, mode, depth, connection)
-        running = self._jobs.running(key)
+        key = self._key(request, connection)
+        running = self.jobs.running(key)
         if running is not None or not self.endpoint(endpoint).tried:
             return running  # an endpoint that was not tried out would be, and that asks it
-        ranking = self._ranking(query, mode, depth, endpoint)
-        return recalled(self._jobs, self._start((*key, "recalled"), ranking, connection))
+        ranking = self._ranking(request, endpoint)
+        return recalled(self.jobs, self._start((*key, "recalled"), ranking, connection))
 
     def job(self, job_id: str) -> RerankJob:
         """How far a ranking is, the best order so far included.
@@ -203,10 +178,9 @@ class Verifier:
         Raises:
             UnknownNameError: there is no such job, or its corpus has changed since.
         """
-        job: RerankJob = self._jobs.job(job_id)
+        job: RerankJob = self.jobs.job(job_id)
         ranking: ModelRanking = job.request
-        corpus = ranking.searcher.corpus.identity
-        if self._searcher(ranking.query.corpus).corpus.identity != corpus:
+        if self._identity(ranking.query) != ranking.searcher.corpus.identity:
             raise UnknownNameError(
                 "The corpus has changed since this was ranked.", "Start it again: answers are kept."
             )
@@ -219,34 +193,25 @@ class Verifier:
         page = replace(ranking.query, k=ranking.query.k if k is None else k, offset=offset)
         return ranking.page(job.progress, page, partial=job.state != "done")
 
-    def cancel(self, job_id: str) -> None:
-        """End a job soon; what was answered is kept and its order so far stays usable."""
-        self._jobs.cancel(job_id)
-
     def rerank(
         self,
-        query: Query,
-        mode: str = DEFAULT_MODE,
-        depth: int = DEFAULT_DEPTH,
-        *,
+        request: RerankRequest,
         endpoint: Endpoint | None = None,
         most_calls: int | None = None,
         tell: Callable[[RoundProgress], None] = tell_nobody,
     ) -> Reranking:
-        """Rerank now. Ctrl-C ends it, and the result is the best order so far.
-
-        A query on one of :attr:`systems` is searched; moves are against ``dense`` then.
+        """Rank now. Ctrl-C ends it, and the result is the best order so far.
 
         Raises:
             EndpointError: the endpoint refused or failed, and there is not a single answer.
             NoEndpointError, UnknownNameError, BadInputError: as :meth:`start`.
         """
         connection = self.connection(endpoint, most_calls)
-        ranking = self._ranking(query, mode, depth, endpoint)
+        ranking = self._ranking(request, endpoint)
         now = in_foreground(
             lambda stop: ranking.ask(connection, self._answers, cancelled=stop, heard=tell)
         )
-        return ranking.page(now, query, partial=False)
+        return ranking.page(now, request.query, partial=False)
 
     # -- explanations ------------------------------------------------------------------------
 
@@ -267,19 +232,24 @@ class Verifier:
 
     # -- inside --------------------------------------------------------------------------
 
-    def _key(
-        self, query: Query, mode: str, depth: int, connection: Connection
-    ) -> tuple[Hashable, ...]:
+    def _identity(self, query: Query) -> Hashable:
+        """What tells the corpus as it is now from what it was."""
+        return self._searcher(query.corpus).corpus.identity
+
+    def _key(self, request: RerankRequest, connection: Connection) -> tuple[Hashable, ...]:
         """What is the same for equal rankings: of those under way, one is enough.
 
         The endpoint is in it with its key: who may not ask it is not shown what others asked.
         """
-        corpus = self._searcher(query.corpus).corpus.identity
-        plan = plan_for(query, mode, depth)
-        return replace(query, k=1, offset=0), plan, connection.endpoint, corpus
+        query = replace(request.query, k=1, offset=0)
+        return query, plan_for(request), connection.endpoint, self._identity(query)
 
     def _start(
-        self, key: tuple[Hashable, ...], ranking: ModelRanking, connection: Connection
+        self,
+        key: tuple[Hashable, ...],
+        ranking: ModelRanking,
+        connection: Connection,
+        owner: str = "",
     ) -> str:
         # In a model's order, no change of rank is due to the aspect.
         ranking = replace(ranking, stage=replace(ranking.stage, before=None))
@@ -287,36 +257,33 @@ class Verifier:
         def work(tell: Callable[[RankingProgress], None], cancelled: Ask) -> ModelReport:
             return ranking.ask(connection, self._answers, tell, cancelled).report
 
-        return self._jobs.start(key, work, ranking.begun(connection), request=ranking)[0]
+        begun = ranking.begun(connection)
+        return self.jobs.start(key, work, begun, request=ranking, owner=owner)[0]
 
-    def _ranking(
-        self, query: Query, mode: str, depth: int, endpoint: Endpoint | None
-    ) -> ModelRanking:
-        plan = plan_for(query, mode, depth)
-        searcher, stage = self._staged(query)
-        estimate = self._estimated(query, plan, endpoint, lambda: (searcher, stage))
-        return ModelRanking(query, plan, searcher, stage, estimate)
+    def _ranking(self, request: RerankRequest, endpoint: Endpoint | None) -> ModelRanking:
+        plan, staged = plan_for(request), self._staged(request.query)
+        estimate = self._estimated(request, endpoint, lambda: staged)
+        return ModelRanking(request.query, plan, *staged, estimate)
 
     def _estimated(
         self,
-        query: Query,
-        plan: Plan | None,
+        request: RerankRequest,
         endpoint: Endpoint | None,
         staged: Callable[[], tuple[Searcher, FirstStage]],
     ) -> CostEstimate:
-        info = self.endpoint(endpoint)
-        corpus = self._searcher(query.corpus).corpus.identity
+        plan, info = plan_for(request), self.endpoint(endpoint)
+        query = replace(request.query, k=1, offset=0)
 
         def make() -> CostEstimate:
             connection = self.connection(endpoint) if info.set_up else None
             assignment = assignment_of(*staged())
             return estimate_ranking(plan, query.system, assignment, connection, self._answers)
 
-        return self._estimates.get((replace(query, k=1, offset=0), plan, info, corpus), make)
+        return self._estimates.get((query, plan, info, self._identity(query)), make)
 
     def _staged(self, query: Query) -> tuple[Searcher, FirstStage]:
         """The ranking that a model begins with."""
-        by_itself = query.system in MODEL_SYSTEMS
         searcher = self._searcher(query.corpus)
-        first = replace(query, system="dense") if by_itself else query
-        return searcher, searcher.first_stage(first)
+        if query.system in MODEL_SYSTEMS:
+            query = replace(query, system="dense")
+        return searcher, searcher.first_stage(query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.annotate.annotation import Annotation
@@ -15,14 +15,14 @@ from engine.build.clustering import ROUNDS, WINDOW
 from engine.build.expanding import SCALE, candidates
 from engine.build.labelling import aspect_of, counted, labelling_of
 from engine.build.verbalising import MOST_AVOIDED, TRIES
-from engine.llm.budget import Estimate
-from engine.llm.cache import AnswerStore
 from engine.llm.endpoints import Connection
-from engine.llm.estimates import Estimator, estimator
+from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.types.builds import BuildLens, BuildStep, StepEstimate
 from engine.types.documents import Document
 from engine.types.grading import GradingRequest
+from engine.types.models import summed
+from storage.answers import Answers
 
 SAMPLE = 200
 """Documents whose lengths stand for all."""
@@ -40,7 +40,7 @@ class _Plan:
 class StepEstimator:
     """Estimates steps; asks nothing, whatever is known of the endpoint."""
 
-    def __init__(self, store: BuildStore, annotation: Annotation, answers: AnswerStore) -> None:
+    def __init__(self, store: BuildStore, annotation: Annotation, answers: Answers) -> None:
         self._store, self._annotation, self._answers = store, annotation, answers
 
     def estimate(
@@ -57,11 +57,11 @@ class StepEstimator:
             "expand": self._expand,
         }[step](lens)
         if connection is None and step == "collapse":
-            return StepEstimate(step, items, 0, 0, 0)
-        cost = self._priced([plan for plan in plans if plan.calls and plan.sample], connection)
-        return StepEstimate(
-            step, items, cost.calls, cost.input_tokens, cost.output_tokens, cost.cost
-        )
+            plans = []
+        known = estimator(connection, self._answers)
+        costs = [known.estimate(plan.sample, plan.calls) for plan in plans if plan.sample]
+        cost = summed([known.total(0, 0, 0), *costs])
+        return StepEstimate(step, items, **asdict(cost))
 
     # -- the steps ---------------------------------------------------------------------
 
@@ -115,24 +115,6 @@ class StepEstimator:
         texts = [query.text for query in new] or [one.text for one in known]
         documents = corpus.documents(_spread(self._store.scope(lens), 24))
         return items, [_Plan(items, _grading(lens, texts[0], documents))]
-
-    # -- the price ---------------------------------------------------------------------
-
-    def _priced(self, plans: Sequence[_Plan], connection: Connection | None) -> Estimate:
-        known = estimator(connection, self._answers)
-        sizes = [[known.known.size(prompt) for prompt in plan.sample] for plan in plans]
-        return _summed(known, plans, sizes)
-
-
-def _summed(
-    known: Estimator, plans: Sequence[_Plan], sizes: Sequence[Sequence[tuple[int, int]]]
-) -> Estimate:
-    """All calls, each of the mean size of its kind."""
-    sent = answered = 0.0
-    for plan, found in zip(plans, sizes, strict=True):
-        sent += plan.calls * sum(size for size, _ in found) / len(found)
-        answered += plan.calls * sum(size for _, size in found) / len(found)
-    return known.total(sum(plan.calls for plan in plans), round(sent), round(answered))
 
 
 def _grading(lens: BuildLens, query: str, documents: Sequence[Document]) -> list[Prompt[Any]]:

@@ -71,12 +71,12 @@ class Work:
         usage = None if self.client is None else self.client.usage
         self.tell(
             StepProgress(
-                self.step,
                 done,
                 total,
                 time.perf_counter() - self._started if seconds is None else seconds,
                 calls=0 if usage is None else usage.calls,
-                tokens=0 if usage is None else usage.input_tokens + usage.output_tokens,
+                tokens=0 if usage is None else usage.tokens,
+                step=self.step,
             )
         )
 

@@ -233,7 +233,7 @@ class LensBuilds:
             BadInputError: what the step rests on is not there yet.
         """
         work = self._prepared(corpus, name, step, author, endpoint, most_calls)
-        start = StepProgress(step, 0, 0)
+        start = StepProgress(step=step)
         job_id, begun = self.jobs.start((corpus, name), work, start, request=step, owner=author)
         if not begun and self.jobs.job(job_id).request != step:
             raise CorpusBusyError(

@@ -107,7 +107,7 @@ class Runner:
     ) -> tuple[Made, Usage]:
         if connection is None:
             work = Work(self._store, lens, step, author, None, "", tell, cancelled)
-            return await collapse(work, self._embed), Usage("", "")
+            return await collapse(work, self._embed), Usage()
         async with open_client(connection, self._ledger.answers, cancelled) as client:
             model = client.usage.model or connection.endpoint.model
             work = Work(self._store, lens, step, author, client, model, tell, cancelled)

@@ -47,6 +47,7 @@ from engine.cli.terminal import (
 )
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
+from engine.types.reranking import DEFAULT_DEPTH, RerankRequest
 from engine.types.searches import Query
 
 DEFAULTS = Query("")
@@ -251,7 +252,6 @@ def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> 
 def _search_with_model(
     query: Query, mode: str | None, depth: int | None, most_calls: int | None, as_json: bool
 ) -> None:
-    from engine.assist.reranking import DEFAULT_DEPTH
     from engine.rerank import DEFAULT_MODE
     from engine.search.reports import reranking_report
 
@@ -262,9 +262,8 @@ def _search_with_model(
             "Rerank another system; seedlens evaluate can rerank this one too.",
         )
     with asking() as tell:
-        reranking = verifier.rerank(
-            query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH, most_calls=most_calls, tell=tell
-        )
+        request = RerankRequest(query, mode or DEFAULT_MODE, depth or DEFAULT_DEPTH)
+        reranking = verifier.rerank(request, most_calls=most_calls, tell=tell)
     say_what_it_took(mode or query.system, reranking.report)
     if as_json:
         print_json(reranking_report(reranking))

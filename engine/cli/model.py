@@ -11,10 +11,9 @@ import click
 
 from engine.cli.terminal import bar_of
 from engine.errors import BadInputError
-from engine.jobs.threads import Report
 from engine.llm.budget import RoundProgress
-from engine.types.models import Foreseen, Taken
-from engine.types.reranking import ModelReport, Move, Reranking
+from engine.types.models import Estimate, ModelReport, ModelUsage
+from engine.types.reranking import Move, Reranking
 
 INTERRUPTED, FAILED = 130, 1
 
@@ -62,10 +61,9 @@ def asking() -> Iterator[Callable[[RoundProgress], None]]:
 
         def tell(progress: RoundProgress) -> None:
             usage = progress.usage
-            settled = usage.answered + usage.cached + usage.failed + usage.unread
-            if settled < bar.n:  # the next system began
+            if usage.settled < bar.n:  # the next system began
                 bar.reset()
-            bar.update(settled - bar.n)
+            bar.update(usage.settled - bar.n)
             bar.set_postfix_str(f"{usage.calls:,} calls, {usage.failed:,} failed", refresh=False)
 
         yield tell
@@ -92,7 +90,7 @@ def say_notes(notes: Sequence[str], problem: str) -> None:
         click.echo(f"Warning: {' '.join(problem.split())}", err=True)
 
 
-def at_most(estimate: Foreseen) -> str:
+def at_most(estimate: Estimate) -> str:
     """``At most 360 calls, 300,000 + 20,000 tokens, cost 1.2 (estimated).``"""
     text = f"At most {estimate.calls:,} calls"
     if estimate.input_tokens is not None and estimate.output_tokens is not None:
@@ -100,7 +98,7 @@ def at_most(estimate: Foreseen) -> str:
     return f"{text}{cost(estimate.cost)} (estimated)."
 
 
-def taken(report: Taken) -> str:
+def taken(report: ModelUsage) -> str:
     """``358 calls, 2 answers from the ledger, 300,000 + 20,000 tokens, cost 1.2``."""
     return (
         f"{report.calls:,} calls, {report.cached:,} answers from the ledger, "
@@ -119,19 +117,19 @@ def _early(report: ModelReport) -> str:
     return f"It ended early ({report.stopped})."
 
 
-def exit_code(*reports: Report) -> int:
+def exit_code(*reports: ModelUsage) -> int:
     """130 after Ctrl-C, 1 when the endpoint failed on the way, else 0."""
     stopped = {report.stopped for report in reports}
     return INTERRUPTED if "cancelled" in stopped else FAILED if "endpoint" in stopped else 0
 
 
-def print_reranking(found: Reranking) -> None:
+def print_reranking(reranking: Reranking) -> None:
     """Results in the model's order, with how far each moved."""
-    for result in found.results.results:
-        move = found.moves.get(result.doc_id)
+    for result in reranking.results.results:
+        move = reranking.moves.get(result.doc_id)
         title = result.document.title or result.document.text[:80]
         click.echo(f"{result.rank:>3}  {_moved(move):>9}  {title}  [{result.doc_id}]")
-    for note in found.results.notes:
+    for note in reranking.results.notes:
         click.echo(f"Note: {note}", err=True)
 
 

@@ -34,9 +34,9 @@ from engine.types.comparisons import (
     MoverEvidence,
     Sensitivity,
     SensitivityJob,
-    SensitivityProgress,
     Variant,
 )
+from engine.types.models import RunProgress
 from engine.types.searches import Query
 
 _Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]
@@ -151,9 +151,16 @@ class Comparisons:
         return SETS
 
     def start_sensitivity(
-        self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
+        self,
+        corpus: str,
+        systems: Sequence[str],
+        variants: Sequence[str] = SETS,
+        owner: str = "",
     ) -> str:
         """Compute the table of a whole collection in the background.
+
+        Args:
+            owner: who asks for it.
 
         Returns:
             the job's id; that of the running computation where the same is being computed.
@@ -162,10 +169,10 @@ class Comparisons:
             find_system(name)
         collection = self.collection(corpus)
         topics = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
-        progress = SensitivityProgress(0, len(topics) * len(systems))
+        progress = RunProgress(0, len(topics) * len(systems))
         started = time.monotonic()
 
-        def work(tell: Callable[[SensitivityProgress], None], cancelled: Ask) -> Sensitivity:
+        def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> Sensitivity:
             now = progress
 
             def step() -> None:
@@ -179,7 +186,7 @@ class Comparisons:
             return sensitivity(searcher, collection, systems, variants, on_query=step)
 
         key = self._key(corpus, systems, variants)
-        return self._jobs.start(key, work, progress, request=key)[0]
+        return self._jobs.start(key, work, progress, request=key, owner=owner)[0]
 
     def find_sensitivity(
         self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS

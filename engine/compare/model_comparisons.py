@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.assist.model import Model, recalled, settled
-from engine.assist.ranking_estimates import estimate_ranking
+from engine.assist.model import Model, recalled
+from engine.assist.ranking_estimates import estimate_ranking, total_cost
 from engine.assist.reranking import (
     Assignment,
     Finished,
@@ -38,7 +38,8 @@ from engine.types.comparisons import (
     VariantsProgress,
     VariantsRequest,
 )
-from engine.types.reranking import CostEstimate, ModelReport
+from engine.types.models import ModelReport
+from engine.types.reranking import CostEstimate
 
 _Key = tuple[Criterion, tuple[str, ...]]
 """What a reranking depends on: what documents are judged by, and the order they come in."""
@@ -77,12 +78,16 @@ class ModelComparisons:
         """
         return _estimate(request, self._tasks(request), model)
 
-    def start(self, request: VariantsRequest, model: Model) -> str:
-        """Rerank in the background; returns the job's id. Raises as :meth:`estimate`."""
+    def start(self, request: VariantsRequest, model: Model, owner: str = "") -> str:
+        """Rerank in the background; returns the job's id. Raises as :meth:`estimate`.
+
+        Args:
+            owner: who asks for it.
+        """
         tasks, place = self._tasks(request), model.connection.endpoint
         run = _Run(request, tasks, model, _estimate(request, tasks, model))
-        nothing = run.progress(Usage(place.address, place.model))
-        return self._jobs.start(object(), run.work, nothing, request=request)[0]
+        nothing = run.progress(Usage(endpoint=place.address, model=place.model))
+        return self._jobs.start(object(), run.work, nothing, request=request, owner=owner)[0]
 
     def recall(self, request: VariantsRequest, model: Model) -> str | None:
         """The id of a job that is done, from answers in the ledger alone.
@@ -167,7 +172,7 @@ class _Run:
                 {s: order for n, order in heard.items() for s in self._tasks[n].unworded},
             ),
             whole=tuple(v for n in whole for v in self._tasks[n].variants),
-            settled=settled(usage),
+            settled=usage.settled,
             report=model_report(self._plan, usage, finished),
         )
 
@@ -225,17 +230,7 @@ def _estimate(request: VariantsRequest, tasks: Sequence[Task], model: Model) -> 
     each = [
         estimate_ranking(plan, "", task.assignment, model.connection, model.store) for task in tasks
     ]
-    costs = [e.cost for e in each if e.cost is not None]
-    return CostEstimate(
-        plan.mode,
-        plan.depth,
-        sum(e.calls for e in each),
-        sum(e.rounds for e in each),
-        exact=all(e.exact for e in each),
-        input_tokens=sum(e.input_tokens or 0 for e in each),
-        output_tokens=sum(e.output_tokens or 0 for e in each),
-        cost=sum(costs) if costs else None,
-    )
+    return total_cost(plan.depth, each)
 
 
 def _at_once(estimate: CostEstimate, concurrency: int) -> int:

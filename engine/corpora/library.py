@@ -165,9 +165,9 @@ class Library:
         request = ImportRequest(path, name, source_format, mapping, lens=chosen)
         return self.jobs.start(request, owner)
 
-    def start_demo(self) -> ImportJob:
+    def start_demo(self, owner: str = "") -> ImportJob:
         """Index the demo corpus in a process of its own."""
-        return self.start_import(DEMO, DEMO_CORPUS)
+        return self.start_import(DEMO, DEMO_CORPUS, owner=owner)
 
     def demo_job(self) -> ImportJob | None:
         """The latest import of the demo corpus, or None."""

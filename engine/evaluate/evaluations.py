@@ -260,7 +260,7 @@ class Evaluations:
     def _derived(self, request: EvaluationRequest, tell: Tell) -> tuple[Searcher, EvaluationStore]:
         def told(now: Progress) -> None:
             step = "Estimating sentence roles"
-            tell(EvaluationProgress(step, now.done, now.total, "documents"))
+            tell(EvaluationProgress(now.done, now.total, step=step, unit="documents"))
 
         corpus = self._collections.info(request.collection).corpus
         return self._opened(self.unlabelled.derive(corpus, told), request)

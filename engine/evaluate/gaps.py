@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from engine.assist.model import Model, model_name, settled
+from engine.assist.model import Model, model_name
 from engine.assist.reranking import Plan, model_report
 from engine.errors import BadInputError, CorpusBusyError
 from engine.evaluate.collection_store import CollectionStore
@@ -124,7 +124,7 @@ class Gaps:
         def told(progress: RoundProgress) -> None:
             step = f"Verifying, {verifier}: {verified:,} of {pools:,} pools"
             report = model_report(Plan(verifier, request.sizes[-1]), progress.usage)
-            watch.update(settled(progress.usage), step=step, report=report)
+            watch.update(progress.usage.settled, step=step, report=report)
 
         model = Model(connection, self._answers, told, cancelled)
         gap = verify_and_measure(baseline, model, done)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
-from engine.assist.model import Model, model_name, settled, with_usage
+from engine.assist.model import Model, model_name
 from engine.assist.model_systems import MODEL_SYSTEMS, SystemRanking, find_model_system
 from engine.assist.ranking_estimates import (
     DOCUMENTS,
     SAMPLE,
     EstimateCache,
-    QuestionCount,
     Sample,
     count_for_reranking,
     count_for_system,
@@ -32,7 +32,6 @@ from engine.corpora.contracts import Request, Seed
 from engine.evaluate.measuring import ranking_of
 from engine.evaluate.watch import Watch
 from engine.llm.budget import RoundProgress, Usage
-from engine.llm.cache import AnswerStore
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.prompts import Criterion
@@ -46,6 +45,7 @@ from engine.types.evaluations import EvaluationRequest
 from engine.types.models import ModelReport
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Ranking
+from storage.answers import Answers
 
 
 def reranked_name(system: str, mode: str) -> str:
@@ -119,8 +119,11 @@ class ModelRuns:
             return list(await asyncio.gather(*map(one, self._topics)))
 
         ahead = count_for_system(system, ranking_sizes(self._searcher, self._topics))
-        before = usage_report(system, 0, count, 0, self._usage())
-        model = self._watched(f"Searching with {system}", ahead, before)
+
+        def report_of(usage: Usage) -> ModelReport:
+            return usage_report(system, 0, count, usage.failed + usage.unread, usage)
+
+        model = self._watched(f"Searching with {system}", ahead.calls, report_of)
         outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
         unanswered = sum(found.unanswered for found in outcome.value)
         report = usage_report(system, 0, count, unanswered, outcome.usage)
@@ -149,7 +152,7 @@ class ModelRuns:
 
         ahead = count_for_reranking(plan, [len(a.doc_ids) for a in assignments])
         step = f"Reranking {first.system}, {plan.mode}"
-        model = self._watched(step, ahead, model_report(plan, self._usage()))
+        model = self._watched(step, ahead.calls, functools.partial(model_report, plan))
         outcome = ask_model(model.connection, model.store, work, model.tell, model.cancelled)
         report = model_report(plan, outcome.usage, outcome.value)
         rankings = tuple(
@@ -159,17 +162,14 @@ class ModelRuns:
         seconds = first.seconds + outcome.usage.seconds
         return self._run(reranked_name(first.system, plan.mode), rankings, seconds, report)
 
-    def _usage(self) -> Usage:
+    def _watched(self, step: str, calls: int, report_of: Callable[[Usage], ModelReport]) -> Model:
+        """The model, its progress told as questions settled of the calls foreseen."""
         endpoint = self._model.connection.endpoint
-        return Usage(endpoint.address, endpoint.model)
-
-    def _watched(self, step: str, ahead: QuestionCount, report: ModelReport) -> Model:
-        """The model, its progress told as questions settled of those foreseen."""
-        self._watch.begin(step, ahead.calls, "questions", report)
+        nothing = Usage(endpoint=endpoint.address, model=endpoint.model)
+        self._watch.begin(step, calls, "questions", report_of(nothing))
 
         def tell(progress: RoundProgress) -> None:
-            usage = progress.usage
-            self._watch.update(settled(usage), report=with_usage(report, usage))
+            self._watch.update(progress.usage.settled, report=report_of(progress.usage))
 
         return replace(self._model, tell=tell, cancelled=self._watch.cancelled)
 
@@ -208,7 +208,7 @@ def _seed(searcher: Searcher, topic: Topic) -> Seed:
 
 def foreseen_runs(
     names: Sequence[str], depth: int, searcher: Searcher, topics: Sequence[Topic]
-) -> list[QuestionCount]:
+) -> list[CostEstimate]:
     """What is asked at most for those of the named runs that need a model."""
     sizes = ranking_sizes(searcher, topics)
     return [
@@ -223,14 +223,14 @@ def foreseen_runs(
 class EvaluationEstimates:
     """What measurements with a model will cost. Nothing is asked; safe to share between threads."""
 
-    def __init__(self, answers: AnswerStore) -> None:
+    def __init__(self, answers: Answers) -> None:
         self._answers, self._known = answers, EstimateCache()
 
     def estimate(
         self,
         key: Hashable,
         depth: int,
-        ahead: Sequence[QuestionCount],
+        ahead: Sequence[CostEstimate],
         searcher: Searcher,
         topics: Sequence[Topic],
         connection: Connection | None,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.assist.model import Model
-from engine.assist.ranking_estimates import QuestionCount, count_for_reranking, ranking_sizes
+from engine.assist.ranking_estimates import count_for_reranking, ranking_sizes
 from engine.assist.reranking import Assignment, Finished, Plan, model_report, rerank_all, texts_of
 from engine.errors import BadInputError
 from engine.evaluate.measuring import MAIN_MEASURE, query_rows, ranking_of
@@ -28,7 +28,7 @@ from engine.types.callbacks import tell_nobody
 from engine.types.collections import RELEVANT, Collection, Topic
 from engine.types.evaluations import Interval
 from engine.types.models import ModelReport
-from engine.types.reranking import MOST_POOL, Gap, GapPoint, GapRequest
+from engine.types.reranking import MOST_POOL, CostEstimate, Gap, GapPoint, GapRequest
 from engine.types.searches import Ranking
 
 
@@ -74,7 +74,7 @@ class Baseline:
         """Query and documents of every pool; those of the same documents are verified once."""
         return list(dict.fromkeys((p.query_id, p.doc_ids) for p in self.pools()))
 
-    def foreseen(self) -> QuestionCount:
+    def foreseen(self) -> CostEstimate:
         """What the verifier is asked at most."""
         return count_for_reranking(self.plan, [len(ids) for _, ids in self.distinct_pools()])
 
@@ -239,7 +239,7 @@ def _notes(stopped: str, lacking: int) -> tuple[str, ...]:
 
 def foreseen_gap(
     request: GapRequest, searcher: Searcher, collection: Collection, topics: Sequence[Topic]
-) -> QuestionCount:
+) -> CostEstimate:
     """What the verifier is asked at most, before anything is ranked.
 
     As if no retriever found any relevant document, so that all have to be put in.

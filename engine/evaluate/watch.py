@@ -30,7 +30,7 @@ class Watch:
     ) -> None:
         """Begin another count, and the clock anew."""
         self._began = time.monotonic()
-        self._now = EvaluationProgress(step, 0, total, unit, report=report)
+        self._now = EvaluationProgress(0, total, step=step, unit=unit, report=report)
         self._tell(self._now)
 
     def count(self, step: str = "") -> None:

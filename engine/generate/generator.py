@@ -26,13 +26,14 @@ from engine.generate.implicit_records import (
 )
 from engine.generate.rewriting import TRIES, Verification, rewrite, writing
 from engine.generate.scenes import examples_of
-from engine.llm.budget import Estimate, RoundProgress, Usage
-from engine.llm.cache import AnswerStore
+from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import estimator
 from engine.llm.run import complete
 from engine.types.callbacks import Ask, never, tell_nobody
+from engine.types.models import Estimate
+from storage.answers import Answers
 from storage.files import write_whole
 
 ABOUT = "about.json"
@@ -232,7 +233,7 @@ class Builder:
     documents, most_documents, most_sets = DOCUMENTS, MOST_DOCUMENTS, MOST_SETS
     tries, most_tries = TRIES, MOST_TRIES
 
-    def __init__(self, answers: AnswerStore) -> None:
+    def __init__(self, answers: Answers) -> None:
         self._answers = answers
 
     def preview(self, request: ImplicitRequest, count: int = 3) -> tuple[Example, ...]:
@@ -248,7 +249,7 @@ class Builder:
         [example, *_] = examples_of(request, 0)
         prompt = writing(request.seed, example.scene, 0)
         calls = 2 * request.sets * request.documents
-        return estimator(connection, self._answers).estimate(prompt, calls)
+        return estimator(connection, self._answers).estimate([prompt], calls)
 
     def implicit(
         self,

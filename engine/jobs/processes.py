@@ -104,15 +104,15 @@ class ImportJobs:
 
     def list(self) -> list[ImportJob]:
         """All jobs, newest first; a file that holds none is left out, with a line in the log."""
-        found = []
+        jobs = []
         for path in self._home.jobs.glob("*.json"):
             try:
-                found.append(self.job(path.stem))
+                jobs.append(self.job(path.stem))
             except (ValueError, OSError) as error:
                 log.warning("Left out of the list of imports: %s", error)
             except UnknownNameError:
                 continue  # forgotten while we looked
-        return sorted(found, key=lambda job: (job.started_at, job.id), reverse=True)
+        return sorted(jobs, key=lambda job: (job.started_at, job.id), reverse=True)
 
     def job(self, id_: str) -> ImportJob:
         """One job as it is now, or UnknownNameError."""

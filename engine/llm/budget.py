@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from engine.errors import BadInputError
 from engine.llm.endpoint_errors import BudgetReachedError
+from engine.types.models import ModelUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +56,48 @@ class Budget:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a run will cost at most, retries aside, from lengths of texts; not from a tokenizer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage(ModelUsage):
+    """Real figures of one run so far, in questions.
 
-    ``cost`` is None where no price is known.
+    Attributes:
+        endpoint: its address.
+        rounds: batches of questions.
+        asked: different questions: ``answered + cached + failed + unread`` of them are settled,
+            the rest were not reached.
+        answered: by the model, in this run.
+        unread: answered twice in a form that could not be read; counted for nobody.
+        repeats: requests sent again after an error.
+        shortened: questions with shorter texts than was meant: the model could not take those.
+        guessed: calls whose tokens are estimated, as the endpoint reported none.
     """
 
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What was used so far. ``guessed`` calls reported no usage; their tokens are estimates."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    endpoint: str = ""
+    rounds: int = 0
+    asked: int = 0
+    answered: int = 0
+    unread: int = 0
+    repeats: int = 0
+    shortened: int = 0
     guessed: int = 0
-    cost: float | None = None
+
+    @property
+    def settled(self) -> int:
+        """Questions that need not be asked any more, answered or not."""
+        return self.answered + self.cached + self.failed + self.unread
+
+    @property
+    def taken(self) -> dict[str, Any]:
+        """What a :class:`engine.types.models.ModelRunReport` says of it."""
+        return {
+            "model": self.model,
+            "calls": self.calls,
+            "cached": self.cached,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost,
+            "problem": self.problem,
+        }
 
 
 class Meter:
@@ -88,11 +109,16 @@ class Meter:
         self._held_input = self._held_output = 0
 
     @property
-    def spent(self) -> Spent:
+    def usage(self) -> Usage:
         """What was used so far; calls under way count as calls, not yet as tokens."""
         price = self._budget.price
-        cost = None if price is None else price.cost(self._input, self._output)
-        return Spent(self._calls, self._input, self._output, self._guessed, cost)
+        return Usage(
+            calls=self._calls,
+            input_tokens=self._input,
+            output_tokens=self._output,
+            guessed=self._guessed,
+            cost=None if price is None else price.cost(self._input, self._output),
+        )
 
     def hold(self, input_tokens: int, output_tokens: int) -> None:
         """Set tokens aside for a call that starts now.
@@ -149,67 +175,9 @@ Stopped = Literal["", "cancelled", "budget", "endpoint"]
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Real figures of one run so far.
-
-    Attributes:
-        rounds: batches of questions.
-        asked: different questions: ``answered + cached + failed + unread`` of them are settled,
-            the rest were not reached.
-        answered: by the model, in this run.
-        cached: answered by the ledger, at no cost.
-        failed: no answer in spite of repeated requests.
-        unread: answered twice in a form that could not be read; counted for nobody.
-        calls: requests sent, whatever for: trying the endpoint out and repeats included.
-        repeats: requests sent again after an error.
-        shortened: questions with shorter texts than was meant: the model could not take those.
-        input_tokens, output_tokens: as the endpoint reported them; ``guessed`` calls reported
-            none and count with an estimate.
-        cost: None where no price is known.
-        stopped: why the run ended early.
-        problem: the words for it, or else for the last failure; empty when all went well.
-        notes: plain sentences about what else was odd.
-    """
-
-    endpoint: str
-    model: str
-    rounds: int = 0
-    asked: int = 0
-    answered: int = 0
-    cached: int = 0
-    failed: int = 0
-    unread: int = 0
-    calls: int = 0
-    repeats: int = 0
-    shortened: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    guessed: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    stopped: Stopped = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def taken(self) -> dict[str, Any]:
-        """What a :class:`engine.types.models.ModelRunReport` says of it."""
-        return {
-            "model": self.model,
-            "calls": self.calls,
-            "cached": self.cached,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost": self.cost,
-            "problem": self.problem,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class RoundProgress:
     """How far the current round is: ``done`` of ``total`` questions are settled."""
 
-    round: int
     done: int
     total: int
     usage: Usage

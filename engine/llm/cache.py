@@ -7,7 +7,6 @@ import logging
 from collections import ChainMap
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +14,13 @@ from numpy.typing import NDArray
 from engine.errors import StorageError
 from engine.llm.endpoints import Endpoint
 from engine.llm.messages import Reply
-from storage.answers import AnswerRow
+from storage.answers import AnswerRow, Answers
 
 log = logging.getLogger("seedlens.llm")
 MOST_READ = 50_000
 """Answers of the ledger that a run holds in memory."""
 GATHER_SECONDS = 0.5
 """Answers of this long are written together; a kill costs no more than these."""
-
-
-class AnswerStore(Protocol):
-    """Where answers are kept; :class:`storage.answers.Answers` is one."""
-
-    def find(self, keys: Collection[str]) -> dict[str, str]: ...
-
-    def heads(self, endpoint: str, model: str) -> NDArray[np.uint64]: ...
-
-    def add(self, rows: Sequence[AnswerRow]) -> None: ...
-
-    def capabilities(self, endpoint: str, model: str) -> str | None: ...
-
-    def remember_capabilities(self, endpoint: str, model: str, capabilities: str) -> None: ...
 
 
 class AnswerCache:
@@ -48,7 +33,7 @@ class AnswerCache:
         lost: answers that could not be written (a full disk, say); they count in this run.
     """
 
-    def __init__(self, store: AnswerStore, endpoint: Endpoint) -> None:
+    def __init__(self, store: Answers, endpoint: Endpoint) -> None:
         self._store, self._endpoint = store, endpoint
         self._heads: NDArray[np.uint64] | None = None  # of the keys that the ledger had
         self._own: dict[str, str] = {}  # of this run, written already or not

@@ -19,9 +19,9 @@ from engine.llm.messages import Message, Prompt, Reply, read_choice, read_object
 from engine.llm.texts import estimate_tokens
 
 if TYPE_CHECKING:
-    from engine.llm.cache import AnswerStore
     from engine.llm.endpoints import Endpoint
     from engine.llm.transport import Transport
+    from storage.answers import Answers
 
 FORM = 1
 """Of what is remembered; another form is tried out anew."""
@@ -121,7 +121,7 @@ class Capabilities:
         return {**self.parameters(model, prompt), "messages": messages}
 
 
-def remembered(store: AnswerStore, endpoint: Endpoint) -> Capabilities | None:
+def remembered(store: Answers, endpoint: Endpoint) -> Capabilities | None:
     """What was found out before; None where nothing was. Raises StorageError."""
     text = store.capabilities(endpoint.address, endpoint.model)
     return None if text is None else Capabilities.from_json(text)

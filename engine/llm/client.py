@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from engine.errors import StorageError
-from engine.llm.budget import Meter, RoundProgress, Spent, Stopped, Usage
-from engine.llm.cache import AnswerCache, AnswerStore
+from engine.llm.budget import Meter, RoundProgress, Stopped, Usage
+from engine.llm.cache import AnswerCache
 from engine.llm.capabilities import Capabilities, remembered, try_out
 from engine.llm.endpoint_errors import (
     BudgetReachedError,
@@ -35,7 +35,7 @@ from engine.llm.endpoint_errors import (
     TooLongError,
     UnsupportedError,
 )
-from engine.llm.endpoints import Connection, Endpoint
+from engine.llm.endpoints import Connection
 from engine.llm.messages import (
     Message,
     Prompt,
@@ -45,7 +45,7 @@ from engine.llm.messages import (
     without_reasoning,
 )
 from engine.types.callbacks import Ask, never, tell_nobody
-from storage.answers import AnswerRow
+from storage.answers import AnswerRow, Answers
 
 if TYPE_CHECKING:
     from engine.llm.transport import Transport
@@ -132,7 +132,7 @@ class CapabilityLookup:
     """What the model can do: remembered, or else tried out. For one event loop."""
 
     def __init__(
-        self, transport: Transport, store: AnswerStore, control: RunControl, meter: Meter
+        self, transport: Transport, store: Answers, control: RunControl, meter: Meter
     ) -> None:
         self._transport, self._store = transport, store
         self._control, self._meter = control, meter
@@ -208,63 +208,6 @@ class CapabilityLookup:
     def _remember(self, known: Capabilities) -> None:
         endpoint = self._transport.endpoint
         self._store.remember_capabilities(endpoint.address, endpoint.model, known.to_json())
-
-
-class Counters:
-    """Questions and replies of one run. For one event loop.
-
-    Attributes:
-        counts: questions, by the names of :class:`Usage`.
-        served: replies, by the model that the endpoint says has answered.
-    """
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._started = time.perf_counter()
-        self.counts: Counter[str] = Counter()
-        self.served: Counter[str] = Counter()
-
-    def usage(self, spent: Spent, repeats: int, lost: int, stopped: Stopped, problem: str) -> Usage:
-        """The figures until now."""
-        counts = self.counts
-        return Usage(
-            endpoint=self._endpoint.address,
-            model=self._endpoint.model,
-            rounds=counts["rounds"],
-            asked=counts["asked"],
-            answered=counts["answered"],
-            cached=counts["cached"],
-            failed=counts["failed"],
-            unread=counts["unread"],
-            calls=spent.calls,
-            repeats=repeats,
-            shortened=counts["shortened"],
-            input_tokens=spent.input_tokens,
-            output_tokens=spent.output_tokens,
-            guessed=spent.guessed,
-            cost=spent.cost,
-            seconds=time.perf_counter() - self._started,
-            stopped=stopped,
-            problem=problem,
-            notes=tuple(self._notes(lost)),
-        )
-
-    def _notes(self, lost: int) -> list[str]:
-        notes = []
-        asked = self._endpoint.model
-        others = [model for model in self.served if model and not _same_model(model, asked)]
-        if others:
-            notes.append(
-                f"Asked for '{asked}', answered by '{others[0]}': the endpoint may have another "
-                "model loaded."
-            )
-        if without := self.counts["without logprobs"]:
-            notes.append(
-                f"{without:,} answers came without log probabilities; they count as 0 or 1."
-            )
-        if lost:
-            notes.append(f"{lost:,} answers could not be kept in the ledger.")
-        return notes
 
 
 def _same_model(served: str, asked: str) -> bool:
@@ -392,7 +335,7 @@ def _last_reading(prompt: Prompt[Value], replies: Sequence[Reply]) -> Answered[V
 @asynccontextmanager
 async def open_client(
     connection: Connection,
-    store: AnswerStore,
+    store: Answers,
     cancelled: Ask = never,
     tell: Callable[[RoundProgress], None] = tell_nobody,
 ) -> AsyncIterator[Client]:
@@ -413,17 +356,13 @@ async def open_client(
 
 
 class Client:
-    """Asks one model for one run. See :func:`open_client`.
-
-    Attributes:
-        meter: what the run has used.
-    """
+    """Asks one model for one run. See :func:`open_client`."""
 
     def __init__(
         self,
         connection: Connection,
         transport: Transport,
-        store: AnswerStore,
+        store: Answers,
         cancelled: Ask,
         tell: Callable[[RoundProgress], None],
     ) -> None:
@@ -434,10 +373,12 @@ class Client:
         self._tell = tell
         self._slots = asyncio.Semaphore(max(1, connection.concurrency))
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._counters = Counters(self._endpoint)
-        self.meter = Meter(connection.budget)
-        self._lookup = CapabilityLookup(transport, store, self._control, self.meter)
-        self._questioner = Questioner(transport, self.meter, self._cache)
+        self._started = time.perf_counter()
+        self._counts: Counter[str] = Counter()  # questions, by the names of Usage
+        self._served: Counter[str] = Counter()  # replies, by the model said to have answered
+        self._meter = Meter(connection.budget)
+        self._lookup = CapabilityLookup(transport, store, self._control, self._meter)
+        self._questioner = Questioner(transport, self._meter, self._cache)
 
     @property
     def stopped(self) -> Stopped:
@@ -462,10 +403,10 @@ class Client:
         """
         if not prompts:
             return []
-        self._counters.counts["rounds"] += 1
+        self._counts["rounds"] += 1
         known = await self._lookup.capabilities()
         if known is None:
-            self._counters.counts["asked"] += len(prompts)
+            self._counts["asked"] += len(prompts)
             return [None] * len(prompts)
         keys = [self._questioner.key(known, prompt) for prompt in prompts]
         replies = await self._kept(keys)
@@ -474,7 +415,7 @@ class Client:
             keys = [self._questioner.key(known, prompt) for prompt in prompts]
             replies = await self._kept(keys)
         questions = dict(zip(keys, prompts, strict=True))
-        self._counters.counts["asked"] += len(questions)
+        self._counts["asked"] += len(questions)
         read = {key: self._read(known, questions[key], reply) for key, reply in replies.items()}
         answers = {key: value for key, value in read.items() if value is not None}
         missing = {key: p for key, p in questions.items() if key not in answers}
@@ -507,8 +448,8 @@ class Client:
 
     async def _pieces(self, prompt: Prompt[str]) -> AsyncGenerator[str]:
         """The text of one answer, reasoning included, as it comes."""
-        self._counters.counts["rounds"] += 1
-        self._counters.counts["asked"] += 1
+        self._counts["rounds"] += 1
+        self._counts["asked"] += 1
         known = await self._lookup.capabilities(sure=True)
         if known is None:
             self.raise_problem()
@@ -518,7 +459,7 @@ class Client:
             self._control.run_all([self._forward(known, prompt, pieces)])
         )
         forwarding.add_done_callback(lambda _: pieces.put_nowait(None))
-        failures = self._counters.counts["failed"]
+        failures = self._counts["failed"]
         try:
             while (piece := await pieces.get()) is not None:
                 yield piece
@@ -526,7 +467,7 @@ class Client:
         finally:
             forwarding.cancel()
             await asyncio.gather(forwarding, return_exceptions=True)
-        if self._counters.counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
+        if self._counts["failed"] > failures or self.stopped in ("budget", "endpoint"):
             self.raise_problem()
 
     async def _forward(
@@ -538,7 +479,7 @@ class Client:
             if self.stopped:
                 return
             try:
-                async with aclosing(self._transport.stream(body, self.meter, size)) as arriving:
+                async with aclosing(self._transport.stream(body, self._meter, size)) as arriving:
                     async for piece in arriving:
                         pieces.put_nowait(piece)
             except BudgetReachedError as error:
@@ -547,7 +488,7 @@ class Client:
                 self._failed(error)
             else:
                 self._control.succeeded()
-                self._counters.counts["answered"] += 1
+                self._counts["answered"] += 1
 
     async def context(self) -> int | None:
         """Tokens for a question and its answer, thinking aside; None where nobody knows."""
@@ -623,22 +564,21 @@ class Client:
         except EndpointError as error:
             self._failed(error)
             return None
-        counts = self._counters.counts
-        counts["shortened"] += answered.asked is not prompt
+        self._counts["shortened"] += answered.asked is not prompt
         if answered.kept:
             self._count("cached", known, answered.asked, answered.reply)
             return answered.value
         self._control.succeeded()
-        self._counters.served[answered.reply.model] += 1
+        self._served[answered.reply.model] += 1
         if answered.value is None:
-            counts["unread"] += 1
+            self._counts["unread"] += 1
             return None
         self._count("answered", known, answered.asked, answered.reply)
         self._questioner.keep(known, answered)
         return answered.value
 
     def _failed(self, error: EndpointError) -> None:
-        self._counters.counts["failed"] += 1
+        self._counts["failed"] += 1
         if isinstance(error, UnsupportedError):  # it could yesterday, or the question is odd
             self._lookup.mark_doubtful()
         self._control.failed(error)
@@ -648,14 +588,41 @@ class Client:
     @property
     def usage(self) -> Usage:
         """The figures until now."""
-        problem = "" if self._control.problem is None else str(self._control.problem)
-        lost, repeats = self._cache.lost, self._transport.repeats
-        return self._counters.usage(self.meter.spent, repeats, lost, self.stopped, problem)
+        problem = self._control.problem
+        own = ("rounds", "asked", "answered", "cached", "failed", "unread", "shortened")
+        return replace(
+            self._meter.usage,
+            endpoint=self._endpoint.address,
+            model=self._endpoint.model,
+            repeats=self._transport.repeats,
+            seconds=time.perf_counter() - self._started,
+            stopped=self.stopped,
+            problem="" if problem is None else str(problem),
+            notes=tuple(self._notes()),
+            **{name: self._counts[name] for name in own},
+        )
+
+    def _notes(self) -> list[str]:
+        notes = []
+        asked = self._endpoint.model
+        others = [model for model in self._served if model and not _same_model(model, asked)]
+        if others:
+            notes.append(
+                f"Asked for '{asked}', answered by '{others[0]}': the endpoint may have another "
+                "model loaded."
+            )
+        if without := self._counts["without logprobs"]:
+            notes.append(
+                f"{without:,} answers came without log probabilities; they count as 0 or 1."
+            )
+        if lost := self._cache.lost:
+            notes.append(f"{lost:,} answers could not be kept in the ledger.")
+        return notes
 
     def _report(self, done: int, total: int) -> None:
-        self._tell(RoundProgress(self._counters.counts["rounds"], done, total, self.usage))
+        self._tell(RoundProgress(done, total, self.usage))
 
     def _count(self, what: str, known: Capabilities, prompt: Prompt[Any], reply: Reply) -> None:
-        self._counters.counts[what] += 1
+        self._counts[what] += 1
         if known.mode(prompt) == "logprobs" and not reply.options:
-            self._counters.counts["without logprobs"] += 1
+            self._counts["without logprobs"] += 1

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.config import Settings
-from engine.llm.cache import AnswerStore
+from engine.llm.budget import Budget, Price
 from engine.llm.capabilities import remembered
 from engine.llm.client import Client
-from engine.llm.endpoint_errors import EndpointError
+from engine.llm.endpoint_errors import EndpointError, NoEndpointError
 from engine.llm.endpoints import (
     ADDRESS,
     KEY,
     MODEL,
     Connection,
     Endpoint,
+    RetryPolicy,
     find_endpoint,
-    make_connection,
 )
 from engine.llm.run import complete
 from engine.types.reranking import EndpointInfo
+from storage.answers import Answers
 
 HOW = (
     f"Hosted: set {ADDRESS} to the provider's address (https://api.openai.com/v1, say), {KEY} "
@@ -25,6 +28,10 @@ HOW = (
     f"vLLM: run `vllm serve MODEL`, then set {ADDRESS}=http://localhost:8000/v1 and {MODEL}=MODEL.",
     f"Ollama: run `ollama pull MODEL`, then set {ADDRESS}=http://localhost:11434/v1 and "
     f"{MODEL}=MODEL.",
+)
+_ENTER = (
+    f"Set {ADDRESS} (http://localhost:11434/v1, say), {KEY} if it needs one, and {MODEL}; or enter "
+    "them on the page."
 )
 
 
@@ -41,46 +48,46 @@ def connect(
         NoEndpointError: none is, or its settings cannot be used.
         BadInputError: a limit of cost without a price.
     """
-    if most_calls is not None:
-        allowed = settings.llm_max_calls
-        most_calls = most_calls if allowed is None else min(allowed, most_calls)
-        settings = settings.model_copy(update={"llm_max_calls": most_calls})
-    return make_connection(settings, endpoint or find_endpoint(settings))
+    endpoint = endpoint or find_endpoint(settings)
+    if endpoint is None:
+        raise NoEndpointError("This needs a language model, and none is connected.", _ENTER)
+    price = None
+    if settings.llm_input_price is not None or settings.llm_output_price is not None:
+        price = Price(settings.llm_input_price or 0.0, settings.llm_output_price or 0.0)
+    limits = [limit for limit in (most_calls, settings.llm_max_calls) if limit is not None]
+    calls = min(limits, default=None)
+    return Connection(
+        endpoint,
+        Budget(calls, settings.llm_max_tokens, settings.llm_max_cost, price),
+        settings.llm_concurrency,
+        RetryPolicy(settings.llm_timeout_seconds, first_wait=settings.llm_retry_seconds),
+    )
 
 
-def describe(
-    settings: Settings, store: AnswerStore, endpoint: Endpoint | None = None
-) -> EndpointInfo:
+def describe(settings: Settings, store: Answers, endpoint: Endpoint | None = None) -> EndpointInfo:
     """What is known of an endpoint (None: of the settings') without asking it."""
     try:
         endpoint = endpoint or find_endpoint(settings)
     except EndpointError as error:
-        return unusable(error)
+        return EndpointInfo("", "", set_up=False, problem=str(error), how=HOW)
     if endpoint is None:
         return EndpointInfo(
             "", "", set_up=False, problem="No language model is connected.", how=HOW
         )
+    info = EndpointInfo(endpoint.address, endpoint.model, set_up=True, how=HOW)
     known = remembered(store, endpoint)
     if known is None:
-        return EndpointInfo(endpoint.address, endpoint.model, set_up=True, how=HOW)
-    return EndpointInfo(
-        endpoint.address,
-        endpoint.model,
-        set_up=True,
+        return info
+    return replace(
+        info,
         tried=True,
         logprobs=known.logprobs > 0,
         reasons=known.reasons,
         context=known.context,
-        how=HOW,
     )
 
 
-def unusable(error: EndpointError) -> EndpointInfo:
-    """What to say of settings that name no endpoint that can be asked."""
-    return EndpointInfo("", "", set_up=False, problem=str(error), how=HOW)
-
-
-def try_endpoint(connection: Connection, store: AnswerStore) -> None:
+def try_endpoint(connection: Connection, store: Answers) -> None:
     """Find out anew what the endpoint can do, and remember it.
 
     Raises:

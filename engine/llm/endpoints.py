@@ -11,19 +11,14 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import SecretStr
 
 from engine.config import Settings
-from engine.llm.budget import Budget, Price
+from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import NoEndpointError
 
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
-NAMES = (ADDRESS, KEY, MODEL)
 """What the settings are called, in the environment, in secrets.toml and in a page's session."""
 CONCURRENCY = 8
 """Requests under way at once, where nothing else is set."""
-_HOW = (
-    f"Set {ADDRESS} (http://localhost:11434/v1, say), {KEY} if it needs one, and {MODEL}; or enter "
-    "them on the page."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,7 @@ def find_endpoint(
     does not send the server's key there.
 
     Args:
-        secrets, session: values by the names of :data:`NAMES`; missing or blank means not set.
+        secrets, session: values by these names; missing or blank means not set.
 
     Raises:
         NoEndpointError: settings that cannot be used.
@@ -91,13 +86,6 @@ def find_endpoint(
     else:
         return None
     return Endpoint(address, _first(sources, MODEL)[1], SecretStr(_first(sources_of_key, KEY)[1]))
-
-
-def need_endpoint(endpoint: Endpoint | None) -> Endpoint:
-    """``endpoint``, or NoEndpointError with how to connect one."""
-    if endpoint is None:
-        raise NoEndpointError("This needs a language model, and none is connected.", _HOW)
-    return endpoint
 
 
 def ambient_headers(address: str) -> tuple[str, ...]:
@@ -173,22 +161,3 @@ class Connection:
     budget: Budget = field(default_factory=Budget)
     concurrency: int = CONCURRENCY
     retries: RetryPolicy = field(default_factory=RetryPolicy)
-
-
-def make_connection(settings: Settings, endpoint: Endpoint | None) -> Connection:
-    """The connection that the settings describe.
-
-    Raises:
-        NoEndpointError: no endpoint is set; says how to connect one.
-        BadInputError: a limit of cost without a price.
-    """
-    price = None
-    if settings.llm_input_price is not None or settings.llm_output_price is not None:
-        price = Price(settings.llm_input_price or 0.0, settings.llm_output_price or 0.0)
-    limits = (settings.llm_max_calls, settings.llm_max_tokens, settings.llm_max_cost)
-    return Connection(
-        need_endpoint(endpoint),
-        Budget(*limits, price),
-        settings.llm_concurrency,
-        RetryPolicy(settings.llm_timeout_seconds, first_wait=settings.llm_retry_seconds),
-    )

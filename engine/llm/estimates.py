@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.llm.budget import Estimate, Price
-from engine.llm.cache import AnswerStore
+from engine.llm.budget import Price
 from engine.llm.capabilities import Capabilities, remembered
 from engine.llm.endpoints import Connection
 from engine.llm.messages import Prompt
+from engine.types.models import Estimate
+from storage.answers import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +26,22 @@ class Estimator:
     known: Capabilities
     price: Price | None = None
 
-    def estimate(self, prompt: Prompt[Any], calls: int = 1) -> Estimate:
-        """What ``calls`` questions like this one would take if none was in the ledger."""
-        size_in, size_out = self.known.size(prompt)
-        return self.total(calls, calls * size_in, calls * size_out)
+    def estimate(self, sample: Sequence[Prompt[Any]], calls: int) -> Estimate:
+        """What ``calls`` questions of the mean size of these would take, none in the ledger."""
+        sizes = [self.known.size(prompt) for prompt in sample]
+        each = calls / max(1, len(sizes))
+        sent = round(each * sum(sent for sent, _ in sizes))
+        return self.total(calls, sent, round(each * sum(answered for _, answered in sizes)))
 
     def total(self, calls: int, input_tokens: int, output_tokens: int) -> Estimate:
         """These figures with their cost."""
         cost = None if self.price is None else self.price.cost(input_tokens, output_tokens)
-        return Estimate(calls, input_tokens, output_tokens, cost)
+        return Estimate(
+            calls=calls, input_tokens=input_tokens, output_tokens=output_tokens, cost=cost
+        )
 
 
-def estimator(connection: Connection | None, store: AnswerStore) -> Estimator:
+def estimator(connection: Connection | None, store: Answers) -> Estimator:
     """The estimator for a connection; for None one of a model that nothing is known of.
 
     Args:

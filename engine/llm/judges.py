@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from engine.llm.budget import Estimate, Usage
 from engine.llm.client import Client
-from engine.llm.estimates import Estimator
 from engine.llm.messages import Prompt
 from engine.llm.prompts import (
     CANDIDATE_TOKENS,
     FEWEST_TOKENS,
     RULES,
     Criterion,
-    grading,
     is_cut,
     listwise,
     pairwise,
@@ -37,7 +34,7 @@ OVERHEAD_TOKENS = 200
 
 @dataclass(frozen=True, slots=True)
 class JudgeReport:
-    """What judging took, and what it was like.
+    """What judging was like.
 
     Attributes:
         first_share: mean probability given to the place shown first, over ``comparisons``
@@ -47,7 +44,6 @@ class JudgeReport:
         empty: documents without text, of which nothing could be asked, sorted.
     """
 
-    usage: Usage
     comparisons: int
     first_share: float | None
     cut: tuple[str, ...] = ()
@@ -66,20 +62,12 @@ class ModelJudge(Judge):
         client: see :func:`engine.llm.client.open_client`.
         criterion: what the documents are judged by.
         texts: every document that may be asked about, title first; by ``doc_id``.
-        tokens: room for one document; less where the model's context is small.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        criterion: Criterion,
-        texts: Mapping[str, str],
-        tokens: int = CANDIDATE_TOKENS,
-    ) -> None:
+    def __init__(self, client: Client, criterion: Criterion, texts: Mapping[str, str]) -> None:
         self._client = client
         self._criterion = criterion
         self._texts = {doc_id: text.strip() for doc_id, text in texts.items()}
-        self._tokens = tokens
         self._cut: set[str] = set()
         self._empty: set[str] = set()
         self._comparisons = 0
@@ -96,7 +84,7 @@ class ModelJudge(Judge):
         """The figures until now."""
         share = self._first / self._comparisons if self._comparisons else None
         cut, empty = tuple(sorted(self._cut)), tuple(sorted(self._empty))
-        return JudgeReport(self._client.usage, self._comparisons, share, cut, empty)
+        return JudgeReport(self._comparisons, share, cut, empty)
 
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[Preference]:
         """Probability that the first of each pair is closer; it is shown first, as A.
@@ -111,14 +99,14 @@ class ModelJudge(Judge):
                 return None
             return pairwise(self._criterion, first, second, tokens)
 
-        found = await self._round(pairs, ask)
-        for preference in found:
+        preferences = await self._round(pairs, ask)
+        for preference in preferences:
             if preference is not None:
                 self._comparisons += 1
                 self._first += preference
         return [
             0.5 if self._texts[a] and self._texts[a] == self._texts[b] else preference
-            for (a, b), preference in zip(pairs, found, strict=True)
+            for (a, b), preference in zip(pairs, preferences, strict=True)
         ]
 
     async def grade_each(self, doc_ids: Sequence[str]) -> list[float | None]:
@@ -128,16 +116,6 @@ class ModelJudge(Judge):
         def ask(doc_id: str) -> Prompt[float] | None:
             text = self._seen(doc_id, tokens)
             return pointwise(self._criterion, text, tokens) if text else None
-
-        return await self._round(doc_ids, ask)
-
-    async def grades(self, doc_ids: Sequence[str]) -> list[int | None]:
-        """A grade from 0 to 3 for each document, as people give them."""
-        tokens = await self._room(1)
-
-        def ask(doc_id: str) -> Prompt[int] | None:
-            text = self._seen(doc_id, tokens)
-            return grading(self._criterion, text, tokens) if text else None
 
         return await self._round(doc_ids, ask)
 
@@ -151,10 +129,10 @@ class ModelJudge(Judge):
                 return None
             return listwise(self._criterion, [self._texts[d] for d in doc_ids], tokens)
 
-        found = await self._round(shown, ask)
+        orders = await self._round(shown, ask)
         return [
             None if order is None else [doc_ids[place] for place in order]
-            for doc_ids, order in zip(shown, found, strict=True)
+            for doc_ids, order in zip(shown, orders, strict=True)
         ]
 
     async def _round(
@@ -175,7 +153,7 @@ class ModelJudge(Judge):
     async def _room(self, documents: int) -> int:
         """Tokens per document when so many share the model's context with the criterion."""
         context = await self._client.context()
-        return _room(context, self._criterion, self._tokens, documents)
+        return _room(context, self._criterion, documents)
 
     def _seen(self, doc_id: str, tokens: int) -> str:
         """The text of a document; what is odd about it is noted."""
@@ -192,37 +170,34 @@ def document_text(document: Document) -> str:
     return f"{document.title.strip()}\n{document.text.strip()}".strip()
 
 
-def _room(context: int | None, criterion: Criterion, tokens: int, documents: int) -> int:
-    """Tokens per document, at most ``tokens``, in a context of that size (None: unknown)."""
+def _room(context: int | None, criterion: Criterion, documents: int) -> int:
+    """Tokens per document in a context of that size (None: unknown)."""
     if context is None:
-        return tokens
+        return CANDIDATE_TOKENS
     fixed = estimate_tokens(criterion.text) + estimate_tokens(RULES) + OVERHEAD_TOKENS
-    return max(FEWEST_TOKENS, min(tokens, (context - fixed) // max(1, documents)))
+    return max(FEWEST_TOKENS, min(CANDIDATE_TOKENS, (context - fixed) // max(1, documents)))
 
 
-def estimate_questions(
-    known: Estimator,
+def typical_question(
     criterion: Criterion,
     texts: Mapping[str, str],
     question: Question,
-    calls: int,
+    context: int | None,
     size: int = 2,
-) -> Estimate:
-    """What ``calls`` questions would take at most if none was answered before; nothing is asked.
-
-    Lengths are means over the documents.
+) -> Prompt[Any]:
+    """A question as long as one about these documents is on the mean, for estimates.
 
     Args:
+        context: tokens that the model takes; None where nobody knows.
         size: documents per list, for "order".
     """
     count = {"compare": 2, "grade": 1, "order": size}[question]
-    tokens = _room(known.known.room, criterion, CANDIDATE_TOKENS, count)
+    tokens = _room(context, criterion, count)
     sizes = [min(estimate_tokens(text.strip()), tokens) for text in texts.values() if text.strip()]
     mean = round(sum(sizes) / len(sizes)) if sizes else 0
     blank = "x " * round(mean * 1.8)  # of that many tokens, by our own count
-    prompts: dict[Question, Prompt[float] | Prompt[list[int]]] = {
-        "compare": pairwise(criterion, blank, blank, tokens),
-        "grade": pointwise(criterion, blank, tokens),
-        "order": listwise(criterion, [blank] * count, tokens),
-    }
-    return known.estimate(prompts[question], calls)
+    if question == "compare":
+        return pairwise(criterion, blank, blank, tokens)
+    if question == "grade":
+        return pointwise(criterion, blank, tokens)
+    return listwise(criterion, [blank] * count, tokens)

@@ -1,4 +1,4 @@
-"""engine.rerank.candidates."""
+"""The candidates that a judge gets: drawn from several rankings, in an order that says nothing."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class Scenarios:
             UnknownNameError, BadInputError: as :meth:`estimate`.
         """
         work = self._prepared(request, endpoint, most_calls)
-        start = ScenarioProgress(0, 0)
+        start = ScenarioProgress()
         job_id, begun = self.jobs.start(request.corpus, work, start, request=request, owner=owner)
         if not begun and self.jobs.job(job_id).request != request:
             raise CorpusBusyError(
@@ -227,7 +227,7 @@ class Scenarios:
 
         if connection is None:
             writer = await asyncio.to_thread(own_writer, runner.store, request)
-            return writer.recipe.model, await write(writer), Usage("", writer.recipe.model)
+            return writer.recipe.model, await write(writer), Usage(model=writer.recipe.model)
         model = connection.endpoint.model
         async with open_client(connection, self._answers, cancelled) as client:
             runner.tell = _with_usage(runner.tell, client)
@@ -252,8 +252,7 @@ def _with_usage(tell: TellScenarios, client: Client) -> TellScenarios:
 
     def told(progress: ScenarioProgress) -> None:
         usage = client.usage
-        used = usage.input_tokens + usage.output_tokens
-        tell(replace(progress, calls=usage.calls, tokens=used))
+        tell(replace(progress, calls=usage.calls, tokens=usage.tokens))
 
     return told
 

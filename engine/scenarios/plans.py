@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
 from engine.errors import BadInputError
-from engine.llm.budget import Estimate
-from engine.llm.cache import AnswerStore
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import estimator
 from engine.llm.texts import estimate_tokens, parts_of
@@ -18,6 +16,7 @@ from engine.scenarios.scenario_prompts import WRITING, most_tokens, writing
 from engine.scenarios.writers import ExtractWriter, Writer, room_for_part
 from engine.types.documents import Document
 from engine.types.scenarios import ScenarioEstimate, ScenarioRequest
+from storage.answers import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def estimated(
     request: ScenarioRequest,
     recipe: Recipe,
     connection: Connection | None,
-    answers: AnswerStore,
+    answers: Answers,
 ) -> ScenarioEstimate:
     """Documents, calls, tokens and cost. Asks nothing, whatever is known of the endpoint."""
     pending = store.pending(recipe)
@@ -108,7 +107,7 @@ def estimated(
     factor = len(chosen) / len(sampled)
     if connection is None:
         calls = sum(len(parts_of(document)) for document in _documents(store, sampled))
-        return _with(found, Estimate(round(calls * factor), 0, 0), priced=False)
+        return replace(found, calls=round(calls * factor))
 
     known = estimator(connection, answers)
     tokens = room_for_part(known.known.room)
@@ -119,27 +118,13 @@ def estimated(
             sent += estimate_tokens(part) + estimate_tokens(document.title)
             answered += most_tokens(part)
     blank = writing("", "")
-    one = known.estimate(blank)  # the fixed part of a question and of an answer
-    fixed_out = one.output_tokens - blank.most_tokens
-    priced = known.total(
+    fixed_in, fixed_out = known.known.size(blank)  # of every question and answer
+    cost = known.total(
         round(calls * factor),
-        round((sent + calls * one.input_tokens) * factor),
-        round((answered + calls * fixed_out) * factor),
+        round((sent + calls * fixed_in) * factor),
+        round((answered + calls * (fixed_out - blank.most_tokens)) * factor),
     )
-    return _with(found, priced, priced=True)
-
-
-def _with(found: ScenarioEstimate, cost: Estimate, *, priced: bool) -> ScenarioEstimate:
-    return ScenarioEstimate(
-        request=found.request,
-        documents=found.documents,
-        done=found.done,
-        embedded=found.embedded,
-        calls=cost.calls,
-        input_tokens=cost.input_tokens if priced else None,
-        output_tokens=cost.output_tokens if priced else None,
-        cost=cost.cost,
-    )
+    return replace(found, **asdict(cost))
 
 
 def _documents(store: ScenarioStore, doc_ids: list[str]) -> Iterator[Document]:

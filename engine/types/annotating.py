@@ -134,15 +134,6 @@ class PoolRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolProgress(RunProgress):
-    """How far the filling of a pool is: ``done`` of ``total`` queries after ``seconds``."""
-
-    done: int
-    total: int
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class PoolFilled:
     """What filling a pool did.
 
@@ -158,7 +149,7 @@ class PoolFilled:
     stopped: str = ""
 
 
-PoolJob = Job[PoolProgress, PoolFilled]
+PoolJob = Job[RunProgress, PoolFilled]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ mend what it made before the next one uses it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from engine.types.jobs import Job
-from engine.types.models import ModelRunReport, RunProgress
+from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
 
 BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; what the lens is, a person says."""
@@ -171,32 +171,22 @@ class BuildState:
 
 
 @dataclass(frozen=True, slots=True)
-class StepEstimate:
+class StepEstimate(Estimate):
     """What a step asks of the model at most; nothing is asked for it but what it can do.
 
     Attributes:
         items: documents, clusters, or candidates that are left to do.
-        cost: None where no price is known.
     """
 
     step: BuildStep
     items: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class StepProgress(RunProgress):
-    """How far a step is: ``done`` of ``total`` after ``seconds``; calls and tokens so far."""
+class StepProgress(ModelRunProgress):
+    """How far a step is, in what it works on: documents, clusters or candidates."""
 
-    step: BuildStep
-    done: int
-    total: int
-    seconds: float = 0.0
-    calls: int = 0
-    tokens: int = 0
+    step: BuildStep = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,17 +255,8 @@ class Sensitivity:
         return frame.rename_axis(["system", "variant"])
 
 
-@dataclass(frozen=True, slots=True)
-class SensitivityProgress(RunProgress):
-    """Queries of a collection, counted once per system: how many are done."""
-
-    done: int
-    total: int
-    seconds: float = 0.0
-
-
-SensitivityJob = Job[SensitivityProgress, Sensitivity]
-"""A table of a whole collection that is being computed."""
+SensitivityJob = Job[RunProgress, Sensitivity]
+"""A table of a whole collection that is being computed, by queries, counted once per system."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,17 +199,14 @@ class EvaluationProgress(RunProgress):
 
     Attributes:
         step: what it is at, in words.
-        done, total: of what ``unit`` says: queries ranked, over all systems that still had to be
+        unit: of ``done`` and ``total``: queries ranked, over all systems that still had to be
             ranked, or questions to a language model that are settled, of so many at most.
-        seconds: since it began with what ``done`` counts.
+            ``seconds`` are since it began with what ``done`` counts.
         report: what the model was asked so far for the ranking at hand.
     """
 
     step: str = "Reading the collection"
-    done: int = 0
-    total: int = 0
     unit: str = "queries"
-    seconds: float = 0.0
     report: ModelReport | None = None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from engine.types.annotating import AgreementMeasure
 from engine.types.jobs import Job
-from engine.types.models import ModelRunReport, RunProgress
+from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
 
 MOST_ANCHORS = 10
 """Known positives that a model can be shown beside a candidate."""
@@ -38,8 +38,8 @@ class GradingRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class GradingEstimate:
-    """What a request takes at most, retries aside. Nothing is asked for it.
+class GradingEstimate(Estimate):
+    """What a request takes at most. Nothing is asked for it.
 
     Attributes:
         annotator: the name by which the model grades; "" without an endpoint.
@@ -48,8 +48,6 @@ class GradingEstimate:
         judged: of the pool, graded by people and left to them.
         queries: that the candidates are for; ``without_anchors`` of them have no document that
             is known to be relevant.
-        input_tokens, output_tokens: None without an endpoint.
-        cost: in the currency of the price that was set; None without one.
     """
 
     request: GradingRequest
@@ -59,28 +57,12 @@ class GradingEstimate:
     judged: int = 0
     queries: int = 0
     without_anchors: int = 0
-    calls: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class GradingProgress(RunProgress):
-    """How far a run is: ``done`` of ``total`` candidates after ``seconds``.
+class GradingProgress(ModelRunProgress):
+    """How far a run is, in candidates; ``annotator`` is the name by which the model grades."""
 
-    Attributes:
-        failed: of those that are done, without a usable answer.
-        calls, tokens: of the model so far, read and written.
-        annotator: the name by which the model grades.
-    """
-
-    done: int
-    total: int
-    failed: int = 0
-    seconds: float = 0.0
-    calls: int = 0
-    tokens: int = 0
     annotator: str = ""
 
 

@@ -1,20 +1,51 @@
-"""What every run over many items with a language model reports."""
+"""What a run is going to ask of a language model, and what it did ask."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRunReport:
-    """What a run took, and how it ended.
+class Estimate:
+    """What is asked of a model at most, retries aside; from lengths of texts, not a tokenizer.
 
     Attributes:
-        failed: items without a usable answer; they are asked about again in the next run.
-        left: items that were not reached.
+        calls: questions.
+        input_tokens, output_tokens: None without an endpoint.
+        cost: in the currency of the price that was set; None without one.
+    """
+
+    calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+
+def summed(estimates: Sequence[Estimate]) -> Estimate:
+    """All of them together; None for what none of them knows."""
+    sent = [e.input_tokens for e in estimates if e.input_tokens is not None]
+    answered = [e.output_tokens for e in estimates if e.output_tokens is not None]
+    costs = [e.cost for e in estimates if e.cost is not None]
+    return Estimate(
+        calls=sum(e.calls for e in estimates),
+        input_tokens=sum(sent) if sent else None,
+        output_tokens=sum(answered) if answered else None,
+        cost=sum(costs) if costs else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUsage:
+    """What a model was asked in a run, and how the run ended.
+
+    Attributes:
         model: that was asked; "" for none.
-        calls, cached: requests sent, and answers that the ledger had.
+        calls: requests sent: trying the endpoint out and repeats included.
+        cached: answers that the ledger had, at no cost.
+        failed: questions, or items, without a usable answer in spite of repeats; they are asked
+            about again in the next run.
+        input_tokens, output_tokens: as the endpoint reported them, or estimated.
         cost: None where no price is known.
         seconds: from beginning to end.
         stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
@@ -22,11 +53,10 @@ class ModelRunReport:
         notes: plain sentences on what is odd.
     """
 
-    failed: int = 0
-    left: int = 0
     model: str = ""
     calls: int = 0
     cached: int = 0
+    failed: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
@@ -35,17 +65,64 @@ class ModelRunReport:
     problem: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def tokens(self) -> int:
+        """Read and written."""
+        return self.input_tokens + self.output_tokens
 
-class RunProgress:
-    """What follows from how far a run is: ``done`` of ``total`` items after ``seconds``.
 
-    A record of progress derives from it, in an order of its fields of its own.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRunReport(ModelUsage):
+    """What a run over many items took; ``left`` of them were not reached."""
+
+    left: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReport(ModelUsage):
+    """What a model was asked about queries and how it went. All counts are of one run.
+
+    Attributes:
+        endpoint: its address.
+        queries: how many were asked about.
+        questions: put by the algorithms; those to be answered from the ledger included.
+        rounds: how often an algorithm waited for answers, summed over the queries.
+        repeats: requests sent again after an error.
+        guessed: calls whose tokens are estimated, as the endpoint reported none.
+        unread: answers that could not be read, twice.
+        unanswered: questions without a usable answer for whatever reason; they count for nobody.
+        position_bias: probability that the first of two equally good documents is preferred,
+            the mean over the queries; 0.5 is none, None where nothing was compared.
+        first_share: mean probability given to the document shown first.
+        cut: documents of which the model saw the beginning only.
+        empty: documents without text, of which nothing could be asked.
+        shortened: questions with shorter texts than was meant: the model could not take those.
     """
 
-    __slots__ = ()
-    done: int
-    total: int
-    seconds: float
+    mode: str
+    depth: int
+    endpoint: str
+    queries: int = 0
+    questions: int = 0
+    rounds: int = 0
+    repeats: int = 0
+    guessed: int = 0
+    unread: int = 0
+    unanswered: int = 0
+    position_bias: float | None = None
+    first_share: float | None = None
+    cut: int = 0
+    empty: int = 0
+    shortened: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far a run is: ``done`` of ``total`` items after ``seconds``."""
+
+    done: int = 0
+    total: int = 0
+    seconds: float = 0.0
 
     @property
     def share(self) -> float:
@@ -58,81 +135,15 @@ class RunProgress:
         return self.seconds * (self.total / self.done - 1) if self.done else None
 
 
-class Foreseen(Protocol):
-    """What a run would ask of a model at most; ``None`` for what nobody knows yet."""
-
-    @property
-    def calls(self) -> int: ...
-    @property
-    def input_tokens(self) -> int | None: ...
-    @property
-    def output_tokens(self) -> int | None: ...
-    @property
-    def cost(self) -> float | None: ...
-
-
-class Taken(Protocol):
-    """What a run has asked of a model; see :class:`ModelRunReport`."""
-
-    @property
-    def calls(self) -> int: ...
-    @property
-    def cached(self) -> int: ...
-    @property
-    def input_tokens(self) -> int: ...
-    @property
-    def output_tokens(self) -> int: ...
-    @property
-    def cost(self) -> float | None: ...
-
-
 @dataclass(frozen=True, slots=True)
-class ModelReport:
-    """What a model was asked and how it went. All counts are of one run over its queries.
+class ModelRunProgress(RunProgress):
+    """How far a run with a model is.
 
     Attributes:
-        queries: how many were asked about.
-        questions: put by the algorithms; those to be answered from the ledger included.
-        rounds: how often an algorithm waited for answers, summed over the queries.
-        calls: requests sent: trying the endpoint out and repeats included.
-        failed: requests without an answer in spite of repeats.
-        unread: answers that could not be read, twice.
-        unanswered: questions without a usable answer for whatever reason; they count for nobody.
-        cached: answered by the ledger at no cost.
-        guessed: calls whose tokens are estimated, as the endpoint reported none.
-        position_bias: probability that the first of two equally good documents is preferred,
-            the mean over the queries; 0.5 is none, None where nothing was compared.
-        first_share: mean probability given to the document shown first.
-        cut: documents of which the model saw the beginning only.
-        shortened: questions with shorter texts than was meant: the model could not take those.
-        empty: documents without text, of which nothing could be asked.
-        stopped: "cancelled", "budget" or "endpoint": why it ended early; "" when it did not.
-        problem: the words for it, or for the last failure.
+        failed: of the items that are done, without a usable answer.
+        calls, tokens: of the model so far, read and written; 0 where none is asked.
     """
 
-    mode: str
-    depth: int
-    endpoint: str
-    model: str
-    queries: int = 0
-    questions: int = 0
-    rounds: int = 0
-    calls: int = 0
-    repeats: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    guessed: int = 0
     failed: int = 0
-    unread: int = 0
-    unanswered: int = 0
-    cached: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-    position_bias: float | None = None
-    first_share: float | None = None
-    cut: int = 0
-    empty: int = 0
-    shortened: int = 0
-    stopped: str = ""
-    problem: str = ""
-    notes: tuple[str, ...] = ()
+    calls: int = 0
+    tokens: int = 0

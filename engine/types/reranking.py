@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from engine.types.documents import Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
-from engine.types.models import ModelReport as ModelReport
-from engine.types.searches import SearchResults
+from engine.types.models import Estimate, ModelReport
+from engine.types.searches import Query, SearchResults
+
+DEFAULT_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +40,33 @@ class EndpointInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class CostEstimate:
-    """What reranking will cost at most, retries aside.
+class CostEstimate(Estimate):
+    """What reranking, or searching with a model, will cost.
 
     Attributes:
-        calls, rounds: questions, and how often one has to wait for the answers before it.
+        mode: of reranking, or the name of a system that asks a model.
+        rounds: how often one has to wait for the answers before it.
         exact: the answers do not change these numbers.
-        input_tokens, output_tokens: None without an endpoint.
-        cost: in the currency of the price that was set; None without one.
     """
 
     mode: str
     depth: int
-    calls: int
     rounds: int
     exact: bool
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RerankRequest:
+    """What a model is asked to rank.
+
+    Attributes:
+        mode, depth: how the first documents of the search are reranked, and how many of them.
+            They do not count where the system of the query asks a model by itself.
+    """
+
+    query: Query
+    mode: str = "pairwise"
+    depth: int = DEFAULT_DEPTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.types.jobs import Job
-from engine.types.models import ModelRunReport, RunProgress
+from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
 """Who wrote it: a language model, a small model that learned from one, or nobody (sentences of
@@ -120,25 +120,18 @@ class ScenarioRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioEstimate:
-    """What a request will take at most, retries aside. Nothing is asked for it.
+class ScenarioEstimate(Estimate):
+    """What a request will take at most. Nothing is asked for it.
 
     Attributes:
         documents: to be written for; ``done`` documents have theirs already.
         embedded: scenarios that are there and only have to be embedded anew.
-        calls: questions to the endpoint; 0 for other sources.
-        input_tokens, output_tokens: None without an endpoint.
-        cost: in the currency of the price that was set; None without one.
     """
 
     request: ScenarioRequest
     documents: int
     done: int
     embedded: int = 0
-    calls: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,21 +153,11 @@ class ScenarioReport(ModelRunReport):
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioProgress(RunProgress):
-    """How far a run is: ``done`` of ``total`` documents after ``seconds``.
+class ScenarioProgress(ModelRunProgress):
+    """How far a run is, in documents, and how many scenarios it has written."""
 
-    Attributes:
-        calls, tokens: of the language model so far, read and written; 0 for other writers.
-    """
-
-    done: int
-    total: int
     scenarios: int = 0
-    failed: int = 0
-    seconds: float = 0.0
     step: str = "writing"
-    calls: int = 0
-    tokens: int = 0
 
 
 ScenarioJob = Job[ScenarioProgress, ScenarioReport]

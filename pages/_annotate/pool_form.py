@@ -88,7 +88,7 @@ def _fill(explorer: Explorer, project: Project, query_ids: Sequence[str], *, bus
 def _start(
     explorer: Explorer, project: Project, request: PoolRequest, query_ids: Sequence[str]
 ) -> None:
-    explorer.annotation.filling.start(project, request, query_ids, owner=login.name() or "")
+    explorer.annotation.filling.start(project, request, query_ids, owner=login.owner())
     st.session_state.pop(UNJUDGED, None)
     st.rerun()
 

@@ -94,7 +94,7 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     )
     if job.running:
         right.container(horizontal_alignment="right").button(
-            "Cancel", key="ask_cancel", on_click=explorer.reader.cancel, args=(job.id,),
+            "Cancel", key="ask_cancel", on_click=explorer.reader.jobs.cancel, args=(job.id,),
             help="Ends the answer; what was written stays.",
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ from engine.types.reranking import CostEstimate, EndpointInfo
 from pages._ask import ask_view
 from pages._ask.ask_view import AskView, change_view, write_view
 from pages._common.shared import attempt, show_error
+from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_lines import money, tokens
 from pages._model.model_settings import chosen, endpoint
@@ -40,7 +41,7 @@ def last_job(explorer: Explorer) -> AskJob | None:
     if job_id is None:
         return None
     try:
-        return explorer.reader.job(job_id)
+        return explorer.reader.jobs.job(job_id)
     except SeedLensError:  # the server keeps the latest only, and forgets them when it ends
         del st.session_state[JOB]
         return None
@@ -126,9 +127,9 @@ def _ask(explorer: Explorer) -> None:
         k=state["ask_passages"],
         use_scenarios=state["ask_scenarios"],
     )
-    job_id = explorer.reader.ask(request, chosen(explorer))
+    job_id = explorer.reader.ask(request, chosen(explorer), owner=login.owner())
     if JOB in state:
-        explorer.reader.cancel(state[JOB])
+        explorer.reader.jobs.cancel(state[JOB])
     state[JOB] = job_id
 
 

@@ -12,9 +12,8 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildLens
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import where_it_stands
-from pages._common.shared import attempt_at, show_problem
 from pages._build.build_view import BuildView, change_view, go
-from pages._common.shared import error_boundary, escape_label
+from pages._common.shared import attempt_at, error_boundary, escape_label, show_problem
 
 ABOUT = (
     "A test collection of your own, for what documents show without saying so: a stance, a "

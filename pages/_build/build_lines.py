@@ -15,9 +15,9 @@ from engine.types.builds import (
     StepProgress,
     StepState,
 )
+from engine.types.plurals import counted
 from pages._build.build_view import RUNS, SHOWN_BY, STEPS
 from pages._library.library_page import time_left
-from engine.types.plurals import counted
 from pages._model.model_lines import ENDS, at_most, duration, joined, spent, tokens
 
 CHANGED: Mapping[BuildStep, str] = {

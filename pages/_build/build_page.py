@@ -11,16 +11,29 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.builds import BuildState, StepJob
-from pages._annotate.annotate_view import annotator, name_field, names_come_from_login, set_annotator
-from pages._build.step_card import card, under_way
-from pages._build.clusters import clusters_step
-from pages._build.labels import labels_step
+from pages._annotate.annotate_view import (
+    annotator,
+    name_field,
+    names_come_from_login,
+    set_annotator,
+)
 from pages._build.build_lens import lens_step
 from pages._build.build_lines import steps_data
 from pages._build.build_queries import queries_step
-from pages._build.result import result_step
 from pages._build.build_run import run_bar
-from pages._build.build_view import RUNS, SHOWN_BY, BuildView, change_view, go, read_view, write_view
+from pages._build.build_view import (
+    RUNS,
+    SHOWN_BY,
+    BuildView,
+    change_view,
+    go,
+    read_view,
+    write_view,
+)
+from pages._build.clusters import clusters_step
+from pages._build.labels import labels_step
+from pages._build.result import result_step
+from pages._build.step_card import card, under_way
 from pages._common.components import component, dark, listen
 from pages._common.shared import attempt, error_boundary, show_error
 

@@ -10,11 +10,11 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildQuery, BuildState, Cluster, Overlap
+from engine.types.plurals import counted
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import percent
-from pages._common.shared import attempt_at, show_problem
 from pages._build.build_reading import Listed, listing, marked_words, opened_html, read, titles
-from engine.types.plurals import counted
+from pages._common.shared import attempt_at, show_problem
 
 LONGEST = 1000
 """Characters of a query."""

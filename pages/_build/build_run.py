@@ -9,12 +9,12 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.builds import BuildState, BuildStep, StepEstimate, StepJob, StepState
 from pages._annotate.annotate_view import annotator
-from pages._build.step_card import card, under_way
 from pages._build.build_lines import comes_first, earlier, estimate_line, step_number
-from pages._common.shared import attempt_at, show_problem
 from pages._build.build_view import SHOWN_BY, STEPS, go
-from pages._model.model_form import endpoint, endpoint_panel, is_panel_busy, chosen
-from pages._common.shared import escape_label
+from pages._build.step_card import card, under_way
+from pages._common.shared import attempt_at, escape_label, show_problem
+from pages._model.model_form import endpoint_panel, is_panel_busy
+from pages._model.model_settings import chosen, endpoint
 
 _MOST = "build_most_calls"
 _PLACE = "run"
@@ -167,7 +167,10 @@ def _estimate(explorer: Explorer, state: BuildState, step: BuildStep) -> StepEst
     key = f"build_estimate_{lens.corpus}_{lens.name}_{step}"
     known = st.session_state.get(key)
     if known is None or known[0] != asked:
-        known = (asked, explorer.builds.estimate(lens.corpus, lens.name, step, endpoint=chosen(explorer)))
+        known = (
+            asked,
+            explorer.builds.estimate(lens.corpus, lens.name, step, endpoint=chosen(explorer)),
+        )
         st.session_state[key] = known
     found: StepEstimate = known[1]
     return found
@@ -183,7 +186,7 @@ def _model(explorer: Explorer, *, connected: bool, opened: bool) -> None:
         key=f"build_panel_{opened}",
     ), st.container(width=680):  # fmt: skip
         endpoint_panel(explorer)
-        limit = explorer.verifier.most_calls
+        limit = explorer.settings.llm_max_calls
         st.number_input(
             "Calls at most", key=_MOST, min_value=1, max_value=limit or None, value=None, step=100,
             placeholder="no limit" if limit is None else f"{limit:,}", width=170,

@@ -15,8 +15,8 @@ from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildState, Cluster, Label
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import cluster_facts, fate, many
-from pages._common.shared import attempt_at, show_problem
 from pages._build.build_reading import Listed, listing, opened_html, read, titles
+from pages._common.shared import attempt_at, show_problem
 
 LONGEST = 200
 """Characters of a cluster's name."""

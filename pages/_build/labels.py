@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pages._model.model_settings import chosen
-
 import html
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,11 +10,11 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.builds import BuildLens, BuildState, Label
+from engine.types.plurals import counted
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import many
-from pages._common.shared import attempt_at, show_problem
 from pages._build.build_reading import Listed, listing, opened_html, read, titles
-from engine.types.plurals import counted
+from pages._common.shared import attempt_at, show_problem
 
 WHICH = {
     "all": "All",

@@ -13,12 +13,12 @@ import streamlit as st
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types.annotating import Project
-from engine.types.searches import Query
 from engine.types.builds import BuildLens, BuildState, BuildStep, Provenance, StepState
+from engine.types.plurals import counted
+from engine.types.searches import Query
 from pages._annotate.exchange_files import packed
 from pages._build.build_lines import many, percent
 from pages._build.build_reading import table_height
-from engine.types.plurals import counted
 from pages._common.shared import note
 
 _BY: Mapping[BuildStep, str] = {

@@ -14,8 +14,7 @@ from engine.types.builds import BuildStep, StepJob
 from pages._build.build_lines import notes_of, outcome_line, progress_line
 from pages._build.build_view import SHOWN_BY, STEPS, go
 from pages._common.job_card import job_card
-from pages._common.shared import attempt_at, show_problem
-from pages._common.shared import engine
+from pages._common.shared import attempt_at, engine, show_problem
 from pages._model.model_lines import is_finished
 
 _PLACE = "card"
@@ -55,8 +54,10 @@ def card(build: _Build, step: BuildStep | None, job: StepJob | None) -> None:
 
 def _show_button(shown: BuildStep | None, job: StepJob) -> None:
     step = SHOWN_BY[job.progress.step]
-    if job.running and job.progress.step != shown and st.button(
-        f"Show {STEPS[step]}", key="build_show"
+    if (
+        job.running
+        and job.progress.step != shown
+        and st.button(f"Show {STEPS[step]}", key="build_show")
     ):
         go(step)
         st.rerun()

@@ -17,6 +17,7 @@ from pages._common.shared import attempt, engine, error_boundary, note, show_err
 from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
 from pages._compare.compare_view import CompareView, change_view
 from pages._library.library_page import time_left
+from pages._login import login
 from pages._model.model_lines import joined
 
 SYSTEMS = ("aspect", "instructed", "dense")
@@ -99,7 +100,7 @@ def _start_button(explorer: Explorer) -> None:
     def start() -> None:
         def asked(now: CompareView) -> CompareView:
             systems, wordings = asked_of(explorer, now)
-            explorer.comparing.start_sensitivity(now.corpus, systems, wordings)
+            explorer.comparing.start_sensitivity(now.corpus, systems, wordings, login.owner())
             return replace(now, systems=systems, wordings=wordings)
 
         change_view(explorer, asked)

@@ -24,6 +24,7 @@ from pages._compare.compare_session import Asked, Stamp, asked, compared_by_mode
 from pages._compare.compare_verdicts import KINDS
 from pages._compare.compare_view import RERANK_DEPTH, CompareView, change_view, read_view
 from pages._explore.explore_view import DEEPEST
+from pages._login import login
 from pages._model.model_form import folded_panel, is_panel_busy
 from pages._model.model_lines import duration, estimate_line, joined, money, tokens
 from pages._model.model_settings import chosen, endpoint
@@ -97,7 +98,7 @@ def _start(explorer: Explorer, run: ModelRun) -> None:
     now = read_view(explorer)
     if run.request is None or wanted(now, asked(explorer, now)) != run.request:
         return
-    job_id = explorer.comparing.by_model.start(run.request, _model(explorer))
+    job_id = explorer.comparing.by_model.start(run.request, _model(explorer), login.owner())
     _jobs(explorer).keep((run.request, run.stamp, run.info.address, run.info.model), job_id)
     st.session_state[ORDER] = OWN
 

@@ -175,7 +175,7 @@ def _run_button(explorer: Explorer, view: EvaluateView, info: CollectionInfo) ->
             connection = explorer.verifier.connection(chosen(explorer), most_calls())
         new = replace(view, model="")
         new.write()
-        explorer.evaluations.start(new.request(info), connection, owner=login.name() or "")
+        explorer.evaluations.start(new.request(info), connection, login.owner())
 
     run_button(
         "Run", "evaluate_run", run, explorer.evaluations.job(),
@@ -238,7 +238,7 @@ def model_row(explorer: Explorer, estimate: CostEstimate | None) -> None:
 
 def calls_box(explorer: Explorer) -> None:
     """A limit of requests, for this visit; that of the settings holds all the same."""
-    limit = explorer.verifier.most_calls
+    limit = explorer.settings.llm_max_calls
     st.number_input(
         "Calls at most", key=MOST, min_value=1, max_value=limit or None, value=None, step=100,
         placeholder="no limit" if limit is None else f"{limit:,}", width=170,

@@ -27,6 +27,7 @@ from pages._common.job_card import job_card
 from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_view import EvaluateView, of_request
 from pages._library.library_page import time_left
+from pages._login import login
 from pages._model.model_form import apply_model_style
 from pages._model.model_lines import joined, report_line
 from pages._model.model_settings import chosen, endpoint
@@ -125,7 +126,9 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     failed = job is not None and job.request == request and bool(_problem(job))
     running = job is not None and job.running
     if evaluation is None and not failed and not running and not evaluations.missing(request):
-        evaluations.start(request)  # all is ranked already: only to be measured
+        evaluations.start(
+            request, owner=login.owner()
+        )  # all is ranked already: only to be measured
         job = evaluations.job()
     if job is not None and job.running:
         apply_model_style()

@@ -119,7 +119,7 @@ def _measure_button(
     def run() -> None:
         replace(view, model="").write()
         connection = explorer.verifier.connection(chosen(explorer), most_calls())
-        explorer.gaps.start(view.gap_request(info), connection, owner=login.name() or "")
+        explorer.gaps.start(view.gap_request(info), connection, owner=login.owner())
 
     run_button(
         "Measure", "evaluate_gap_run", run, explorer.gaps.job(info.key),

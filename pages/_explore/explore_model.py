@@ -11,11 +11,11 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.reranking import EndpointInfo, RerankJob
+from engine.types.reranking import EndpointInfo, RerankJob, RerankRequest
 from pages._common.shared import attempt
 from pages._explore import explore_run
 from pages._explore.explore_page import sets
-from pages._explore.explore_run import Asked, ModelRun, wanted
+from pages._explore.explore_run import ModelRun, wanted
 from pages._explore.explore_view import DEEPEST, View
 from pages._model.model_form import folded_panel
 from pages._model.model_lines import estimate_line
@@ -67,9 +67,7 @@ def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
     if asked is None:
         return
     try:
-        estimate = explorer.verifier.estimate(
-            asked.query, asked.mode, asked.depth, endpoint=chosen(explorer)
-        )
+        estimate = explorer.verifier.estimate(asked, chosen(explorer))
     except SeedLensError:  # shown where the results would be
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -82,7 +80,7 @@ def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
         st.html(f'<div class="md-dim">{html.escape(line)}</div>')
 
 
-def _label(asked: Asked, job: RerankJob | None) -> str:
+def _label(asked: RerankRequest, job: RerankJob | None) -> str:
     verb = "Rerank" if asked.mode else "Search with the model"
     if job is None:
         return verb
@@ -93,7 +91,7 @@ def _label(asked: Asked, job: RerankJob | None) -> str:
     return "Try again" if job.state == "failed" else "Go on"
 
 
-def _start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
+def _start(explorer: Explorer, asked: RerankRequest, info: EndpointInfo) -> None:
     # A click may come before the page has caught up: another search is not what was agreed to.
     now = View.read()
     if wanted(explorer, now, now.to_query(explorer)) == asked:

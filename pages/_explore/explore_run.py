@@ -10,11 +10,12 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.reranking import EndpointInfo, Reranking, RerankJob
+from engine.types.reranking import EndpointInfo, Reranking, RerankJob, RerankRequest
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages._common.job_card import job_card, what_was_asked
 from pages._common.shared import engine, note
 from pages._explore.explore_view import View
+from pages._login import login
 from pages._model.model_lines import progress_line
 from pages._model.model_settings import chosen, endpoint
 from pages._model.reranking_controls import OWN, POLL_SECONDS, order_switch, shows_model
@@ -24,23 +25,6 @@ ORDER = "explore_order"
 SEARCHED = "explore_searched"
 _RENEW_SECONDS = 2.0
 """Between two renewals of the list while a model ranks: faster, nobody could read it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a model is asked to rank.
-
-    Attributes:
-        mode, depth: how it reranks; "" and 0 for a system that asks a model by itself.
-    """
-
-    query: Query
-    mode: str = ""
-    depth: int = 0
-
-    def __post_init__(self) -> None:
-        # One reranking serves all pages of results.
-        object.__setattr__(self, "query", replace(self.query, k=PAGE_SIZE, offset=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +39,7 @@ class ModelRun:
 
     info: EndpointInfo
     query: Query | None
-    asked: Asked | None
+    asked: RerankRequest | None
     job: RerankJob | None
 
 
@@ -89,13 +73,13 @@ def open_run(explorer: Explorer, view: View) -> ModelRun:
     return ModelRun(info, query, asked, job)
 
 
-def jobs(explorer: Explorer) -> VisitJobs[tuple[Asked, str, str]]:
+def jobs(explorer: Explorer) -> VisitJobs[tuple[RerankRequest, str, str]]:
     """What this visit asked for, by what was asked and of whom."""
     verifier = explorer.verifier
-    return VisitJobs("model", verifier.job, verifier.cancel)
+    return VisitJobs("model", verifier.job, verifier.jobs.cancel)
 
 
-def find(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | None:
+def find(explorer: Explorer, asked: RerankRequest, info: EndpointInfo) -> RerankJob | None:
     """What this visit asked for, or what is under way for the same, or known from before.
 
     A page that was reloaded is another visit, and what it had asked for may still cost. Raises
@@ -104,27 +88,29 @@ def find(explorer: Explorer, asked: Asked, info: EndpointInfo) -> RerankJob | No
     key, known = (asked, info.address, info.model), jobs(explorer)
     job = known.find(key)
     if job is None:
-        verifier, what = explorer.verifier, (asked.query, asked.mode, asked.depth)
-        job = known.keep(key, verifier.running(*what, endpoint=chosen(explorer)))
+        verifier = explorer.verifier
+        job = known.keep(key, verifier.running(asked, chosen(explorer)))
         if job is None and info.tried:
-            job = known.recall(key, lambda: verifier.recall(*what, endpoint=chosen(explorer)))
+            job = known.recall(key, lambda: verifier.recall(asked, chosen(explorer)))
     return job
 
 
-def start(explorer: Explorer, asked: Asked, info: EndpointInfo) -> None:
+def start(explorer: Explorer, asked: RerankRequest, info: EndpointInfo) -> None:
     """Ask the model, in the background; raises as ``Verifier.start``."""
-    job_id = explorer.verifier.start(
-        asked.query, asked.mode, asked.depth, endpoint=chosen(explorer)
-    )
+    job_id = explorer.verifier.start(asked, chosen(explorer), owner=login.owner())
     jobs(explorer).keep((asked, info.address, info.model), job_id)
     st.session_state[ORDER] = OWN
 
 
-def wanted(explorer: Explorer, view: View, query: Query) -> Asked | None:
-    """What the model is to rank in a view; None when it is not to."""
+def wanted(explorer: Explorer, view: View, query: Query) -> RerankRequest | None:
+    """What the model is to rank in a view; None when it is not to.
+
+    The mode is "" for a system that asks a model by itself.
+    """
+    query = replace(query, k=PAGE_SIZE, offset=0)  # one reranking serves all pages of results
     if query.system in explorer.verifier.systems:
-        return Asked(query)
-    return Asked(query, view.rerank, view.depth) if view.rerank else None
+        return RerankRequest(query, "", 0)
+    return RerankRequest(query, view.rerank, view.depth) if view.rerank else None
 
 
 def shown(explorer: Explorer, view: View, query: Query, run: ModelRun) -> Shown:
@@ -185,12 +171,12 @@ def _running(job: RerankJob) -> None:
     verifier = engine().verifier
     job_card(
         job, lambda: verifier.job(job.id), key="explore", label="Reranking", line=progress_line,
-        cancel=verifier.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        cancel=verifier.jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
         what_stays="What was answered is kept, and so is the best order so far.",
     )  # fmt: skip
 
 
-def _unasked(info: EndpointInfo, asked: Asked) -> str:
+def _unasked(info: EndpointInfo, asked: RerankRequest) -> str:
     model = html.escape(info.model)
     if asked.mode:
         return f"Not reranked yet. Press <b>Rerank</b>, and {model} reads what is ranked here."

@@ -286,7 +286,7 @@ def _start(
     mapping: Mapping[str, str],
     lens: Lens | None,
 ) -> ImportJob:
-    owner = login.name() or ""
+    owner = login.owner()
     job = explorer.library.start_import(path, name, source_format, mapping, lens, owner)
     # An empty form says that this one is under way; the uploader only forgets under a new key.
     st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1

@@ -28,7 +28,7 @@ def place_of(corpus: str) -> str:
 
 def start(explorer: Explorer, request: ScenarioRequest) -> None:
     """Write in the background; raises as ``Scenarios.start``."""
-    explorer.scenarios.start(request, endpoint=chosen(explorer), owner=login.name() or "")
+    explorer.scenarios.start(request, endpoint=chosen(explorer), owner=login.owner())
 
 
 def scenarios_card(

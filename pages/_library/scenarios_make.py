@@ -20,8 +20,7 @@ from engine.types.scenarios import (
 from pages._common.shared import attempt_at, engine
 from pages._library import scenarios_job
 from pages._library.scenarios_lines import COMPONENTS, estimate_line
-from pages._model.model_form import endpoint
-from pages._model.model_settings import chosen
+from pages._model.model_settings import chosen, endpoint
 
 WRITERS: dict[ScenarioSource, str] = {
     "generated": "A language model",

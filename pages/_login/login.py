@@ -90,6 +90,11 @@ def name() -> str | None:
     return None if who is None else who.name
 
 
+def owner() -> str:
+    """The name that a job is started under; "" where nobody logs in."""
+    return name() or ""
+
+
 def admit() -> Person | None:
     """As :func:`person`; from then on their session ends when they are off the list."""
     who = person()

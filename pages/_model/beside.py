@@ -15,13 +15,13 @@ def beside(do: Callable[[], Value]) -> Future[Value]:
 
     It must not touch ``st``: what it needs of the visit is read before.
     """
-    found: Future[Value] = Future()
+    future: Future[Value] = Future()
 
     def run() -> None:
         try:
-            found.set_result(do())
+            future.set_result(do())
         except BaseException as error:  # raised again by result()
-            found.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=run, name="seedlens-beside", daemon=True).start()
-    return found
+    return future

@@ -5,16 +5,9 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-from engine.types.models import Foreseen, ModelRunReport, Taken
+from engine.types.models import Estimate, ModelReport, ModelRunReport, ModelUsage
 from engine.types.plurals import counted
-from engine.types.reranking import (
-    CostEstimate,
-    EndpointInfo,
-    ModelReport,
-    Move,
-    Reranking,
-    RerankJob,
-)
+from engine.types.reranking import CostEstimate, EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
 from pages._model.reranking_controls import top_sentence
 
@@ -48,7 +41,7 @@ def money(cost: float) -> str:
     return f"cost {cost:.2f}" if cost >= 1 or cost == 0 else f"cost {cost:.3f}"
 
 
-def at_most(estimate: Foreseen) -> str:
+def at_most(estimate: Estimate) -> str:
     """``at most 360 calls, 0.42 M tokens, cost 1.20``; no tokens or cost that nobody knows."""
     parts = [counted(estimate.calls, "call")]
     if estimate.input_tokens is not None:
@@ -58,11 +51,11 @@ def at_most(estimate: Foreseen) -> str:
     return f"at most {', '.join(parts)}"
 
 
-def spent(report: Taken) -> list[str]:
+def spent(report: ModelUsage) -> list[str]:
     """What a model was asked in a run, and what that took; [] where none was."""
     if not report.calls and not report.cached:
         return []
-    parts = [counted(report.calls, "call"), tokens(report.input_tokens + report.output_tokens)]
+    parts = [counted(report.calls, "call"), tokens(report.tokens)]
     if report.cost is not None:
         parts.append(money(report.cost))
     if report.cached:
@@ -150,7 +143,7 @@ def progress_line(job: RerankJob) -> str:
         f"Round {report.rounds:,} of {about}{rounds:,}",
         f"{now.done:,} of {counted(now.total, 'question')}",
         counted(report.calls, "call"),
-        tokens(report.input_tokens + report.output_tokens),
+        tokens(report.tokens),
         *([money(report.cost)] if report.cost is not None else []),
         *([f"{report.cached:,} from the ledger"] if report.cached else []),
         *([f"{report.failed + report.unread:,} without an answer"] if _lost(report) else []),
@@ -196,13 +189,12 @@ def _spent(report: ModelReport) -> list[tuple[str, str]]:
     kept = counted(report.cached, "answer")
     if not report.calls and report.cached:
         return [(f"nothing asked: {kept} from the ledger", "Answered before, at no cost")]
-    used = report.input_tokens + report.output_tokens
     parts = [
         (
             f"{counted(report.calls, 'call')} in {counted(report.rounds, 'round')}",
             "Requests sent, repeats and trying it out included; in a round, all are sent at once",
         ),
-        (tokens(used), _tokens_title(report)),
+        (tokens(report.tokens), _tokens_title(report)),
     ]
     if report.cost is not None:
         parts.append((money(report.cost), "By the prices that were set, from the tokens used"))

@@ -63,7 +63,7 @@ def endpoint(explorer: Explorer) -> EndpointInfo:
 
 def _read_secrets() -> tuple[dict[str, str], str]:
     try:
-        found: Mapping[str, Any] = st.secrets.to_dict()
+        values: Mapping[str, Any] = st.secrets.to_dict()
     except Exception as error:  # whatever stands in it: the page must open all the same
         paths = [Path(path) for path in st.get_option("secrets.files")]
         broken = next((path for path in paths if path.exists()), None)
@@ -72,4 +72,4 @@ def _read_secrets() -> tuple[dict[str, str], str]:
         # Not the error's words: they may quote a line of the file.
         log.warning("%s cannot be read (%s).", broken, type(error).__name__)
         return {}, f"{broken} cannot be read and is left aside; text in it needs quotes."
-    return {n: str(found[n]).strip() for n in NAMES if isinstance(found.get(n), str)}, ""
+    return {n: str(values[n]).strip() for n in NAMES if isinstance(values.get(n), str)}, ""

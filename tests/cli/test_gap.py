@@ -10,13 +10,14 @@ from xml.etree import ElementTree
 import pytest
 
 from engine.cli.gap_chart import drawn, svg
-from engine.types.reranking import Gap, GapPoint, ModelReport
+from engine.types.models import ModelReport
+from engine.types.reranking import Gap, GapPoint
 from tests.cli.command_line import Outcome, run_inside
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.small_collection import write_collection
 
-REPORT = ModelReport("pairwise", 50, "http://localhost/v1", "judge")
+REPORT = ModelReport(mode="pairwise", depth=50, endpoint="http://localhost/v1", model="judge")
 POINTS = (
     GapPoint(20, 20, 31, 0.3, 0.42, 0.80, (0.36, 0.48), (0.72, 0.88)),
     GapPoint(50, 50, 58, 0.6, 0.60, 0.81, (0.53, 0.67), (0.74, 0.87)),

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.explorer import Explorer
-from engine.types.reranking import Gap, GapPoint, ModelReport
+from engine.types.models import ModelReport
+from engine.types.reranking import Gap, GapPoint
 from pages._evaluate.evaluate_charts import gap_chart
 from pages._evaluate.evaluate_tables import gap_verdict, point_rows
 from tests.model_answers import read_knowledge
@@ -159,7 +160,7 @@ def test_a_link_with_a_mode_or_size_that_does_not_exist_is_explained(
 
 # -- figures -------------------------------------------------------------------------------
 
-REPORT = ModelReport("pairwise", 50, "http://localhost/v1", "judge")
+REPORT = ModelReport(mode="pairwise", depth=50, endpoint="http://localhost/v1", model="judge")
 POINT = GapPoint(50, 50, 58, 0.6, 0.60, 0.81, (0.53, 0.67), (0.74, 0.87))
 FOUND = Gap(
     "x", "x", 12, "pairwise", "nDCG@20", {"bm25": 0.45, "<b>": 0.46}, (POINT,), REPORT

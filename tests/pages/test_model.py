@@ -13,19 +13,22 @@ from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
-from engine.types.reranking import CostEstimate, ModelReport, Move, RankingProgress, Reranking
+from engine.types.models import ModelReport
+from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking
 from engine.types.searches import Query, SearchResults
-from pages._model.model_form import estimate_line, report_line, secrets_values
-from pages._model.model_lines import change, change_sentence
-from pages._model.model_settings import secrets_problem
+from pages._model.model_lines import change, change_sentence, estimate_line, report_line
+from pages._model.model_settings import secrets_problem, secrets_values
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import SEED, knowledge
 from tests.pages.visits import APP, Connect, address, run, run_until, shown, visit
 
-ESTIMATE = CostEstimate("pairwise", 100, 300, 6, True, 290_000, 600, 0.13)
+ESTIMATE = CostEstimate(
+    "pairwise", 100, 6, True, calls=300, input_tokens=290_000, output_tokens=600, cost=0.13
+)
 REPORT = ModelReport(
-    "pairwise", 100, "http://here/v1", "judge", rounds=6, calls=288, input_tokens=280_000,
-    output_tokens=600, failed=3, unread=1, unanswered=4, cached=20, cost=0.12, seconds=7.44,
+    mode="pairwise", depth=100, endpoint="http://here/v1", model="judge", rounds=6, calls=288,
+    input_tokens=280_000, output_tokens=600, failed=3, unread=1, unanswered=4, cached=20,
+    cost=0.12, seconds=7.44,
     position_bias=0.58,
 )  # fmt: skip
 
@@ -47,7 +50,7 @@ def test_an_estimate_says_what_is_the_most_and_what_is_about_right() -> None:
     assert estimate_line(ESTIMATE) == (
         "300 calls in 6 rounds at most, about 0.29 M tokens, cost about 0.130"
     )
-    unknown = CostEstimate("heapsort", 100, 348, 174, False)
+    unknown = CostEstimate("heapsort", 100, 174, False, calls=348)
     assert estimate_line(unknown) == "about 348 calls in 174 rounds", "answers may lead to more"
 
 

@@ -7,6 +7,7 @@ import pytest
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
+from engine.types.reranking import RerankRequest
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer
 from tests.model_sessions import KEY, QUERY, SEED, reranked, session
@@ -19,7 +20,7 @@ def test_without_an_endpoint_one_reads_how_to_connect_one(small: Explorer) -> No
     assert (info.set_up, info.address, info.model) == (False, "", "")
     assert [line.split()[0] for line in info.how] == ["Hosted:", "vLLM:", "Ollama:"]
     with pytest.raises(NoEndpointError, match="OPENAI_BASE_URL"):
-        small.verifier.start(QUERY)
+        small.verifier.start(RerankRequest(QUERY))
 
 
 def test_checking_an_endpoint_remembers_what_it_can_do(
@@ -51,13 +52,13 @@ def test_a_check_that_fails_leaves_what_was_known_and_what_was_answered(
     small_copy: Explorer, server: ModelServer
 ) -> None:
     verifier, own = small_copy.verifier, session(server)
-    first = reranked(small_copy, verifier.start(QUERY, "pairwise-lite", 8, own))
+    first = reranked(small_copy, verifier.start(RerankRequest(QUERY, "pairwise-lite", 8), own))
     server.behaviour.key = "the right one"
     assert "key" in verifier.check(own).problem
     assert verifier.endpoint(own).tried
     server.stop()
     assert verifier.check(own).problem
-    again = reranked(small_copy, verifier.start(QUERY, "pairwise-lite", 8, own))
+    again = reranked(small_copy, verifier.start(RerankRequest(QUERY, "pairwise-lite", 8), own))
     assert again.report is not None
     assert again.progress.order == first.progress.order
     assert (again.report.calls, again.report.problem) == (0, "")
@@ -65,7 +66,7 @@ def test_a_check_that_fails_leaves_what_was_known_and_what_was_answered(
 
 def test_a_job_that_fails_says_why(small_copy: Explorer, server: ModelServer) -> None:
     own = session(server, SEEDLENS_LLM_MODEL="none-such")
-    job = reranked(small_copy, small_copy.verifier.start(QUERY, "pairwise", 10, own))
+    job = reranked(small_copy, small_copy.verifier.start(RerankRequest(QUERY, "pairwise", 10), own))
     assert job.state == "failed"
     assert "none-such" in job.error + job.remedy
     assert not small_copy.verifier.result(job.id).report.calls > 3
@@ -78,7 +79,7 @@ def test_a_mode_that_is_none_and_a_depth_of_nothing_are_refused(
     small: Explorer, mode: str, depth: int, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        small.verifier.estimate(QUERY, mode, depth)
+        small.verifier.estimate(RerankRequest(QUERY, mode, depth))
 
 
 # -- explanations --------------------------------------------------------------------------

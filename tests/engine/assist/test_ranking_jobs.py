@@ -13,6 +13,7 @@ from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.rerank import estimate
 from engine.types.corpora import ImportRequest
+from engine.types.reranking import RerankRequest
 from engine.types.searches import Query
 from tests.model_server import ModelServer
 from tests.model_sessions import QUERY, SEED, reranked, session
@@ -20,6 +21,7 @@ from tests.small_corpus import DOCUMENTS
 from tests.support import make_explorer, wait_until, write_jsonl
 
 OTHER = "bridges-survey"
+TEN, THIRTY = RerankRequest(QUERY, "pairwise", 10), RerankRequest(QUERY, "pairwise", 30)
 
 
 def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
@@ -27,7 +29,7 @@ def test_a_job_tells_its_progress_and_its_result_says_how_far_documents_moved(
 ) -> None:
     server.behaviour.latency = 0.02
     verifier = small_copy.verifier
-    job_id = verifier.start(QUERY, "pairwise", 30, session(server))
+    job_id = verifier.start(THIRTY, session(server))
     first = small_copy.search(QUERY)
     early = verifier.result(job_id)
     assert sorted(early.moves) == sorted(m for m in verifier.job(job_id).progress.order)
@@ -53,13 +55,13 @@ def test_the_estimate_asks_nothing_and_bounds_what_it_took(
     small_copy: Explorer, server: ModelServer
 ) -> None:
     verifier, own = small_copy.verifier, session(server)
-    offline = verifier.estimate(QUERY, "pairwise", 30)
+    offline = verifier.estimate(THIRTY)
     assert offline.calls == estimate("pairwise", 30).calls
     assert offline.input_tokens is None
-    found = verifier.estimate(QUERY, "pairwise", 30, own)
+    found = verifier.estimate(THIRTY, own)
     assert server.seen.requests == 0
     assert found.input_tokens is not None
-    report = reranked(small_copy, verifier.start(QUERY, "pairwise", 30, own)).report
+    report = reranked(small_copy, verifier.start(THIRTY, own)).report
     assert report is not None
     assert found.calls - 1 <= report.questions <= found.calls, "two texts are the same"
     assert 0.5 * found.input_tokens <= report.input_tokens <= found.input_tokens * 1.1
@@ -70,9 +72,9 @@ def test_cancelling_keeps_the_order_so_far_and_the_answers(
 ) -> None:
     server.behaviour.latency = 0.1
     verifier, own = small_copy.verifier, session(server)
-    job_id = verifier.start(QUERY, "heapsort", 10, own)
+    job_id = verifier.start(RerankRequest(QUERY, "heapsort", 10), own)
     wait_until(lambda: verifier.job(job_id).progress.rounds >= 3, what="the third round")
-    verifier.cancel(job_id)
+    verifier.jobs.cancel(job_id)
     job = reranked(small_copy, job_id, 3)
     assert job.state == "cancelled"
     found = verifier.result(job_id)
@@ -80,7 +82,7 @@ def test_cancelling_keeps_the_order_so_far_and_the_answers(
     assert found.report.stopped == "cancelled"
     assert len(found.moves) == len(job.progress.order) == 39
     server.behaviour.latency = 0
-    whole = reranked(small_copy, verifier.start(QUERY, "heapsort", 10, own))
+    whole = reranked(small_copy, verifier.start(RerankRequest(QUERY, "heapsort", 10), own))
     assert whole.report is not None
     assert whole.report.cached >= 3
 
@@ -92,7 +94,8 @@ def test_two_people_at_once_get_their_own_rankings(
     other = replace(QUERY, seed=OTHER)
 
     def run(query: Query) -> tuple[str, ...]:
-        return reranked(small_copy, verifier.start(query, "pairwise", 20, own)).progress.order
+        job_id = verifier.start(RerankRequest(query, "pairwise", 20), own)
+        return reranked(small_copy, job_id).progress.order
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(run, [QUERY, other]))
@@ -110,7 +113,8 @@ def test_documents_of_the_same_text_stay_together_and_are_not_asked_about_twice(
     source = write_jsonl(home.parent / "odd.jsonl", rows)
     explorer.library.import_documents(ImportRequest(source, "odd"))
     query = Query("odd", seed="d0", system="dense")
-    job = reranked(explorer, explorer.verifier.start(query, "allpair", 9, session(server)))
+    job_id = explorer.verifier.start(RerankRequest(query, "allpair", 9), session(server))
+    job = reranked(explorer, job_id)
     order = list(job.progress.order)
     assert abs(order.index("d1") - order.index("d2")) == 1
     assert job.report is not None
@@ -122,18 +126,18 @@ def test_the_same_ranking_is_begun_once_and_found_by_whoever_asks_for_it(
 ) -> None:
     server.behaviour.latency = 0.3
     verifier, own = small_copy.verifier, session(server)
-    assert verifier.running(QUERY, "pairwise", 10, own) is None
+    assert verifier.running(TEN, own) is None
     with ThreadPoolExecutor(3) as pool:
-        begun = pool.map(lambda _: verifier.start(QUERY, "pairwise", 10, own), range(3))
+        begun = pool.map(lambda _: verifier.start(TEN, own), range(3))
         (job_id,) = set(begun)
     page = replace(QUERY, k=5, offset=5)
-    assert verifier.running(page, "pairwise", 10, own) == job_id
-    assert verifier.recall(page, "pairwise", 10, own) == job_id
+    assert verifier.running(RerankRequest(page, "pairwise", 10), own) == job_id
+    assert verifier.recall(RerankRequest(page, "pairwise", 10), own) == job_id
     for mode, depth, key in (("pairwise", 9, None), ("pointwise", 10, None), ("pairwise", 10, "x")):
         other = replace(own, key=SecretStr(key)) if key else own
-        assert verifier.running(QUERY, mode, depth, other) is None
-    verifier.cancel(job_id)
-    assert verifier.running(QUERY, "pairwise", 10, own) is None, "who starts anew wants it whole"
+        assert verifier.running(RerankRequest(QUERY, mode, depth), other) is None
+    verifier.jobs.cancel(job_id)
+    assert verifier.running(TEN, own) is None, "who starts anew wants it whole"
     reranked(small_copy, job_id)
 
 
@@ -141,17 +145,18 @@ def test_what_was_answered_is_recalled_and_nothing_is_sent(
     small_copy: Explorer, server: ModelServer
 ) -> None:
     verifier, own = small_copy.verifier, session(server)
-    assert verifier.recall(QUERY, "pairwise", 10, own) is None
+    assert verifier.recall(TEN, own) is None
     assert not server.seen.keys, "the endpoint is not even asked which models it has"
-    job = reranked(small_copy, verifier.start(QUERY, "pairwise", 10, own))
+    job = reranked(small_copy, verifier.start(TEN, own))
     asked = server.seen.requests
-    found = verifier.recall(QUERY, "pairwise", 10, own)
+    found = verifier.recall(TEN, own)
     assert found is not None
     again = verifier.job(found)
     assert (again.state, again.progress.order) == ("done", job.progress.order)
     assert again.report is not None
     assert again.report.calls == 0
-    assert verifier.recall(QUERY, "pairwise", 20, own) is None, "not all of it was answered"
+    twenty = RerankRequest(QUERY, "pairwise", 20)
+    assert verifier.recall(twenty, own) is None, "not all of it was answered"
     assert server.seen.requests == asked
 
 
@@ -171,10 +176,10 @@ def test_a_search_with_a_model_is_estimated_and_shows_dense_until_it_is_done(
     dense = [r.doc_id for r in small_copy.search(QUERY).results]
     verifier.check(own)
     server.behaviour.latency = 0.2
-    expected = verifier.estimate(query, endpoint=own)
-    job_id = verifier.start(query, endpoint=own)
+    expected = verifier.estimate(RerankRequest(query), endpoint=own)
+    job_id = verifier.start(RerankRequest(query), endpoint=own)
     assert [r.doc_id for r in verifier.result(job_id).results.results] == dense
-    assert verifier.running(query, endpoint=own) == job_id
+    assert verifier.running(RerankRequest(query), endpoint=own) == job_id
     job = reranked(small_copy, job_id)
     assert (job.state, job.progress.report.mode, len(job.progress.order)) == ("done", system, 39)
     assert job.report is not None
@@ -191,13 +196,13 @@ def test_a_ranking_of_a_corpus_that_has_changed_is_not_shown_any_more(
     small_copy: Explorer, server: ModelServer, tmp_path: Path
 ) -> None:
     verifier, own = small_copy.verifier, session(server)
-    job_id = verifier.start(QUERY, "allpair", 100, own)
+    job_id = verifier.start(RerankRequest(QUERY, "allpair", 100), own)
     reranked(small_copy, job_id)
-    before = verifier.estimate(QUERY, "allpair", 100, own)
+    before = verifier.estimate(RerankRequest(QUERY, "allpair", 100), own)
     source = write_jsonl(tmp_path / "fewer.jsonl", DOCUMENTS[:-3])
     small_copy.library.delete("small")
     small_copy.library.import_documents(ImportRequest(source, "small"))
     for look in (verifier.job, verifier.result):
         with pytest.raises(UnknownNameError, match="corpus has changed"):
             look(job_id)
-    assert verifier.estimate(QUERY, "allpair", 100, own).calls < before.calls
+    assert verifier.estimate(RerankRequest(QUERY, "allpair", 100), own).calls < before.calls

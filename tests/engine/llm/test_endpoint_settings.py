@@ -14,7 +14,7 @@ from engine.config import Settings
 from engine.errors import BadInputError
 from engine.llm.connecting import connect
 from engine.llm.endpoint_errors import NoEndpointError, TooLongError, UnsupportedError, scrub
-from engine.llm.endpoints import Endpoint, find_endpoint, make_connection
+from engine.llm.endpoints import Endpoint, find_endpoint
 from engine.llm.transport import explained, retry_after
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
@@ -34,7 +34,7 @@ def test_the_environment_names_endpoint_key_and_model(monkeypatch: pytest.Monkey
 def test_nothing_set_is_no_endpoint_and_the_error_says_how_to_connect_one() -> None:
     assert find_endpoint(Settings()) is None
     with pytest.raises(NoEndpointError, match=r"OPENAI_BASE_URL.*SEEDLENS_LLM_MODEL"):
-        make_connection(Settings(), None)
+        connect(Settings(), None)
 
 
 def test_a_key_alone_means_the_usual_address() -> None:
@@ -86,11 +86,11 @@ def test_an_endpoint_without_a_model_is_refused() -> None:
 def test_limits_and_prices_come_from_the_settings() -> None:
     endpoint = Endpoint("http://host/v1", "m")
     settings = Settings(llm_max_calls=9, llm_max_cost=0.5, llm_input_price=2, llm_output_price=8)
-    budget = make_connection(settings, endpoint).budget
+    budget = connect(settings, endpoint).budget
     assert (budget.calls, budget.cost) == (9, 0.5)
     assert budget.price is not None
     with pytest.raises(BadInputError, match="price"):
-        make_connection(Settings(llm_max_cost=0.5), endpoint)
+        connect(Settings(llm_max_cost=0.5), endpoint)
 
 
 @pytest.mark.parametrize(

@@ -31,18 +31,18 @@ def test_pairs_lists_and_single_documents_are_judged_by_the_criterion(
         assert all((p or 1) < 0.1 for p in await judge.compare([(b, a) for a, b in PAIRS]))
         grades = await judge.grade_each([*ALIKE, *OTHERS])
         assert [(g or 0) > 0.5 for g in grades] == [True] * len(ALIKE) + [False] * len(OTHERS)
-        assert await judge.grades([ALIKE[0], OTHERS[0]]) == [3, 0]
         shuffled = [OTHERS[0], ALIKE[0], OTHERS[1], ALIKE[1]]
         (order,) = await judge.order([shuffled])
         assert order is not None
         assert set(order[:2]) == {ALIKE[0], ALIKE[1]}
         assert sorted(order) == sorted(shuffled)
 
-    report = judged(server, store, ask).value[1]
+    outcome = judged(server, store, ask)
+    report, usage = outcome.value[1], outcome.usage
     assert report.first_share == pytest.approx(0.5)
-    assert report.usage.rounds == 5
+    assert usage.rounds == 4
     asked = sum(len(prompt) // 4 for prompt in server.seen.prompts)
-    assert asked < report.usage.input_tokens < asked + 100, "trying it out counts as well"
+    assert asked < usage.input_tokens < asked + 100, "trying it out counts as well"
 
 
 def test_explanations_are_asked_for_in_the_form_that_the_endpoint_keeps(

@@ -19,7 +19,7 @@ from engine.errors import BadInputError
 from engine.llm.budget import Budget, Price
 from engine.llm.client import Client
 from engine.llm.estimates import estimator
-from engine.llm.judges import ModelJudge, estimate_questions
+from engine.llm.judges import ModelJudge, typical_question
 from engine.llm.run import complete
 from engine.rerank import Options, Reranked, rerank
 from engine.rerank.protocols import StopAsking
@@ -32,14 +32,14 @@ from tests.model_sessions import (
     PAIRS,
     TEXTS,
     answers,
+    begun_comparing,
     compared,
     connection,
     criterion,
     judged,
     knowledge,
-    start,
 )
-from tests.support import wait_until
+from tests.support import ended, wait_until
 
 
 def kept(server: ModelServer, store: Answers, model: str = MODEL) -> int:
@@ -73,7 +73,8 @@ def test_the_estimate_is_a_bound_that_is_not_far_off(server: ModelServer, store:
 
     usage = judged(server, store, lambda judge: judge.compare(PAIRS), budget=budget).usage
     known = estimator(connection(server.url, budget=budget), store)
-    estimate = estimate_questions(known, criterion(), TEXTS, "compare", len(PAIRS))
+    typical = typical_question(criterion(), TEXTS, "compare", known.known.room)
+    estimate = known.estimate([typical], len(PAIRS))
     assert estimate.calls == len(PAIRS)
     assert usage.input_tokens <= estimate.input_tokens <= 1.5 * usage.input_tokens
     assert usage.output_tokens <= estimate.output_tokens
@@ -150,13 +151,13 @@ def test_cancelling_ends_a_run_at_once_and_keeps_what_was_answered(
     server: ModelServer, store: Answers
 ) -> None:
     server.behaviour.latency = 0.05
-    run = start(server, store, concurrency=2)
-    wait_until(lambda: run.progress and run.progress.done >= 4, what="four answers")
+    jobs, job_id = begun_comparing(server, store, concurrency=2)
+    ended(lambda: jobs.job(job_id), enough=lambda job: job.progress and job.progress.done >= 4)
     server.behaviour.latency = 30
     time.sleep(0.2)  # requests are under way now that would take half a minute
-    run.cancel()
+    jobs.cancel(job_id)
     began = time.monotonic()
-    outcome = run.result(5)
+    outcome = jobs.result(job_id)
     assert time.monotonic() - began < 2
     assert outcome.usage.stopped == "cancelled"
     answered = sum(p is not None for p in outcome.value)

@@ -25,10 +25,10 @@ from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
 from engine.llm.messages import Message, Prompt, Reply, json_prompt
 from engine.llm.prompts import pairwise
-from engine.llm.run import Outcome, Run, complete
+from engine.llm.run import Outcome, complete
 from storage.answers import Answers
 from tests.cli.command_line import run_inside
-from tests.model_sessions import SEED, TEXTS, criterion
+from tests.model_sessions import SEED, TEXTS, begun, criterion
 from tests.small_corpus import DOCUMENTS
 from tests.support import write_jsonl
 
@@ -166,11 +166,11 @@ def test_cancelling_frees_the_model_for_the_next_question(url: str, store: Answe
     async def work(client: Client) -> Any:
         return await client.ask(two_stories())
 
-    run = Run(connection(url), store, work)
+    jobs, job_id = begun(connection(url), store, work)
     time.sleep(2)
     began = time.monotonic()
-    run.cancel()
-    assert run.result(5).usage.stopped == "cancelled"
+    jobs.cancel(job_id)
+    assert jobs.result(job_id).usage.stopped == "cancelled"
     assert time.monotonic() - began < 2
     assert asked(url, store, prose("What is a bee?", 5)).value[0]
     assert time.monotonic() - began < 20, "it does not write the cancelled answers first"

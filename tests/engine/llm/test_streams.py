@@ -17,11 +17,11 @@ from engine.llm.client import Client
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError, RefusedError
 from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
-from engine.llm.run import Outcome, Run, complete
+from engine.llm.run import Outcome, complete
 from storage.answers import Answers
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
-from tests.model_sessions import KEY, QUICK_RETRIES, compared, connection, knowledge
+from tests.model_sessions import KEY, QUICK_RETRIES, begun, compared, connection, knowledge
 from tests.support import wait_until
 
 CHAT = [Message("system", "You are helpful."), Message("user", "Tell me about bees.")]
@@ -325,11 +325,13 @@ def test_cancelling_in_the_middle_of_an_answer_drops_its_connection(
     async def work(client: Client) -> list[str | None]:
         return await client.ask([question(1), question(2)])
 
-    run = Run(connection(server.url), store, work)
+    jobs, job_id = begun(connection(server.url), store, work)
     wait_until(lambda: server.seen.under_way == 2, what="two answers under way")
     time.sleep(0.4)  # some pieces have come
-    run.cancel()
-    outcome = run.result(2)
+    jobs.cancel(job_id)
+    began = time.monotonic()
+    outcome = jobs.result(job_id)
+    assert time.monotonic() - began < 2
     assert outcome.value == [None, None]
     assert outcome.usage.stopped == "cancelled"
     assert outcome.usage.guessed == 2, "what has come is paid for"

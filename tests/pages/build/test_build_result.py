@@ -118,11 +118,13 @@ def test_a_stale_step_says_why(clustered: Explorer) -> None:
 
 def test_cost_progress_and_outcome_in_words() -> None:
     state = StepState("label", 0, 360)
-    estimate = StepEstimate("label", 360, 360, 300_000, 20_000, 0.5)
+    estimate = StepEstimate(
+        "label", 360, calls=360, input_tokens=300_000, output_tokens=20_000, cost=0.5
+    )
     said = build_lines.estimate_line(estimate, state, with_model=True)
     assert said.startswith("360 documents: at most 360 calls, 0.32 M tokens, cost 0.500.")
     assert build_lines.estimate_line(estimate, state, with_model=False) == "360 documents."
-    progress = StepProgress("label", 90, 360, 30.0, calls=92, tokens=80_000)
+    progress = StepProgress(90, 360, 30.0, calls=92, tokens=80_000, step="label")
     said = build_lines.progress_line(progress, 31.0)
     for words in ("90 of 360", "92 calls", "80 k tokens", "31 s", "about 2 min left"):
         assert words in said

@@ -1,0 +1,98 @@
+"""Jobs in threads: of people who start the same at once, one begins it; how a job ended is told."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from engine.errors import BadInputError, UnknownNameError
+from engine.jobs.runner import UNEXPECTED, CancelledWorkError, JobRunner
+from engine.types.callbacks import Ask
+from engine.types.jobs import Job
+from tests.support import ended
+
+PEOPLE = 8
+
+
+@dataclass(frozen=True)
+class Done:
+    stopped: str = ""
+
+
+def wait(tell: Callable[[int], None], cancelled: Ask) -> Done:
+    """Goes on until it is cancelled."""
+    tell(1)
+    while not cancelled():
+        time.sleep(0.005)
+    return Done("cancelled")
+
+
+def start(jobs: JobRunner) -> tuple[str, bool]:
+    return jobs.start("waiting", wait, 0, request="to wait", owner="Ada")
+
+
+def test_of_many_who_start_the_same_at_once_one_begins_it() -> None:
+    jobs, ready = JobRunner(), threading.Barrier(PEOPLE)
+
+    def person(_: int) -> tuple[str, bool]:
+        ready.wait()
+        return start(jobs)
+
+    with ThreadPoolExecutor(PEOPLE) as people:
+        found = list(people.map(person, range(PEOPLE)))
+    (job_id,) = {job_id for job_id, _ in found}
+    assert sum(is_new for _, is_new in found) == 1
+    assert jobs.running("waiting") == job_id
+    assert jobs.start("another", wait, 0)[1], "another key is other work"
+    jobs.cancel(job_id)
+    assert jobs.result(job_id) == Done("cancelled")
+    other, is_new = start(jobs)
+    assert is_new
+    assert other != job_id
+    jobs.cancel(other)
+    with pytest.raises(UnknownNameError, match="not known any more"):
+        jobs.job("nothing")
+
+
+def test_a_job_tells_what_was_asked_by_whom_and_how_far_it_is() -> None:
+    jobs = JobRunner()
+    job_id, _ = start(jobs)
+    job = ended(lambda: jobs.job(job_id), enough=lambda job: job.progress == 1)
+    assert (job.request, job.owner, job.state, job.report) == ("to wait", "Ada", "running", None)
+    jobs.cancel(job_id)
+    assert jobs.running("waiting") is None, "what is stopping is not gone on with"
+    job = ended(lambda: jobs.job(job_id))
+    assert (job.state, job.report) == ("cancelled", Done("cancelled"))
+    assert jobs.latest("waiting") == job
+    jobs.dismiss(job_id)
+    assert jobs.latest("waiting") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "says"),
+    [
+        (BadInputError("It is too long.", "Cut it."), "failed", ("It is too long.", "Cut it.")),
+        (CancelledWorkError(), "cancelled", ("", "")),
+        (RuntimeError("boom"), "failed", (UNEXPECTED, "")),
+    ],
+)
+def test_work_that_raises_ends_its_job_with_words_for_it(
+    error: Exception, state: str, says: tuple[str, str]
+) -> None:
+    jobs = JobRunner()
+
+    def work(*_: Any) -> Done:
+        raise error
+
+    job_id, _ = jobs.start("broken", work, 0)
+    job: Job[int, Done] = ended(lambda: jobs.job(job_id))
+    assert (job.state, (job.error, job.remedy), job.report) == (state, says, None)
+    with pytest.raises(type(error)):
+        jobs.result(job_id)
+    assert jobs.running("broken") is None
