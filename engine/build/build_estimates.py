@@ -11,7 +11,7 @@ from engine.build.build_prompts import DOCUMENT_TOKENS, MOST_LABELS, merging, na
 from engine.build.build_records import pooling_basis
 from engine.build.clustering import ROUNDS, WINDOW
 from engine.build.expanding import SCALE
-from engine.build.labelling import aspect_of, counted, labelling_of
+from engine.build.labelling import aspect_of, label_counts, labelling_of
 from engine.build.opened_build import OpenBuild
 from engine.build.verbalising import MOST_AVOIDED, TRIES
 from engine.llm.cache import AnswerStore
@@ -89,7 +89,7 @@ def _verbalise(build: OpenBuild) -> tuple[int, list[_Plan]]:
     asked = [c for c in pending if c.key not in worded or worded[c.key].maker == "model"]
     avoid = ["of letters"] * MOST_AVOIDED
     prompts = [
-        verbalising(build.spec, c.name, counted(labels, c.doc_ids), avoid, again=True)
+        verbalising(build.spec, c.name, label_counts(labels, c.doc_ids), avoid, again=True)
         for c in asked[:SAMPLE]
     ]
     return len(pending), [_Plan(TRIES * len(asked), prompts)]

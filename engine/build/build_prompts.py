@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
-from engine.build.build_records import LONGEST_LABEL, one_line
+from engine.build.build_records import one_line
 from engine.llm.messages import Prompt, Reply, json_prompt, json_text
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
-from engine.types.builds import BuildSpec
+from engine.types.builds import LONGEST_LABEL, BuildSpec
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
 

@@ -15,15 +15,12 @@ from engine.annotate.projects import check_project, printable
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.types.annotating import PoolRequest, Project
-from engine.types.builds import BuildQuery, BuildSpec, Cluster, Maker, Overlap
+from engine.types.builds import LONGEST_LABEL, BuildQuery, BuildSpec, Cluster, Maker, Overlap
 from engine.types.lenses import Lens
 
 LONGEST_ATTRIBUTE = 1000
 LONGEST_GUIDANCE = 10_000
 MOST_EXAMPLES = 20
-LONGEST_LABEL = 200
-"""Characters of a label, and of a cluster's name."""
-LONGEST_QUERY = 1000
 
 
 def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:

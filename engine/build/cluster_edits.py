@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from engine.build.build_records import LONGEST_LABEL, Clustering, StoredCluster, check_line, fits
+from engine.build.build_records import Clustering, StoredCluster, check_line, fits
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.builds import BuildSpec, Cluster
+from engine.types.builds import LONGEST_LABEL, BuildSpec, Cluster
 
 
 def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cluster]:

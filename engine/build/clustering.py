@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from engine.build.build_prompts import merging, naming
 from engine.build.build_records import Clustering, StoredCluster, clustering_basis
-from engine.build.labelling import Work, counted
+from engine.build.labelling import Work, label_counts
 from engine.errors import BadInputError
 from engine.llm.client import Client
 from engine.numeric import FloatArray
 from engine.types.builds import BuildSpec, StepReport
+from engine.types.plurals import counted
 from storage.builds import StepRow
 
 Embed = Callable[[Sequence[str]], FloatArray]
@@ -195,7 +196,7 @@ async def collapse(work: Work, embed: Embed) -> StepReport:
     people = kept_by_people(before, labels)
     taken = {doc_id for cluster in people for doc_id in cluster.doc_ids}
     free = {doc_id: label for doc_id, label in labels.items() if doc_id not in taken}
-    made = [Draft(c.name, c.doc_ids, counted(labels, c.doc_ids), c) for c in people]
+    made = [Draft(c.name, c.doc_ids, label_counts(labels, c.doc_ids), c) for c in people]
     made += await asyncio.to_thread(drafts, free, spec.distance, embed)
     failed = 0
     if work.client is not None and not work.stopped:
@@ -322,10 +323,10 @@ def _notes(clustering: Clustering, spec: BuildSpec, work: Work, failed: int) -> 
             "are not put together."
         )
     if failed:
-        which = f"{failed:,} questions have" if failed > 1 else "1 question has"
+        which = counted(failed, "question has", "questions have")
         notes.append(f"{which} no usable answer; there, names are labels and nothing is merged.")
     out = sum(cluster.shown(spec).dropped for cluster in clustering.clusters)
     if out:
-        which = f"{out:,} clusters become" if out > 1 else "1 cluster becomes"
+        which = counted(out, "cluster becomes", "clusters become")
         notes.append(f"{which} no query: too small, too large, or taken out by a person.")
     return tuple(notes)

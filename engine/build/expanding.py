@@ -30,6 +30,7 @@ from engine.llm.client import Client
 from engine.types.annotating import GradeMeaning, Judgment, PoolRequest, Project, Scale
 from engine.types.builds import StepReport
 from engine.types.grading import GradingProgress, GradingReport, GradingRequest
+from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.projects import PoolRow
@@ -146,9 +147,8 @@ def _asked(work: Work, project: Project) -> tuple[list[Expanded], int]:
 def _retired(gone: int) -> tuple[str, ...]:
     if not gone:
         return ()
-    which = f"{gone:,} queries that the build asks no more are" if gone > 1 else (
-        "1 query that the build asks no more is"
-    )  # fmt: skip
+    asked = "that the build asks no more"
+    which = counted(gone, f"query {asked} is", f"queries {asked} are")
     return (f"{which} out of the project's queue and grades; what was judged is kept.",)
 
 
@@ -204,7 +204,7 @@ class Positives:
         ]
         self.ledger.projects.add_to_pool(rows)
         if gone:
-            which = f"{len(gone):,} documents are" if len(gone) > 1 else "1 document is"
+            which = counted(len(gone), "document is", "documents are")
             self.notes += (f"{which} in no cluster of its query any more: no grade by that.",)
 
     def _judgments(

@@ -20,6 +20,7 @@ from engine.types.builds import BuildSpec, BuildStep, StepProgress, StepReport
 from engine.types.callbacks import Ask
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
+from engine.types.plurals import counted
 from storage.builds import LabelRow, StepRow
 
 TellStep = Callable[[StepProgress], None]
@@ -78,7 +79,7 @@ class Work:
         )  # fmt: skip
 
 
-def counted(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
+def label_counts(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
     """label -> documents with it, the commonest first, then as they come."""
     counts: dict[str, int] = {}
     for doc_id in doc_ids:
@@ -157,5 +158,5 @@ def unusable(failed: int, what: str) -> tuple[str, ...]:
     """A note on questions without a usable answer, about so many documents or clusters."""
     if not failed:
         return ()
-    which = f"{failed:,} {what}s have" if failed > 1 else f"1 {what} has"
+    which = counted(failed, f"{what} has", f"{what}s have")
     return (f"{which} no usable answer and will be asked about again.",)

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from engine.annotate.annotation import Annotation
 from engine.annotate.projects import check_annotator
 from engine.build.build_records import (
-    LONGEST_LABEL,
-    LONGEST_QUERY,
     Clustering,
     Expanded,
     StoredQuery,
@@ -34,6 +32,8 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Project
 from engine.types.builds import (
     BUILD_STEPS,
+    LONGEST_LABEL,
+    LONGEST_QUERY,
     BuildQuery,
     BuildSpec,
     BuildState,

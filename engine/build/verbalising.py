@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from engine.build.build_prompts import Verbalised, verbalising
 from engine.build.build_records import StoredQuery, queries_from_json, queries_to_json, query_basis
-from engine.build.labelling import Work, counted, unusable
+from engine.build.labelling import Work, label_counts, unusable
 from engine.build.vocabulary import Vocabulary, different
 from engine.llm.client import Client
 from engine.llm.messages import Prompt
 from engine.types.builds import Cluster, Overlap, StepReport
+from engine.types.plurals import counted
 from storage.builds import StepRow
 
 BATCH = 16
@@ -82,7 +83,7 @@ async def _worded(
         return [_Draft(c, vocabulary.telling(c.doc_ids, MOST_AVOIDED)) for c in clusters]
 
     def question(draft: _Draft) -> Prompt[Verbalised]:
-        counts = counted(labels, draft.cluster.doc_ids)
+        counts = label_counts(labels, draft.cluster.doc_ids)
         return verbalising(
             work.build.spec, draft.cluster.name, counts, draft.avoid, again=draft.tries > 0
         )
@@ -165,7 +166,7 @@ def _notes(work: Work, failed: int) -> tuple[str, ...]:
     over = sum(query.overlap.share > limit for query in work.build.asked())
     if not over:
         return unusable(failed, "cluster")
-    which = f"{over:,} queries share" if over > 1 else "1 query shares"
+    which = counted(over, "query shares", "queries share")
     said = (
         f"{which} more than {limit:.0%} of their words with their documents; the best of the "
         "tries is kept. Word them anew, or drop them."

@@ -23,7 +23,7 @@ leaves a fifth of the corpus. A word in less of a query's own documents is there
 RARE = 0.005
 """... unless hardly any other document has it: then it is a detail that tells a single one."""
 SAMPLE = 2000
-"""Documents, evenly spread over the corpus, in which words are counted."""
+"""Documents, evenly spread over the corpus, in which words are label_counts."""
 _tokenize = UnicodeWords().tokenize
 
 

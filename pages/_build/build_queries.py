@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer, OpenBuild
-from engine.types.builds import BuildQuery, BuildSpec, BuildState, Overlap
+from engine.types.builds import LONGEST_QUERY, BuildQuery, BuildSpec, BuildState, Overlap
 from engine.types.plurals import counted
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import percent
@@ -25,8 +25,6 @@ from pages._build.build_reading import (
 )
 from pages._common.shared import attempt_at, show_problem
 
-LONGEST = 1000
-"""Characters of a query."""
 _HINT = "Click a query to reword it and to read the documents of its cluster."
 WHICH = {
     "all": "All",
@@ -165,8 +163,10 @@ def _wording(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: s
     def drop() -> None:
         build.set_query(query.key, who, dropped=not query.dropped)
 
-    text = st.text_area("Query", key=at, height=110, max_chars=LONGEST, persist_state="session",
-                        placeholder="Not worded yet").strip()  # fmt: skip
+    text = st.text_area(
+        "Query", key=at, height=110, max_chars=LONGEST_QUERY, persist_state="session",
+        placeholder="Not worded yet",
+    ).strip()  # fmt: skip
     is_new = text != query.text
     overlap = query.overlap
     if is_new and text:

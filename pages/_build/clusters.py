@@ -12,7 +12,7 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer, OpenBuild
-from engine.types.builds import BuildSpec, BuildState, Cluster, Label
+from engine.types.builds import LONGEST_LABEL, BuildSpec, BuildState, Cluster, Label
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import cluster_facts, fate, many
 from pages._build.build_reading import (
@@ -26,8 +26,6 @@ from pages._build.build_reading import (
 )
 from pages._common.shared import attempt_at, show_problem
 
-LONGEST = 200
-"""Characters of a cluster's name."""
 WHICH = {"all": "All", "in": "Become queries", "out": "Left out"}
 _HINT = (
     "Click a cluster to read its labels and documents, and to rename or split it. Tick two or "
@@ -114,7 +112,7 @@ def _merge(explorer: Explorer, build: OpenBuild, chosen: Sequence[Cluster]) -> N
         st.html(
             f'<strong>{len(chosen):,} clusters chosen</strong><ul class="bd-names">{names}</ul>'
         )
-        st.text_input("Name of the merged cluster", largest.name, key=key, max_chars=LONGEST)
+        st.text_input("Name of the merged cluster", largest.name, key=key, max_chars=LONGEST_LABEL)
 
         def merge() -> None:
             name = st.session_state[key].strip() or largest.name
@@ -152,7 +150,7 @@ def _name(explorer: Explorer, build: OpenBuild, cluster: Cluster) -> None:
     st.html(opened_html("Cluster of", words[becomes]))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
-            "Name", key=at, max_chars=LONGEST, on_change=attempt_at, args=("cluster", rename),
+            "Name", key=at, max_chars=LONGEST_LABEL, on_change=attempt_at, args=("cluster", rename),
             help="Enter saves it.",
         )  # fmt: skip
         if becomes in ("a query", "dropped"):
@@ -223,7 +221,7 @@ def _move(
             format_func=lambda key: clusters[key].name if key else "a cluster of their own",
         )  # fmt: skip
         if not into:
-            st.text_input("Its name", key="build_move_name", max_chars=LONGEST)
+            st.text_input("Its name", key="build_move_name", max_chars=LONGEST_LABEL)
         st.button(
             f"Move {len(chosen):,}" if chosen else "Move", key="build_move_button",
             disabled=not chosen, on_click=attempt_at, args=("move", move),

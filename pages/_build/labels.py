@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer, OpenBuild
-from engine.types.builds import BuildState, Label
+from engine.types.builds import LONGEST_LABEL, BuildState, Label
 from engine.types.plurals import counted
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import many
@@ -32,8 +32,6 @@ WHICH = {
     "outdated": "Outdated",
     "open": "Not read yet",
 }
-LONGEST = 200
-"""Characters of a label."""
 _HINT = (
     "Click a row to read the document and correct its label; the arrow keys go on to the next. "
     "Tick rows to give several the same label."
@@ -147,7 +145,7 @@ def _chosen(explorer: Explorer, build: OpenBuild, doc_ids: Sequence[str]) -> Non
     with st.form("build_chosen_labels", border=True):
         st.html(f"<strong>{many(len(doc_ids), 'document')} chosen</strong>")
         st.text_input(
-            "One label for all of them", key="build_label_chosen", max_chars=LONGEST,
+            "One label for all of them", key="build_label_chosen", max_chars=LONGEST_LABEL,
             placeholder="Empty: they do not show it",
         )  # fmt: skip
         st.form_submit_button(
@@ -169,7 +167,7 @@ def _open(explorer: Explorer, build: OpenBuild, label: Label, title: str) -> Non
     st.html(opened_html("Document", title))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
-            "Label", key=key, max_chars=LONGEST, on_change=attempt_at, args=("label", keep),
+            "Label", key=key, max_chars=LONGEST_LABEL, on_change=attempt_at, args=("label", keep),
             placeholder="does not show it", help="Enter saves it.",
         )  # fmt: skip
         st.button(
