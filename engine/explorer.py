@@ -13,7 +13,8 @@ from engine.annotate.annotation import Annotation
 from engine.annotate.notebook import Notebook
 from engine.ask.reader import Reader
 from engine.assist.verifier import Verifier
-from engine.build.lens_builds import LensBuilds
+from engine.build.collection_builds import CollectionBuilds
+from engine.build.opened_build import OpenBuild as OpenBuild  # pages are handed it
 from engine.compare.comparisons import Comparisons
 from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
@@ -26,7 +27,6 @@ from engine.evaluate.gaps import Gaps
 from engine.evaluate.human import human_rows
 from engine.evaluate.unlabelled import Unlabelled
 from engine.facts import find_facts
-from engine.generate.generator import Builder
 from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
@@ -63,8 +63,7 @@ class Explorer:
         gaps: how much better a model recognises what is relevant than systems find it.
         verifier: what a language model adds, where one is connected.
         annotation: projects, pools, queues and judgments.
-        builder: test collections of one's own.
-        builds: test collections made from a corpus, through a lens.
+        builds: test collections made from a corpus and an attribute of its documents.
         reader: questions answered from the documents, where a model is connected.
         scenarios: what documents are of use for, written beforehand.
         systems: those that every corpus has; :meth:`systems_of` has those of one.
@@ -94,8 +93,7 @@ class Explorer:
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
         self.collections = CollectionStore(self.ledger, self.library)
         self.scenarios = Scenarios(self.home, self.ledger, self.settings, self.library)
-        self.builder = Builder(self.ledger.answers)
-        self.builds = LensBuilds(
+        self.builds = CollectionBuilds(
             self.home, self.ledger, self.settings, self.library, self.annotation
         )
         self.verifier = Verifier(self.settings, self.ledger, self.searcher)

@@ -1,4 +1,4 @@
-"""Build: a test collection of one's own from a lens, read and mended between its steps."""
+"""Build: a test collection of one's own from an attribute, read and corrected between its steps."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ with error_boundary():
     names = explorer.library.names()
     wait_for_demo(explorer, names)
     show_problem()
-    view, state = build_page.open_view(explorer, names)
+    view, build = build_page.open_view(explorer, names)
     build_page.controls(explorer, view, names)
     elsewhere = st.container()
     with error_boundary():
-        build_page.show_step(explorer, view, state)
+        build_page.show_step(explorer, view, build)
     with elsewhere:
         show_problem(None)

@@ -5,28 +5,32 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from engine.types.builds import BuildLens, BuildStep, StepReport
+from engine.types.builds import BuildSpec, BuildStep, StepReport
 from tests.build_answers import builds_collections, small_methods
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import knowledge, session
 
 if TYPE_CHECKING:
-    from engine.build.lens_builds import LensBuilds
+    from engine.build.collection_builds import CollectionBuilds
 
 NAME = "methods"
-LENS = BuildLens("small", NAME, "how the evidence was gathered", aspect="method", depth=8)
+LENS = BuildSpec("small", NAME, "how the evidence was gathered", aspect="method", depth=8)
 SMALL = small_methods()
 AUTHOR = "Ada"
 
 
 def run_step(
-    builds: LensBuilds, server: ModelServer, step: BuildStep, corpus: str = "small", **more: Any
+    builds: CollectionBuilds,
+    server: ModelServer,
+    step: BuildStep,
+    corpus: str = "small",
+    **more: Any,
 ) -> StepReport:
     """One step of the build, now."""
     return builds.run(corpus, NAME, step, AUTHOR, endpoint=session(server), **more)
 
 
-def run_all(builds: LensBuilds, server: ModelServer) -> list[StepReport]:
+def run_all(builds: CollectionBuilds, server: ModelServer) -> list[StepReport]:
     """All four steps."""
     return [run_step(builds, server, step) for step in builds.steps]
 

@@ -1,1 +1,1 @@
-"""Test collections made from a corpus through an attribute lens."""
+"""Test collections made from a corpus and an attribute of its documents."""

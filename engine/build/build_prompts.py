@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
 
-from engine.build.build_records import LONGEST_LABEL, one_line
+from engine.build.build_records import one_line
 from engine.llm.messages import Prompt, Reply, json_prompt, json_text
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
-from engine.types.builds import BuildLens
+from engine.types.builds import LONGEST_LABEL, BuildSpec
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
 
@@ -73,7 +73,7 @@ the document, copied letter by letter, and a document that shows the attribute h
 
 
 def labelling(
-    lens: BuildLens, document: Document, aspect: tuple[Aspect, int] | None, tokens: int
+    spec: BuildSpec, document: Document, aspect: tuple[Aspect, int] | None, tokens: int
 ) -> Prompt[Labelled]:
     """What does this document show of the attribute?
 
@@ -85,7 +85,7 @@ def labelling(
         tokens: what of the document is shown at most.
     """
     shown = cut_text(document.text.strip(), tokens).text
-    parts = [_about(lens), fenced("document", f"{document.title.strip()}\n{shown}")]
+    parts = [_about(spec), fenced("document", f"{document.title.strip()}\n{shown}")]
     if aspect is not None:
         said = [s.text for s in document.sentences if s.role == aspect[1]]
         if said:
@@ -107,7 +107,7 @@ def labelling(
         Labelled,
         most_tokens=LABEL_TOKENS,
         shorter=(
-            (lambda: labelling(lens, document, aspect, less)) if less >= FEWEST_TOKENS else None
+            (lambda: labelling(spec, document, aspect, less)) if less >= FEWEST_TOKENS else None
         ),
     )
     text = f"{document.title}\n{document.text}"
@@ -118,26 +118,26 @@ def labelling(
 
 def _read_label(reply: Reply, text: str, *, last: bool) -> Labelled | None:
     try:
-        found = Labelled.model_validate_json(json_text(reply.text))
+        labelled = Labelled.model_validate_json(json_text(reply.text))
     except ValidationError:
         return None
-    if not found.shows:
+    if not labelled.shows:
         return Labelled(shows=False, label="", quote="")
-    if not found.label:
+    if not labelled.label:
         return None
-    place = find_quote(text, found.quote)
+    place = find_quote(text, labelled.quote)
     if place is None:
-        return found.model_copy(update={"quote": ""}) if last else None
-    return found.model_copy(update={"quote": one_line(text[slice(*place)])})
+        return labelled.model_copy(update={"quote": ""}) if last else None
+    return labelled.model_copy(update={"quote": one_line(text[slice(*place)])})
 
 
-def _about(lens: BuildLens) -> str:
-    parts = [f"Attribute: {one_line(harmless(lens.attribute))}"]
-    if lens.guidance:
-        parts.append(f"What counts and what does not:\n{harmless(lens.guidance)}")
-    if lens.examples:
+def _about(spec: BuildSpec) -> str:
+    parts = [f"Attribute: {one_line(harmless(spec.attribute))}"]
+    if spec.guidance:
+        parts.append(f"What counts and what does not:\n{harmless(spec.guidance)}")
+    if spec.examples:
         parts.append(
-            "Labels look like this:\n" + "\n".join(f"- {harmless(e)}" for e in lens.examples)
+            "Labels look like this:\n" + "\n".join(f"- {harmless(e)}" for e in spec.examples)
         )
     return "\n\n".join(parts)
 
@@ -151,10 +151,10 @@ class Name(BaseModel):
     name: Said = Field(max_length=LONGEST_LABEL, description="in two to eight words")
 
 
-def naming(lens: BuildLens, labels: Mapping[str, int]) -> Prompt[Name]:
+def naming(spec: BuildSpec, labels: Mapping[str, int]) -> Prompt[Name]:
     """What do these labels share? ``labels``: label -> documents with it, the commonest first."""
     user = f"""\
-{_about(lens)}
+{_about(spec)}
 
 Different readers gave these labels to documents that seem to show the same. The number of \
 documents stands in brackets.
@@ -177,11 +177,11 @@ class Groups(BaseModel):
     groups: list[Group]
 
 
-def merging(lens: BuildLens, names: Sequence[str]) -> Prompt[Groups]:
+def merging(spec: BuildSpec, names: Sequence[str]) -> Prompt[Groups]:
     """Which of these names say the same? Members count from 1; each is in one group at most."""
     listed = "\n".join(f"{number}. {name}" for number, name in enumerate(names, start=1))
     user = f"""\
-{_about(lens)}
+{_about(spec)}
 
 Each line names a kind of document. Some may be near-synonyms: two names for one kind.
 {fenced("names", listed)}
@@ -190,10 +190,10 @@ Put together those, and only those, that say the same, so that whoever looks for
 want all of the other. A kind and a special case of it are two kinds. When nothing says the same, \
 the list of groups is empty."""
 
-    def usable(found: Groups) -> Groups:
+    def usable(answer: Groups) -> Groups:
         taken: set[int] = set()
         groups = []
-        for group in found.groups:
+        for group in answer.groups:
             members = [m for m in dict.fromkeys(group.members) if 1 <= m <= len(names)]
             members = [m for m in members if m not in taken]
             if len(members) > 1:
@@ -221,7 +221,7 @@ class Verbalised(BaseModel):
 
 
 def verbalising(
-    lens: BuildLens, name: str, labels: Mapping[str, int], avoid: Sequence[str], *, again: bool
+    spec: BuildSpec, name: str, labels: Mapping[str, int], avoid: Sequence[str], *, again: bool
 ) -> Prompt[Verbalised]:
     """How would somebody ask for these documents without their words?
 
@@ -232,7 +232,7 @@ def verbalising(
     heard = " An earlier attempt used the first of them; find another way." * again
     kind = f"{name}\nLabels of its documents:\n{_listed(labels)}"
     user = f"""\
-{_about(lens)}
+{_about(spec)}
 
 A kind of document:
 {fenced("kind", kind)}
@@ -245,11 +245,11 @@ Do not use these words, nor others of the same stem: they stand in the documents
     return json_prompt(VERBALISING, SYSTEM, user, Verbalised, most_tokens=QUERY_TOKENS)
 
 
-def document_tokens(context: int | None, lens: BuildLens) -> int:
+def document_tokens(context: int | None, spec: BuildSpec) -> int:
     """Room for a document in a model's context; None where nobody knows that."""
     if context is None:
         return DOCUMENT_TOKENS
-    blank = labelling(lens, Document("", "", "", ()), None, DOCUMENT_TOKENS)
+    blank = labelling(spec, Document("", "", "", ()), None, DOCUMENT_TOKENS)
     fixed = sum(estimate_tokens(message.content) for message in blank.messages)
     # The sentences of an aspect may come on top: half as much again.
     room = (context - fixed - LABEL_TOKENS) * 2 // 3

@@ -8,24 +8,23 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from engine.annotate.pool import check_pool
 from engine.annotate.projects import check_project, printable
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.types.annotating import PoolRequest, Project
-from engine.types.builds import BuildLens, BuildQuery, Cluster, Maker, Overlap
+from engine.types.builds import LONGEST_LABEL, BuildQuery, BuildSpec, Cluster, Maker, Overlap
 from engine.types.lenses import Lens
 
 LONGEST_ATTRIBUTE = 1000
 LONGEST_GUIDANCE = 10_000
 MOST_EXAMPLES = 20
-LONGEST_LABEL = 200
-"""Characters of a label, and of a cluster's name."""
-LONGEST_QUERY = 1000
 
 
-def check_lens(lens: BuildLens, aspects: Lens) -> BuildLens:
-    """The lens with its texts cleaned up.
+def check_spec(spec: BuildSpec, aspects: Lens) -> BuildSpec:
+    """The settings with their texts cleaned up.
 
     Args:
         aspects: the corpus's lens.
@@ -34,55 +33,53 @@ def check_lens(lens: BuildLens, aspects: Lens) -> BuildLens:
         BadInputError: its name, texts or numbers cannot be used.
         UnknownNameError: no such aspect or system.
     """
-    if not lens.name:
+    if not spec.name:
         raise BadInputError("The collection has no name.", "Use letters, digits, - and _.")
-    check_project(Project(lens.corpus, lens.name))
-    attribute = printable(lens.attribute).strip()
+    check_project(Project(spec.corpus, spec.name))
+    attribute = printable(spec.attribute).strip()
     if not attribute:
-        raise BadInputError(
-            "The lens has no attribute.", "Say what documents show without saying so."
-        )
+        raise BadInputError("There is no attribute.", "Say what documents show without saying so.")
     _check_length("The attribute", attribute, LONGEST_ATTRIBUTE)
-    guidance = printable(lens.guidance).strip()
+    guidance = printable(spec.guidance).strip()
     _check_length("The guidance", guidance, LONGEST_GUIDANCE)
-    if lens.aspect:
-        find_aspect(aspects, lens.aspect)
-    _check_numbers(lens)
-    systems = tuple(dict.fromkeys(lens.systems))
-    check_pool(PoolRequest(systems, lens.depth))
+    if spec.aspect:
+        find_aspect(aspects, spec.aspect)
+    _check_numbers(spec)
+    systems = tuple(dict.fromkeys(spec.systems))
+    check_pool(PoolRequest(systems, spec.depth))
     return replace(
-        lens,
+        spec,
         attribute=attribute,
         guidance=guidance,
-        examples=_checked_examples(lens.examples),
-        aspect=lens.aspect.lower(),
+        examples=_checked_examples(spec.examples),
+        aspect=spec.aspect.lower(),
         systems=systems,
     )
 
 
 def _checked_examples(examples: tuple[str, ...]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(text for e in examples if (text := one_line(e))))
-    if len(found) > MOST_EXAMPLES:
-        raise BadInputError(f"There are {len(found)} examples.", f"Give at most {MOST_EXAMPLES}.")
-    for text in found:
+    texts = tuple(dict.fromkeys(text for e in examples if (text := one_line(e))))
+    if len(texts) > MOST_EXAMPLES:
+        raise BadInputError(f"There are {len(texts)} examples.", f"Give at most {MOST_EXAMPLES}.")
+    for text in texts:
         _check_length("An example", text, LONGEST_LABEL)
-    return found
+    return texts
 
 
-def _check_numbers(lens: BuildLens) -> None:
-    if lens.limit is not None and lens.limit < 1:
-        raise BadInputError(f"The limit is {lens.limit} documents.", "Read at least 1.")
-    if not 0.0 < lens.distance <= 1.0:
+def _check_numbers(spec: BuildSpec) -> None:
+    if spec.limit is not None and spec.limit < 1:
+        raise BadInputError(f"The limit is {spec.limit} documents.", "Read at least 1.")
+    if not 0.0 < spec.distance <= 1.0:
         raise BadInputError(
-            f"The distance is {lens.distance}.", "Give a number above 0, at most 1."
+            f"The distance is {spec.distance}.", "Give a number above 0, at most 1."
         )
-    if not 1 <= lens.smallest <= lens.largest:
+    if not 1 <= spec.smallest <= spec.largest:
         raise BadInputError(
-            f"Clusters are to have {lens.smallest} to {lens.largest} documents.",
+            f"Clusters are to have {spec.smallest} to {spec.largest} documents.",
             "Give at least 1, and the smaller number first.",
         )
-    if not 0.0 <= lens.overlap <= 1.0:
-        raise BadInputError(f"The overlap is {lens.overlap}.", "Give a number from 0 to 1.")
+    if not 0.0 <= spec.overlap <= 1.0:
+        raise BadInputError(f"The overlap is {spec.overlap}.", "Give a number from 0 to 1.")
 
 
 def _check_length(what: str, text: str, most: int) -> None:
@@ -106,20 +103,18 @@ def check_line(text: str, what: str, most: int) -> str:
     return line
 
 
-def lens_to_json(lens: BuildLens) -> str:
+def spec_to_json(spec: BuildSpec) -> str:
     """As the ledger keeps it."""
-    return json.dumps(asdict(lens))
+    return json.dumps(asdict(spec))
 
 
-def lens_from_json(text: str) -> BuildLens:
-    """What :func:`lens_to_json` wrote."""
-    data: dict[str, Any] = json.loads(text)
-    lists = {key: tuple(value) for key, value in data.items() if isinstance(value, list)}
-    return BuildLens(**{**data, **lists})
+def spec_from_json(text: str) -> BuildSpec:
+    """What :func:`spec_to_json` wrote."""
+    return _SPEC.validate_json(text)
 
 
 def digest(*parts: Any) -> str:
-    """16 hex digits that stand for these values.
+    """16 hex digits that tell these values from others.
 
     >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a", 2)
     (True, False)
@@ -127,11 +122,11 @@ def digest(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def label_recipe(lens: BuildLens, aspects: Lens) -> str:
+def label_recipe(spec: BuildSpec, aspects: Lens) -> str:
     """A digest of what decides a label, the document aside."""
     defined = {aspect.key: aspect.definition for aspect in aspects.aspects}
-    aspect = (lens.aspect, defined.get(lens.aspect, ""))
-    return digest(lens.attribute, lens.guidance, lens.examples, *aspect)
+    aspect = (spec.aspect, defined.get(spec.aspect, ""))
+    return digest(spec.attribute, spec.guidance, spec.examples, *aspect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +145,15 @@ class StoredCluster:
     maker: Maker = "model"
     put: Mapping[str, str] = field(default_factory=dict)
 
-    def shown(self, lens: BuildLens) -> Cluster:
+    def shown(self, spec: BuildSpec) -> Cluster:
         """As people see it."""
-        dropped = self.dropped or not fits(self.doc_ids, lens)
+        dropped = self.dropped or not fits(self.doc_ids, spec)
         return Cluster(self.key, self.name, self.doc_ids, dropped, self.maker)
 
 
-def fits(doc_ids: tuple[str, ...], lens: BuildLens) -> bool:
+def fits(doc_ids: tuple[str, ...], spec: BuildSpec) -> bool:
     """Whether a cluster of these documents is neither too small nor too large for a query."""
-    return lens.smallest <= len(doc_ids) <= lens.largest
+    return spec.smallest <= len(doc_ids) <= spec.largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +174,7 @@ class Clustering:
 
     @classmethod
     def from_json(cls, text: str) -> Clustering:
-        data = json.loads(text)
-        clusters = tuple(
-            StoredCluster(**{**one, "doc_ids": tuple(one["doc_ids"])}) for one in data["clusters"]
-        )
-        return cls(clusters, data["labels"], data["used"])
+        return _CLUSTERING.validate_json(text)
 
     def within(self, doc_ids: Container[str]) -> Clustering:
         """Without documents that are none of these, and clusters that have no others."""
@@ -238,7 +229,7 @@ def queries_to_json(queries: Queries) -> str:
 
 
 def queries_from_json(text: str) -> dict[str, StoredQuery]:
-    return {one["key"]: StoredQuery(**_tuples(one)) for one in json.loads(text)}
+    return {query.key: query for query in _QUERIES.validate_json(text)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,34 +247,34 @@ class Expanded:
     pooled: str = ""
 
 
-def expanded_to_json(found: Iterable[Expanded]) -> str:
-    return json.dumps([asdict(one) for one in found])
+def expanded_to_json(expanded: Iterable[Expanded]) -> str:
+    return json.dumps([asdict(one) for one in expanded])
 
 
 def expanded_from_json(text: str) -> list[Expanded]:
-    return [Expanded(**_tuples(one)) for one in json.loads(text)]
+    return _EXPANDED.validate_json(text)
 
 
-def pooling_basis(lens: BuildLens, identity: str) -> str:
+_SPEC, _CLUSTERING = TypeAdapter(BuildSpec), TypeAdapter(Clustering)
+_QUERIES, _EXPANDED = TypeAdapter(list[StoredQuery]), TypeAdapter(list[Expanded])
+
+
+def pooling_basis(spec: BuildSpec, identity: str) -> str:
     """A digest of what pools are filled from; ``identity`` is the corpus's."""
-    return digest(lens.systems, lens.depth, identity)
+    return digest(spec.systems, spec.depth, identity)
 
 
-def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-
-
-def query_basis(lens: BuildLens, cluster: Cluster) -> str:
+def query_basis(spec: BuildSpec, cluster: Cluster) -> str:
     """A digest of what a query rests on."""
-    return digest(lens.attribute, lens.overlap, cluster.name, cluster.doc_ids)
+    return digest(spec.attribute, spec.overlap, cluster.name, cluster.doc_ids)
 
 
-def clustering_basis(lens: BuildLens, labels: Mapping[str, str]) -> str:
+def clustering_basis(spec: BuildSpec, labels: Mapping[str, str]) -> str:
     """A digest of what the clusters rest on."""
-    return digest(lens.distance, sorted(labels.items()))
+    return digest(spec.distance, sorted(labels.items()))
 
 
-def expanding_basis(lens: BuildLens, queries: Iterable[BuildQuery]) -> str:
+def expanding_basis(spec: BuildSpec, queries: Iterable[BuildQuery]) -> str:
     """A digest of what the collection rests on."""
     asked = sorted((query.key, query.text, query.doc_ids) for query in queries)
-    return digest(asked, lens.systems, lens.depth)
+    return digest(asked, spec.systems, spec.depth)

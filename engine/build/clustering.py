@@ -15,19 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.build.build_prompts import merging, naming
-from engine.build.build_records import (
-    LONGEST_LABEL,
-    Clustering,
-    StoredCluster,
-    check_line,
-    clustering_basis,
-    fits,
-)
-from engine.build.labelling import Made, Work, counted
-from engine.errors import BadInputError, UnknownNameError
+from engine.build.build_records import Clustering, StoredCluster, clustering_basis
+from engine.build.labelling import Work, label_counts
+from engine.errors import BadInputError
 from engine.llm.client import Client
 from engine.numeric import FloatArray
-from engine.types.builds import BuildLens, Cluster
+from engine.types.builds import BuildSpec, StepReport
+from engine.types.plurals import counted
 from storage.builds import StepRow
 
 Embed = Callable[[Sequence[str]], FloatArray]
@@ -71,7 +65,7 @@ def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Dra
         return []
     vectors = embed(folded_labels)
     place = {doc_id: n for n, doc_id in enumerate(labels)}
-    found = []
+    made = []
     for members in grouped(vectors, distance):
         counts = {
             written[folded_labels[i]].most_common(1)[0][0]: len(by_label[folded_labels[i]])
@@ -80,8 +74,8 @@ def drafts(labels: Mapping[str, str], distance: float, embed: Embed) -> list[Dra
         doc_ids = sorted((d for i in members for d in by_label[folded_labels[i]]), key=place.get)  # type: ignore[arg-type]
         central = list(counts)[most_central(vectors[members], list(counts.values()))]
         commonest = dict(sorted(counts.items(), key=lambda item: -item[1]))
-        found.append(Draft(central, tuple(doc_ids), commonest))
-    return found
+        made.append(Draft(central, tuple(doc_ids), commonest))
+    return made
 
 
 def grouped(vectors: FloatArray, distance: float) -> list[list[int]]:
@@ -163,11 +157,11 @@ def kept_by_people(before: Clustering, labels: Mapping[str, str]) -> list[Stored
     return kept
 
 
-def finished(before: Clustering, found: Sequence[Draft], labels: Mapping[str, str]) -> Clustering:
+def finished(before: Clustering, made: Sequence[Draft], labels: Mapping[str, str]) -> Clustering:
     """The clustering that is to be kept: clusters that are still there keep their keys."""
     free = {c.key: frozenset(c.doc_ids) for c in before.clusters if c.maker != "person"}
     clusters = []
-    for draft in sorted(found, key=lambda d: -len(d.doc_ids)):
+    for draft in sorted(made, key=lambda d: -len(d.doc_ids)):
         if draft.fixed is not None:
             clusters.append(replace(draft.fixed, doc_ids=draft.doc_ids))
             continue
@@ -180,239 +174,79 @@ def finished(before: Clustering, found: Sequence[Draft], labels: Mapping[str, st
     return replace(before, labels=dict(labels)).with_keys(clusters)
 
 
-Order = Mapping[str, int]
-"""doc_id -> its place in the corpus."""
-
-
-def checked_clusters(found: Clustering, clusters: Sequence[Cluster]) -> list[Cluster]:
-    """The clusters with their names cleaned up; those without documents are left out.
-
-    Raises:
-        UnknownNameError: a document that is in no cluster.
-        BadInputError: a document that is in two clusters or in none any more, a cluster without
-            a name, one key twice.
-    """
-    home: dict[str, str] = {}
-    keys: set[str] = set()
-    kept = []
-    known = {doc_id for cluster in found.clusters for doc_id in cluster.doc_ids}
-    for cluster in clusters:
-        name = check_line(cluster.name, "A cluster's name", LONGEST_LABEL)
-        if not cluster.doc_ids:
-            continue
-        if not name:
-            raise BadInputError(f"The cluster of '{cluster.doc_ids[0]}' has no name.", "Name it.")
-        if cluster.key and cluster.key in keys:
-            raise BadInputError(f"The cluster '{cluster.key}' comes twice.", "Join the two.")
-        keys.add(cluster.key)
-        for doc_id in cluster.doc_ids:
-            if doc_id not in known:
-                raise UnknownNameError(
-                    f"Document '{doc_id}' is in none of the clusters there are.",
-                    "Label it, and run the step again.",
-                )
-            if doc_id in home:
-                raise BadInputError(
-                    f"Document '{doc_id}' is in '{home[doc_id]}' and in '{name}'.",
-                    "Leave it in one cluster.",
-                )
-            home[doc_id] = name
-        kept.append(replace(cluster, name=name))
-    lost = known - home.keys()
-    if lost:
-        raise BadInputError(
-            f"Document '{min(lost)}' is in no cluster any more.",
-            "Leave it in one, and drop a cluster that should become no query.",
-        )
-    return kept
-
-
-def left(
-    found: Clustering, clusters: Sequence[Cluster], author: str, lens: BuildLens, order: Order
-) -> tuple[Clustering, int]:
-    """What there is when a person leaves the clusters like this, and how many changed.
-
-    Clusters with a key that there is are that cluster changed; others are new. Raises as
-    :func:`checked_clusters`.
-    """
-    before = {cluster.key: cluster for cluster in found.clusters}
-    kept = []
-    for cluster in checked_clusters(found, clusters):
-        doc_ids = tuple(sorted(cluster.doc_ids, key=lambda i: order.get(i, len(order))))
-        old = before.get(cluster.key)
-        kept.append(_changed(old, replace(cluster, doc_ids=doc_ids), author, lens))
-    stay = {cluster.key for cluster in kept}
-    changes = sum(before.get(c.key) != c for c in kept) + sum(key not in stay for key in before)
-    return found.with_keys(kept), changes
-
-
-def _changed(
-    old: StoredCluster | None, cluster: Cluster, author: str, lens: BuildLens
-) -> StoredCluster:
-    dropped = cluster.dropped
-    if not fits(cluster.doc_ids, lens):  # its size takes it out, which is no person's doing
-        dropped = old is not None and old.dropped
-    elif old is not None and not old.dropped and not fits(old.doc_ids, lens):
-        dropped = False  # its size took it out, and does no more
-    put = {} if old is None else {i: who for i, who in old.put.items() if i in cluster.doc_ids}
-    there = () if old is None else old.doc_ids
-    put |= {doc_id: author for doc_id in cluster.doc_ids if doc_id not in there}
-    key = "" if old is None else old.key
-    made = StoredCluster(key, cluster.name, cluster.doc_ids, dropped, "person", put)
-    if old is not None and made == replace(old, maker="person"):
-        return old
-    return made
-
-
-def merged(clusters: Sequence[Cluster], keys: Sequence[str], name: str) -> list[Cluster]:
-    """The clusters with some put together under the key of the one that is called so already,
-    else of the largest.
-
-    Raises:
-        UnknownNameError, BadInputError: a key that there is not; fewer than two.
-    """
-    wanted = list(dict.fromkeys(keys))
-    for key in wanted:
-        find_cluster(clusters, key)
-    if len(wanted) < 2:
-        raise BadInputError("One cluster cannot be merged.", "Choose two or more.")
-    parts = [cluster for cluster in clusters if cluster.key in wanted]
-    parts.sort(key=lambda part: part.name != name)
-    doc_ids = tuple(doc_id for part in parts for doc_id in part.doc_ids)
-    dropped = all(part.dropped for part in parts)
-    whole = replace(parts[0], name=name, doc_ids=doc_ids, dropped=dropped)
-    return [whole, *(cluster for cluster in clusters if cluster.key not in wanted)]
-
-
-def split(
-    clusters: Sequence[Cluster], key: str, doc_ids: Sequence[str], name: str
-) -> list[Cluster]:
-    """The clusters with some documents of one in a new one.
-
-    Raises:
-        UnknownNameError, BadInputError: no such cluster; documents that are not in it, all of
-            them or none.
-    """
-    whole = find_cluster(clusters, key)
-    out = set(doc_ids)
-    strange = out.difference(whole.doc_ids)
-    if strange:
-        raise UnknownNameError(f"Document '{min(strange)}' is not in the cluster '{whole.name}'.")
-    if not out or len(out) == len(whole.doc_ids):
-        raise BadInputError(
-            f"{len(out)} of {len(whole.doc_ids)} documents of '{whole.name}' would go.",
-            "Choose some of them, but not all.",
-        )
-    stay = tuple(doc_id for doc_id in whole.doc_ids if doc_id not in out)
-    new = Cluster("", name, tuple(d for d in whole.doc_ids if d in out), maker="person")
-    others = [cluster for cluster in clusters if cluster.key != key]
-    return [replace(whole, doc_ids=stay), new, *others]
-
-
-def dropped(
-    clusters: Sequence[Cluster], key: str, is_dropped: bool, lens: BuildLens
-) -> list[Cluster]:
-    """The clusters with one taken out, or back in.
-
-    Raises:
-        UnknownNameError: no such cluster.
-        BadInputError: its size takes it out.
-    """
-    found = find_cluster(clusters, key)
-    if not is_dropped and not fits(found.doc_ids, lens):
-        raise BadInputError(
-            f"The cluster '{found.name}' has {len(found.doc_ids)} documents; those of "
-            f"{lens.smallest} to {lens.largest} become queries.",
-            "Change these numbers, or merge or split the cluster.",
-        )
-    return [replace(c, dropped=is_dropped) if c.key == key else c for c in clusters]
-
-
-def find_cluster(clusters: Sequence[Cluster], key: str) -> Cluster:
-    """The cluster of this key; UnknownNameError."""
-    for cluster in clusters:
-        if cluster.key == key:
-            return cluster
-    raise UnknownNameError(f"There is no cluster '{key}'.", "Look at the clusters again.")
-
-
 WINDOW = 24
 """Names that a model compares at once: neighbours by their vectors."""
 ROUNDS = 3
 """Rounds of merging at most; every other one looks at windows half a window further on."""
 
 
-async def collapse(work: Work, embed: Embed) -> Made:
+async def collapse(work: Work, embed: Embed) -> StepReport:
     """Cluster the labels anew around what people left; what is stopped early leaves all as it
     was, unless there was nothing yet.
 
     Raises:
         BadInputError: somebody edited the clusters meanwhile.
     """
-    store, lens = work.store, work.lens
-    labels = store.shown_labels(lens)
+    build, spec = work.build, work.build.spec
+    labels = build.shown_labels()
     # Read once: an edit that comes in from here on is seen when the clusters are kept.
-    started = store.rows.last(lens.corpus, lens.name, "collapse")
-    before = Clustering() if started is None else store.read_clustering(lens, started)
+    started = build.rows.last(spec.corpus, spec.name, "collapse")
+    before = Clustering() if started is None else build.read_clustering(started)
     work.say(0, len(labels))
     people = kept_by_people(before, labels)
     taken = {doc_id for cluster in people for doc_id in cluster.doc_ids}
     free = {doc_id: label for doc_id, label in labels.items() if doc_id not in taken}
-    found = await asyncio.to_thread(drafts, free, lens.distance, embed)
-    found = [
-        *(Draft(c.name, c.doc_ids, counted(labels, c.doc_ids), c) for c in people),
-        *found,
-    ]
+    made = [Draft(c.name, c.doc_ids, label_counts(labels, c.doc_ids), c) for c in people]
+    made += await asyncio.to_thread(drafts, free, spec.distance, embed)
     failed = 0
     if work.client is not None and not work.stopped:
-        found, failed = await _with_model(work, work.client, found, embed, len(labels))
+        made, failed = await _with_model(work, work.client, made, embed, len(labels))
     if work.stopped and (work.stopped == "cancelled" or started is not None):
-        return Made(0, failed, len(labels))
-    clustering = finished(before, _in_order(found, labels), labels)
-    basis = "" if work.stopped else clustering_basis(lens, labels)
+        return StepReport("collapse", failed=failed, left=len(labels))
+    clustering = finished(before, _in_order(made, labels), labels)
+    basis = "" if work.stopped else clustering_basis(spec, labels)
 
     def keep(row: StepRow | None) -> StepRow:
         if row != started:
             raise BadInputError(
-                f"The clusters of '{lens.name}' were edited while they were being made.",
+                f"The clusters of '{spec.name}' were edited while they were being made.",
                 "Run the step again: answers are kept.",
             )
         return work.row(clustering.to_json(), basis)
 
-    await asyncio.to_thread(store.rows.change, lens.corpus, lens.name, "collapse", keep)
+    await asyncio.to_thread(build.rows.change, spec.corpus, spec.name, "collapse", keep)
     work.say(len(labels), len(labels))
-    return Made(len(clustering.clusters), failed, 0, _notes(clustering, lens, work, failed))
+    notes = _notes(clustering, spec, work, failed)
+    return StepReport("collapse", len(clustering.clusters), failed=failed, notes=notes)
 
 
 async def _with_model(
-    work: Work, client: Client, found: list[Draft], embed: Embed, total: int
+    work: Work, client: Client, made: list[Draft], embed: Embed, total: int
 ) -> tuple[list[Draft], int]:
     """The drafts named and merged, and how many questions had no usable answer."""
-    found, failed = await _named(client, work.lens, found)
+    made, failed = await _named(client, work.build.spec, made)
     work.say(total // 2, total)
     quiet = 0
     for number in range(ROUNDS):
-        if work.stopped or len(found) < 2:
+        if work.stopped or len(made) < 2:
             break
-        vectors = await asyncio.to_thread(embed, [draft.name for draft in found])
+        vectors = await asyncio.to_thread(embed, [draft.name for draft in made])
         offset = WINDOW // 2 * (number % 2)
-        count = len(found)
-        found, unread = await _merged(client, work.lens, found, _windows(vectors, offset))
+        count = len(made)
+        made, unread = await _merged(client, work.build.spec, made, _windows(vectors, offset))
         failed += unread
-        quiet = quiet + 1 if len(found) == count else 0
-        if quiet == 2 or (quiet and len(found) <= WINDOW):
+        quiet = quiet + 1 if len(made) == count else 0
+        if quiet == 2 or (quiet and len(made) <= WINDOW):
             break
         work.say(total // 2 + total * (number + 1) // (2 * ROUNDS + 2), total)
-    return found, failed
+    return made, failed
 
 
-async def _named(
-    client: Client, lens: BuildLens, found: Sequence[Draft]
-) -> tuple[list[Draft], int]:
+async def _named(client: Client, spec: BuildSpec, made: Sequence[Draft]) -> tuple[list[Draft], int]:
     """Clusters of several labels, named by what these share; people's names stay."""
-    several = [n for n, d in enumerate(found) if d.fixed is None and len(d.labels) > 1]
-    answers = await client.ask([naming(lens, found[n].labels) for n in several])
-    named = list(found)
+    several = [n for n, d in enumerate(made) if d.fixed is None and len(d.labels) > 1]
+    answers = await client.ask([naming(spec, made[n].labels) for n in several])
+    named = list(made)
     for n, answer in zip(several, answers, strict=True):
         if answer is not None:
             named[n] = replace(named[n], name=answer.name)
@@ -420,26 +254,26 @@ async def _named(
 
 
 async def _merged(
-    client: Client, lens: BuildLens, found: Sequence[Draft], windows: Sequence[Sequence[int]]
+    client: Client, spec: BuildSpec, made: Sequence[Draft], windows: Sequence[Sequence[int]]
 ) -> tuple[list[Draft], int]:
     """One round over windows of neighbouring drafts."""
     asked = [window for window in windows if len(window) > 1]
-    answers = await client.ask([merging(lens, [found[n].name for n in w]) for w in asked])
-    left: dict[int, Draft] = dict(enumerate(found))
+    answers = await client.ask([merging(spec, [made[n].name for n in w]) for w in asked])
+    left: dict[int, Draft] = dict(enumerate(made))
     for window, answer in zip(asked, answers, strict=True):
         for group in () if answer is None else answer.groups:
-            members = _but_for_people([window[m - 1] for m in group.members], found)
+            members = _but_for_people([window[m - 1] for m in group.members], made)
             if len(members) > 1:
-                left[members[0]] = _joined([found[n] for n in members], group.name)
+                left[members[0]] = _joined([made[n] for n in members], group.name)
                 for n in members[1:]:
                     del left[n]
     return list(left.values()), 0 if client.stopped else sum(a is None for a in answers)
 
 
-def _but_for_people(members: Sequence[int], found: Sequence[Draft]) -> list[int]:
-    """Only people put two of their own clusters together: the first stands for them, and leads."""
-    fixed = [n for n in members if found[n].fixed is not None]
-    return [*fixed[:1], *(n for n in members if found[n].fixed is None)]
+def _but_for_people(members: Sequence[int], made: Sequence[Draft]) -> list[int]:
+    """Only people put two of their own clusters together: they count as the first one."""
+    fixed = [n for n in members if made[n].fixed is not None]
+    return [*fixed[:1], *(n for n in members if made[n].fixed is None)]
 
 
 def _joined(parts: Sequence[Draft], name: str) -> Draft:
@@ -475,13 +309,13 @@ def _leaves(vectors: FloatArray) -> list[int]:
     return [int(row) for row in leaves_list(linkage(distances, method="average"))]
 
 
-def _in_order(found: Iterable[Draft], labels: Iterable[str]) -> list[Draft]:
+def _in_order(made: Iterable[Draft], labels: Iterable[str]) -> list[Draft]:
     """Documents of every draft in the order of the corpus."""
     place = {doc_id: n for n, doc_id in enumerate(labels)}
-    return [replace(d, doc_ids=tuple(sorted(d.doc_ids, key=lambda i: place[i]))) for d in found]
+    return [replace(d, doc_ids=tuple(sorted(d.doc_ids, key=lambda i: place[i]))) for d in made]
 
 
-def _notes(clustering: Clustering, lens: BuildLens, work: Work, failed: int) -> tuple[str, ...]:
+def _notes(clustering: Clustering, spec: BuildSpec, work: Work, failed: int) -> tuple[str, ...]:
     notes = []
     if work.client is None:
         notes.append(
@@ -489,10 +323,10 @@ def _notes(clustering: Clustering, lens: BuildLens, work: Work, failed: int) -> 
             "are not put together."
         )
     if failed:
-        which = f"{failed:,} questions have" if failed > 1 else "1 question has"
+        which = counted(failed, "question has", "questions have")
         notes.append(f"{which} no usable answer; there, names are labels and nothing is merged.")
-    out = sum(cluster.shown(lens).dropped for cluster in clustering.clusters)
+    out = sum(cluster.shown(spec).dropped for cluster in clustering.clusters)
     if out:
-        which = f"{out:,} clusters become" if out > 1 else "1 cluster becomes"
+        which = counted(out, "cluster becomes", "clusters become")
         notes.append(f"{which} no query: too small, too large, or taken out by a person.")
     return tuple(notes)

@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.annotate.adjudication import DecidedQrels
-from engine.annotate.annotation import Annotation
 from engine.annotate.exporting import decided_files
 from engine.build.build_records import Expanded
-from engine.build.build_store import BuildStore
-from engine.build.expanding import positives, project_of, read_expanded
+from engine.build.opened_build import OpenBuild
 from engine.config import __version__
 from engine.errors import BadInputError, StorageError
 from engine.types.annotating import Judgment
-from engine.types.builds import BuildLens, BuildState, Provenance
+from engine.types.builds import Provenance
 
 
 def write_folder(
@@ -100,57 +98,54 @@ def _exchange(new: Path, place: Path, old: Path) -> None:
 ABOUT = "provenance.json"
 GENERATOR = "seedlens build"
 DESCRIPTION = """\
-Built from a corpus through a lens, by the steps of OBLIQ-Bench (section 4): a model labelled each \
-document, labels were collapsed into clusters, clusters put into words as queries, and what \
-systems brought up was graded with the clusters' documents as examples. A grade of a model counts \
+Built from a corpus for an attribute, by the steps of OBLIQ-Bench (section 4): a model labelled \
+each document, labels were collapsed into clusters, clusters put into words as queries, and what \
+systems retrieved was graded with the clusters' documents as examples. A grade of a model counts \
 where no person graded."""
 
 
-def provenance(store: BuildStore, annotation: Annotation, state: BuildState) -> Provenance:
+def provenance(build: OpenBuild) -> Provenance:
     """Where a collection comes from, as it stands."""
-    lens = state.lens
-    labels, clusters, asked = store.labels(lens), store.clusters(lens), store.asked(lens)
-    expanded = read_expanded(store, lens)
+    state, labels, clusters = build.state(), build.labels(), build.clusters()
+    asked, expanded = build.asked(), build.in_project()
     shares = [query.overlap.share for query in asked]
     return Provenance(
-        lens=lens,
-        author=state.author,
-        time=state.time,
+        spec=build.spec,
+        author=build.author,
+        time=build.time,
         labelled=sum(bool(label.text) for label in labels),
         without=sum(not label.text for label in labels),
         clusters=len(clusters),
         dropped=sum(cluster.dropped for cluster in clusters),
         queries=len(asked),
         overlap=sum(shares) / len(shares) if shares else 0.0,
-        positives=positives(expanded),
-        found=_found(annotation, lens, expanded),
-        checked=_checked(annotation, lens, expanded),
+        positives={one.query_id: len(one.doc_ids) for one in expanded},
+        found=_added(build, expanded),
+        checked=_checked(build, expanded),
         edits={step.step: step.edits for step in state.steps},
         models={step.step: step.model for step in state.steps if step.model},
     )
 
 
-def _found(
-    annotation: Annotation, lens: BuildLens, expanded: Sequence[Expanded]
-) -> Mapping[str, int]:
+def _added(build: OpenBuild, expanded: Sequence[Expanded]) -> Mapping[str, int]:
     """query_id -> documents with a grade above the lowest that its cluster does not have."""
     if not expanded:
         return {}
-    project = annotation.project(lens.corpus, lens.name)
-    grades, lowest = annotation.exchange.qrels(project).grades, min(project.scale.values)
-    found = {}
+    project = build.project()
+    grades, lowest = build.annotation.exchange.qrels(project).grades, min(project.scale.values)
+    added = {}
     for one in expanded:
         good = {d for d, grade in grades.get(one.query_id, {}).items() if grade > lowest}
-        found[one.query_id] = len(good.difference(one.doc_ids))
-    return found
+        added[one.query_id] = len(good.difference(one.doc_ids))
+    return added
 
 
-def _checked(annotation: Annotation, lens: BuildLens, expanded: Sequence[Expanded]) -> int:
+def _checked(build: OpenBuild, expanded: Sequence[Expanded]) -> int:
     """Items that a model and a person graded."""
     if not expanded:
         return 0
     asked = {one.query_id for one in expanded}
-    judgments = annotation.judgments(annotation.project(lens.corpus, lens.name))
+    judgments = build.annotation.judgments(build.project())
     graded = [j for j in judgments if j.relevance is not None and j.query_id in asked]
     by_model = _items(j for j in graded if j.origin == "model")
     return len(by_model & _items(j for j in graded if j.origin != "model"))
@@ -163,26 +158,35 @@ def _items(judgments: Iterable[Judgment]) -> set[tuple[str, str]]:
 # -- files -------------------------------------------------------------------------------------
 
 
-def export(
-    store: BuildStore, annotation: Annotation, found: Provenance, out: Path, *, overwrite: bool
-) -> tuple[Path, ...]:
-    """Write a collection; see :meth:`engine.build.lens_builds.LensBuilds.export`."""
-    lens = found.lens
-    project = project_of(annotation, lens, store.expanded(lens))
-    asked = {one.query_id for one in read_expanded(store, lens)}
+def export(build: OpenBuild, out: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
+    """Write a collection into a folder: BEIR's layout, TREC's judgments, the provenance.
+
+    Returns:
+        the files.
+
+    Raises:
+        UnknownNameError: it was not expanded yet.
+        BadInputError: the folder is not empty and ``overwrite`` is False, or it holds something
+            else; it has no judgments; an id that the formats cannot hold.
+        StorageError: nothing can be written there. What was there stays, in any case.
+    """
+    spec, annotation, project = build.spec, build.annotation, build.project()
+    asked = {one.query_id for one in build.in_project()}
     decided = annotation.exchange.qrels(project)
     ours = tuple(d for d in decided.decisions if d.query_id in asked)
     qrels = DecidedQrels(ours, decided.notes)
     if not any(qrels.grades.values()):
         raise BadInputError(
-            f"No grade counts in the project '{lens.name}'.",
+            f"No grade counts in the project '{spec.name}'.",
             "Judge some of its items, or let the grades of models count.",
         )
-    queries, corpus = annotation.queries(project), store.corpus(lens)
-    texts = decided_files("beir", lens.name, qrels, queries, corpus)
-    trec = decided_files("trec", lens.name, qrels, queries, corpus)
+    queries, corpus = annotation.queries(project), build.corpus
+    texts = decided_files("beir", spec.name, qrels, queries, corpus)
+    trec = decided_files("trec", spec.name, qrels, queries, corpus)
     files = {**texts.files, **trec.files}
-    about = json.dumps(_about(found, [*files], qrels), ensure_ascii=False, indent=2) + "\n"
+    about = (
+        json.dumps(_about(provenance(build), [*files], qrels), ensure_ascii=False, indent=2) + "\n"
+    )
     try:
         replaced = _replaced(out, overwrite=overwrite)
     except OSError as error:
@@ -192,25 +196,30 @@ def export(
     return write_folder({**files, ABOUT: [about]}, out, replaced)
 
 
-def _about(found: Provenance, files: Sequence[str], qrels: DecidedQrels) -> dict[str, Any]:
+def _about(made: Provenance, files: Sequence[str], qrels: DecidedQrels) -> dict[str, Any]:
     bases = sorted({decision.basis for decision in qrels.decisions})
     return {
         "generator": GENERATOR,
         "version": __version__,
         "description": DESCRIPTION,
-        **plain(asdict(found)),
+        **json_fields(made),
         "judgments": sum(map(len, qrels.grades.values())),
         "basis": {basis: qrels.count(basis) for basis in bases},
         "files": list(files),
     }
 
 
-def plain(value: Any) -> Any:
-    """A record's fields as JSON has them: times as text."""
+def json_fields(record: Any) -> dict[str, Any]:
+    """A record's fields as JSON has them: times as text, and the spec as ``lens``."""
+    fields: dict[str, Any] = _plain(asdict(record))
+    return {"lens": fields.pop("spec"), **fields} if "spec" in fields else fields
+
+
+def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: plain(inner) for key, inner in value.items()}
+        return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
+        return [_plain(inner) for inner in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 

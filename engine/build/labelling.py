@@ -12,27 +12,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.build.build_prompts import Labelled, document_tokens, labelling
-from engine.build.build_store import BuildStore
+from engine.build.opened_build import OpenBuild
 from engine.lenses.definitions import find_aspect
 from engine.llm.client import Client
 from engine.llm.messages import Prompt
-from engine.types.builds import BuildLens, BuildStep, StepProgress
+from engine.types.builds import BuildSpec, BuildStep, StepProgress, StepReport
 from engine.types.callbacks import Ask
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
+from engine.types.plurals import counted
 from storage.builds import LabelRow, StepRow
 
 TellStep = Callable[[StepProgress], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What a step did; see :class:`engine.types.StepReport` for the fields."""
-
-    made: int = 0
-    failed: int = 0
-    left: int = 0
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -45,8 +36,7 @@ class Work:
         cancelled: True ends it after the batch at hand.
     """
 
-    store: BuildStore
-    lens: BuildLens
+    build: OpenBuild
     step: BuildStep
     author: str
     client: Client | None
@@ -82,13 +72,14 @@ class Work:
 
     def row(self, content: str, basis: str) -> StepRow:
         """A row of the ledger about this run; a run that is not complete has no basis."""
+        spec, now = self.build.spec, datetime.now(UTC)
         return StepRow(
-            self.lens.corpus, self.lens.name, self.step, "run", content, basis, 0, self.author,
-            self.model, datetime.now(UTC),
+            spec.corpus, spec.name, self.step, "run", content, basis, 0, self.author, self.model,
+            now,
         )  # fmt: skip
 
 
-def counted(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
+def label_counts(labels: Mapping[str, str], doc_ids: tuple[str, ...]) -> dict[str, int]:
     """label -> documents with it, the commonest first, then as they come."""
     counts: dict[str, int] = {}
     for doc_id in doc_ids:
@@ -101,30 +92,33 @@ BATCH = 64
 """Documents that are asked about together; what a kill can cost at most."""
 
 
-async def label(work: Work, client: Client) -> Made:
+async def label(work: Work, client: Client) -> StepReport:
     """Label what has no label yet, or one that something has overtaken; batch by batch."""
-    store, lens = work.store, work.lens
-    corpus, bases = store.corpus(lens), store.bases(lens)
-    pending = store.unlabelled(lens)
+    build, spec = work.build, work.build.spec
+    corpus, bases, pending = build.corpus, build.bases(), build.unlabelled()
     before = len(bases) - len(pending)
-    aspect = aspect_of(lens, corpus.lens)
-    tokens = document_tokens(await client.context(), lens) if pending else 0
+    aspect = aspect_of(spec, corpus.lens)
+    tokens = document_tokens(await client.context(), spec) if pending else 0
     made = failed = reached = 0
     work.say(before, len(bases))
     for start in range(0, len(pending), BATCH):
         if work.stopped:
             break
         documents = await asyncio.to_thread(corpus.documents, pending[start : start + BATCH])
-        found = await _ask(client, [labelling_of(lens, d, aspect, tokens) for d in documents])
-        said = [(d, answer) for d, answer in zip(documents, found, strict=True) if answer]
-        rows = [_row(work, document, answer, bases) for document, answer in said]
-        await asyncio.to_thread(store.rows.add_labels, rows)
+        answers = await _ask(client, [labelling_of(spec, d, aspect, tokens) for d in documents])
+        rows = [
+            _row(work, document, answer, bases[document.doc_id])
+            for document, answer in zip(documents, answers, strict=True)
+            if answer
+        ]
+        await asyncio.to_thread(build.rows.add_labels, rows)
         made += sum(bool(row.label) for row in rows)
         reached += len(documents) if not client.stopped else len(rows)
         failed += 0 if client.stopped else len(documents) - len(rows)
         work.say(before + reached, len(bases))
-    store.rows.add_step(work.row("", ""))
-    return Made(made, failed, len(pending) - reached, _notes(failed))
+    build.rows.add_step(work.row("", ""))
+    left = len(pending) - reached
+    return StepReport("label", made, failed=failed, left=left, notes=unusable(failed, "document"))
 
 
 async def _ask(client: Client, prompts: Sequence[Prompt[Labelled] | None]) -> list[Labelled | None]:
@@ -137,30 +131,32 @@ async def _ask(client: Client, prompts: Sequence[Prompt[Labelled] | None]) -> li
 
 
 def labelling_of(
-    lens: BuildLens, document: Document, aspect: tuple[Aspect, int] | None, tokens: int
+    spec: BuildSpec, document: Document, aspect: tuple[Aspect, int] | None, tokens: int
 ) -> Prompt[Labelled] | None:
     """The question about a document; None for one without text."""
     if not f"{document.title}{document.text}".strip():
         return None
-    return labelling(lens, document, aspect, tokens)
+    return labelling(spec, document, aspect, tokens)
 
 
-def aspect_of(lens: BuildLens, aspects: Lens) -> tuple[Aspect, int] | None:
-    """The lens's aspect and its place; None when it has none, or the corpus's lens changed."""
-    if lens.aspect not in [aspect.key for aspect in aspects.aspects]:
+def aspect_of(spec: BuildSpec, aspects: Lens) -> tuple[Aspect, int] | None:
+    """The aspect that was set and its place; None when none was, or the corpus's lens changed."""
+    if spec.aspect not in [aspect.key for aspect in aspects.aspects]:
         return None
-    return find_aspect(aspects, lens.aspect), aspects.index(lens.aspect)
+    return find_aspect(aspects, spec.aspect), aspects.index(spec.aspect)
 
 
-def _row(work: Work, document: Document, answer: Labelled, bases: Mapping[str, str]) -> LabelRow:
+def _row(work: Work, document: Document, answer: Labelled, basis: str) -> LabelRow:
+    spec, now = work.build.spec, datetime.now(UTC)
     return LabelRow(
-        work.lens.corpus, work.lens.name, document.doc_id, answer.label, answer.quote, "model",
-        work.model, bases[document.doc_id], datetime.now(UTC),
+        spec.corpus, spec.name, document.doc_id, answer.label, answer.quote, "model", work.model,
+        basis, now,
     )  # fmt: skip
 
 
-def _notes(failed: int) -> tuple[str, ...]:
+def unusable(failed: int, what: str) -> tuple[str, ...]:
+    """A note on questions without a usable answer, about so many documents or clusters."""
     if not failed:
         return ()
-    which = f"{failed:,} documents have" if failed > 1 else "1 document has"
+    which = counted(failed, f"{what} has", f"{what}s have")
     return (f"{which} no usable answer and will be asked about again.",)

@@ -12,11 +12,10 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.build.build_records import digest
-from engine.build.build_store import BuildStore
-from engine.build.corrections import Corrections, Meant, QueryChange
+from engine.build.opened_build import Meant, OpenBuild, QueryChange
 from engine.collections.judgment_formats import csv_lines
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.builds import BuildLens, BuildStep, Cluster
+from engine.types.builds import BuildStep, Cluster
 
 SHEETS: Mapping[BuildStep, Sequence[str]] = {
     "label": ("doc_id", "label", "quote", "maker", "author", "title", "was"),
@@ -35,7 +34,7 @@ Row = tuple[int, Mapping[str, str]]
 
 
 def stamp(said: Sequence[object]) -> str:
-    """What stands for values in the column ``was``; no spreadsheet takes it for a number.
+    """A digest of values for the column ``was``; no spreadsheet takes it for a number.
 
     >>> stamp(["a label"]) == stamp(["a  label "]), stamp(["a label"]) == stamp(["another"])
     (True, False)
@@ -77,10 +76,9 @@ def columns(step: BuildStep) -> Sequence[str]:
     return SHEETS[step]
 
 
-def sheet(store: BuildStore, lens: BuildLens, step: BuildStep) -> Iterator[str]:
-    """The lines of a step's file."""
-    corpus = store.corpus(lens)
-    names = columns(step)
+def sheet(build: OpenBuild, step: BuildStep) -> Iterator[str]:
+    """The lines of a step's file; BadInputError for "expand"."""
+    corpus, names = build.corpus, columns(step)
 
     def title(doc_id: str) -> str:
         return corpus.titles[corpus.row_of[doc_id]] if doc_id in corpus.row_of else ""
@@ -89,40 +87,32 @@ def sheet(store: BuildStore, lens: BuildLens, step: BuildStep) -> Iterator[str]:
     if step == "label":
         rows = [
             (x.doc_id, x.text, x.quote, x.maker, x.author, title(x.doc_id), stamp([x.text]))
-            for x in store.labels(lens)
+            for x in build.labels()
         ]
     elif step == "collapse":
-        labels = store.shown_labels(lens)
+        labels = build.shown_labels()
         rows = [
             (
                 *(c.key, c.name, "yes" if c.dropped else "no", i, labels.get(i, ""), title(i)),
                 stamp(_place(c)),
             )
-            for c in store.clusters(lens)
+            for c in build.clusters()
             for i in c.doc_ids
         ]
     else:
-        clusters = {cluster.key: cluster.name for cluster in store.clusters(lens)}
+        clusters = {cluster.key: cluster.name for cluster in build.clusters()}
         rows = [
             (
                 *(q.key, q.text, "yes" if q.dropped else "no", f"{q.overlap.share:.3f}"),
                 *(" ".join(q.overlap.words), len(q.doc_ids), clusters[q.key]),
                 stamp([q.text, q.dropped]),
             )
-            for q in store.queries(lens)
+            for q in build.queries()
         ]
     return csv_lines((dict(zip(names, row, strict=True)) for row in rows), names)
 
 
-def take_in(
-    store: BuildStore,
-    corrections: Corrections,
-    lens: BuildLens,
-    step: BuildStep,
-    text: str,
-    file: str,
-    author: str,
-) -> int:
+def take_in(build: OpenBuild, step: BuildStep, text: str, file: str, author: str) -> int:
     """Keep what a person changed in a step's file; nothing, when any line of it is bad, or
     somebody else changed meanwhile what it changes.
 
@@ -135,15 +125,15 @@ def take_in(
     columns(step)
     rows = read_rows(text, file, _READ[step])
     if step == "label":
-        lines = _labels(rows, file, frozenset(store.scope(lens)))
+        lines = _labels(rows, file, frozenset(build.scope()))
         labels = {doc_id: str(line.said[0]) for doc_id, line in lines.items()}
-        return corrections.set_labels(lens, labels, author, _meant(lines, file, "the label of"))
+        return build.set_labels(labels, author, _meant(lines, file, "the label of"))
     if step == "collapse":
-        return corrections.change_clusters(lens, _left(_clusters(rows, file), file), author)
-    lines = _queries(rows, file, frozenset(cluster.key for cluster in store.active(lens)))
+        return build.change_clusters(_left(_clusters(rows, file), file), author)
+    lines = _queries(rows, file, frozenset(cluster.key for cluster in build.active()))
     changes = {k: QueryChange(str(x.said[0]), bool(x.said[1])) for k, x in lines.items()}
     meant = _meant(lines, file, "the query of the cluster")
-    return corrections.set_queries(lens, changes, author, meant)[1]
+    return build.set_queries(changes, author, meant)[1]
 
 
 def _meant(lines: Lines, file: str, what: str) -> Meant:
@@ -176,7 +166,7 @@ def read_rows(text: str, file: str, needed: Sequence[str]) -> list[Row]:
             that is never closed.
     """
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
-    found: list[Row] = []
+    rows: list[Row] = []
     names: list[str] = []
     line = 1
     try:
@@ -187,13 +177,13 @@ def read_rows(text: str, file: str, needed: Sequence[str]) -> list[Row]:
             elif cells:
                 if len(cells) != len(names):
                     raise _bad(file, line, f"{len(cells)} cells under {len(names)} columns.")
-                found.append((line, dict(zip(names, cells, strict=True))))
+                rows.append((line, dict(zip(names, cells, strict=True))))
             line = reader.line_num + 1
     except csv.Error as error:
         raise _bad(file, line, f"it cannot be read as CSV: {error}.") from error
     if not names:
         _check_columns(names, needed, file)
-    return found
+    return rows
 
 
 def _check_columns(names: Sequence[str], needed: Sequence[str], file: str) -> None:
@@ -207,30 +197,30 @@ def _check_columns(names: Sequence[str], needed: Sequence[str], file: str) -> No
 
 def _labels(rows: Sequence[Row], file: str, known: Container[str]) -> dict[str, Line]:
     """The lines that were changed."""
-    found: dict[str, Line] = {}
+    lines: dict[str, Line] = {}
     for number, cells in rows:
-        doc_id = _document(cells, number, file, found)
-        found[doc_id] = Line(number, (cells["label"],), cells.get("was"))
-        if found[doc_id].is_changed and doc_id not in known:
+        doc_id = _document(cells, number, file, lines)
+        lines[doc_id] = Line(number, (cells["label"],), cells.get("was"))
+        if lines[doc_id].is_changed and doc_id not in known:
             raise _unknown(file, number, f"there is no document '{doc_id}' here.")
-    return {doc_id: line for doc_id, line in found.items() if line.is_changed}
+    return {doc_id: line for doc_id, line in lines.items() if line.is_changed}
 
 
 def _queries(rows: Sequence[Row], file: str, active: Container[str]) -> dict[str, Line]:
     """The lines that were changed."""
-    found: dict[str, Line] = {}
+    lines: dict[str, Line] = {}
     for number, cells in rows:
         key, text = cells["cluster"].strip(), cells["query"].strip()
-        if key in found:
+        if key in lines:
             raise _bad(file, number, f"the cluster '{key}' comes twice.")
-        found[key] = Line(number, (text, _is_dropped(cells, number, file)), cells.get("was"))
-        if not found[key].is_changed:
+        lines[key] = Line(number, (text, _is_dropped(cells, number, file)), cells.get("was"))
+        if not lines[key].is_changed:
             continue
         if key not in active:
             raise _unknown(file, number, f"no cluster '{key}' becomes a query.")
         if not text:
             raise _bad(file, number, "the query is empty; to leave it out, write yes as 'dropped'.")
-    return {key: line for key, line in found.items() if line.is_changed}
+    return {key: line for key, line in lines.items() if line.is_changed}
 
 
 # -- clusters ----------------------------------------------------------------------------------
@@ -242,10 +232,10 @@ def _place(cluster: Cluster) -> tuple[str, str, bool]:
 
 def _clusters(rows: Sequence[Row], file: str) -> dict[str, Line]:
     """Where each document belongs: (key, name, dropped) of its cluster."""
-    found: dict[str, Line] = {}
+    lines: dict[str, Line] = {}
     first: dict[tuple[str, str], Line] = {}
     for number, cells in rows:
-        doc_id = _document(cells, number, file, found)
+        doc_id = _document(cells, number, file, lines)
         key, name = cells["cluster"].strip(), " ".join(cells["name"].split())
         if not name:
             raise _bad(file, number, "the cluster has no name.")
@@ -256,8 +246,8 @@ def _clusters(rows: Sequence[Row], file: str) -> dict[str, Line]:
                 file, number, f"the cluster '{key or name}' is called or dropped otherwise in "
                 f"line {before.number}.",
             )  # fmt: skip
-        found[doc_id] = line
-    return found
+        lines[doc_id] = line
+    return lines
 
 
 def _left(lines: Lines, file: str) -> Callable[[list[Cluster]], list[Cluster]]:
@@ -334,8 +324,10 @@ def _is_dropped(cells: Mapping[str, str], line: int, file: str) -> bool:
 
 
 def _bad(file: str, line: int, what: str) -> BadInputError:
-    return BadInputError(f"{file}, line {line}: {what}", "Mend that line. Nothing was changed.")
+    return BadInputError(f"{file}, line {line}: {what}", "Correct that line. Nothing was changed.")
 
 
 def _unknown(file: str, line: int, what: str) -> UnknownNameError:
-    return UnknownNameError(f"{file}, line {line}: {what}", "Mend that line. Nothing was changed.")
+    return UnknownNameError(
+        f"{file}, line {line}: {what}", "Correct that line. Nothing was changed."
+    )

@@ -1,4 +1,4 @@
-"""``seedlens build``: a test collection from a corpus, through a lens, step by step."""
+"""``seedlens build``: a test collection from a corpus, for an attribute, step by step."""
 
 from __future__ import annotations
 
@@ -10,24 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from engine.cli.build_output import (
-    COUNTED,
-    estimate_line,
-    line_of,
-    made_by,
-    plain_fields,
-    report_line,
-    show_state,
-    state_fields,
-)
 from engine.cli.common import json_option, open_explorer, system_names
-from engine.cli.model import budget_option, confirm, exit_code, say_notes
-from engine.cli.terminal import advancing, print_json
+from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
+from engine.cli.terminal import advancing, print_json, what_else
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types.builds import (
     BUILD_STEPS,
-    BuildLens,
+    BuildSpec,
     BuildState,
     BuildStep,
     StepEstimate,
@@ -36,15 +26,28 @@ from engine.types.builds import (
 )
 
 if TYPE_CHECKING:
-    from engine.build.lens_builds import LensBuilds
+    from engine.build.collection_builds import CollectionBuilds
+    from engine.build.opened_build import OpenBuild
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-DEFAULT = BuildLens("", "", "")
+DEFAULT = BuildSpec("", "", "")
+COUNTED = {
+    "label": "documents",
+    "collapse": "labelled documents",
+    "verbalise": "clusters",
+    "expand": "candidates",
+}
+MADE = {
+    "label": "documents labelled",
+    "collapse": "clusters",
+    "verbalise": "queries worded",
+    "expand": "candidates graded",
+}
 
 
 @click.group()
 def build() -> None:
-    """Build a test collection from a corpus through a lens, with a language model.
+    """Build a test collection from a corpus for an attribute, with a language model.
 
     The steps are label, collapse, verbalise and expand. What each of them made can be read and
     changed before the next one uses it.
@@ -119,7 +122,7 @@ def new(corpus: str, name: str, **options: Any) -> None:
         raise BadInputError(
             f"Corpus '{corpus}' has a build '{name}'.", "Change it with: seedlens build change."
         )
-    _save(builds, BuildLens(corpus, name, ""), **options)
+    _save(builds, BuildSpec(corpus, name, ""), **options)
 
 
 @build.command()
@@ -128,14 +131,14 @@ def new(corpus: str, name: str, **options: Any) -> None:
 @click.option("--attribute", metavar="TEXT", help="What documents show without saying so.")
 @_settings
 def change(corpus: str, name: str, **options: Any) -> None:
-    """Change the lens of NAME; what is not named stays, and later steps become stale."""
+    """Change the attribute or settings of NAME; what is not named stays, later steps are stale."""
     builds = open_explorer().builds
-    _save(builds, builds.state(corpus, name).lens, **options)
+    _save(builds, builds.open(corpus, name).spec, **options)
 
 
 def _save(
-    builds: LensBuilds,
-    lens: BuildLens,
+    builds: CollectionBuilds,
+    spec: BuildSpec,
     author: str | None,
     as_json: bool,
     systems: str | None,
@@ -144,9 +147,8 @@ def _save(
     named = {key: value for key, value in options.items() if value not in (None, ())}
     if systems is not None:
         named["systems"] = tuple(system_names(systems))
-    saved = builds.save(replace(lens, **named), _who(author))
-    state = builds.state(saved.corpus, saved.name)
-    show_state(state, as_json)
+    saved = builds.save(replace(spec, **named), _who(author))
+    show_state(builds.open(saved.corpus, saved.name).state(), as_json)
 
 
 @build.command("list")
@@ -157,13 +159,13 @@ def list_(corpus: str | None, as_json: bool) -> None:
     explorer = open_explorer()
     if corpus is not None:
         explorer.library.corpus(corpus)
-    states = [explorer.builds.state(*pair) for pair in explorer.builds.names(corpus)]
+    states = [explorer.builds.open(*pair).state() for pair in explorer.builds.names(corpus)]
     if as_json:
         print_json([state_fields(state) for state in states])
         return
     for state in states:
         upcoming = f"next: {state.next}" if state.next else "complete"
-        click.echo(f"{state.lens.corpus}/{state.lens.name}: {state.lens.attribute} ({upcoming})")
+        click.echo(f"{state.spec.corpus}/{state.spec.name}: {state.spec.attribute} ({upcoming})")
     if not states:
         click.echo("No build yet. Try: seedlens build new CORPUS NAME --attribute ...", err=True)
 
@@ -176,17 +178,19 @@ def list_(corpus: str | None, as_json: bool) -> None:
 @json_option
 def show(corpus: str, name: str, step: BuildStep | None, as_csv: bool, as_json: bool) -> None:
     """Show how the build NAME stands, or what one of its steps made."""
-    builds = open_explorer().builds
+    from engine.build.sheets import sheet
+
+    opened = open_explorer().builds.open(corpus, name)
     if as_csv:
         if step is None:
             raise BadInputError("--csv shows what a step made.", "Name it with --step.")
-        for line in builds.sheet(corpus, name, step):
+        for line in sheet(opened, step):
             click.echo(line, nl=False)
         return
     if step is None:
-        show_state(builds.state(corpus, name), as_json)
+        show_state(opened.state(), as_json)
         return
-    made = made_by(builds, corpus, name, step)
+    made = made_by(opened, step)
     if as_json:
         print_json([plain_fields(one) for one in made])
         return
@@ -223,7 +227,8 @@ def run(
     if all_steps and step is not None:
         raise BadInputError("--step and --all exclude each other.", "Name one.")
     builds = open_explorer().builds
-    first = step or builds.state(corpus, name).next
+    opened = builds.open(corpus, name)
+    first = step or opened.state().next
     if only_estimate:
         _only_estimate(builds, corpus, name, first, as_json)
         return
@@ -242,12 +247,12 @@ def run(
             click.echo(report_line(report))
         say_notes(report.notes, report.problem)
         goes_on = all_steps and not report.stopped
-        upcoming = builds.state(corpus, name).next if goes_on else None
-    _finish(builds.state(corpus, name), done, as_json)
+        upcoming = opened.state().next if goes_on else None
+    _finish(opened.state(), done, as_json)
 
 
 def _only_estimate(
-    builds: LensBuilds, corpus: str, name: str, step: BuildStep | None, as_json: bool
+    builds: CollectionBuilds, corpus: str, name: str, step: BuildStep | None, as_json: bool
 ) -> None:
     if step is None:
         click.echo("Every step is complete.", err=True)
@@ -295,10 +300,11 @@ def edit(
     the file was written is refused, by the column 'was'; in a file without that column every
     line is meant as it stands.
     """
+    from engine.build.sheets import take_in
     from engine.collections.judgment_formats import text_of
 
-    builds = open_explorer().builds
-    changed = builds.take_in(corpus, name, step, text_of(file), file.name, _who(author))
+    opened = open_explorer().builds.open(corpus, name)
+    changed = take_in(opened, step, text_of(file), file.name, _who(author))
     if as_json:
         print_json({"step": step, "changed": changed})
     else:
@@ -330,3 +336,79 @@ def export(corpus: str, name: str, out: Path, overwrite: bool, as_json: bool) ->
 
 def _who(author: str | None) -> str:
     return Settings().annotator if author is None else author
+
+
+# -- what is printed -------------------------------------------------------------------------------
+
+
+def made_by(opened: OpenBuild, step: BuildStep) -> Sequence[Any]:
+    """What a step made: labels, clusters, queries, or where the collection comes from."""
+    from engine.build.collection_export import provenance
+
+    if step == "label":
+        return opened.labels()
+    if step == "collapse":
+        return opened.clusters()
+    return opened.queries() if step == "verbalise" else [provenance(opened)]
+
+
+def line_of(step: BuildStep, one: Any) -> str:
+    """One of :func:`made_by` as a line (of "expand" a line for each query)."""
+    if step == "label":
+        return f"{one.doc_id}  {one.text or '-'}{'  (outdated)' * one.outdated}"
+    out = "  (dropped)" if step != "expand" and one.dropped else ""
+    if step == "collapse":
+        return f"{one.key:>5}  {len(one.doc_ids):>4}  {one.name}{out}"
+    if step == "verbalise":
+        return f"{one.key:>5}  {one.overlap.share:.2f}  {one.text}{out}"
+    lines = [
+        f"{query_id}: {count} positives, {one.found.get(query_id, 0)} found by pooling"
+        for query_id, count in one.positives.items()
+    ]
+    return "\n".join(lines or ["Nothing is expanded yet."])
+
+
+def plain_fields(record: Any) -> dict[str, Any]:
+    """A record as JSON has it."""
+    from engine.build.collection_export import json_fields
+
+    return json_fields(record)
+
+
+def state_fields(state: BuildState) -> dict[str, Any]:
+    """How a build stands, as JSON has it."""
+    steps = [{**plain_fields(step), "complete": step.is_complete} for step in state.steps]
+    return {**plain_fields(state), "steps": steps, "next": state.next}
+
+
+def show_state(state: BuildState, as_json: bool) -> None:
+    """Print how a build stands, a line for each step."""
+    if as_json:
+        print_json(state_fields(state))
+        return
+    click.echo(f"{state.spec.corpus}/{state.spec.name}: {state.spec.attribute}")
+    for step in state.steps:
+        how = "not run" if step.at is None else f"{step.at:%Y-%m-%d %H:%M}"
+        how += f", by {step.model}" if step.model else ""
+        how += ", stale: what it rests on has changed" if step.stale else ""
+        how += ", stopped before the end" if step.unfinished else ""
+        how += f", {step.edits:,} changed by people" if step.edits else ""
+        click.echo(f"  {step.step:10} {step.done:,} of {step.total:,} {COUNTED[step.step]} ({how})")
+    click.echo(f"Next: {state.next}." if state.next else "Every step is complete.")
+
+
+def estimate_line(estimate: StepEstimate) -> str:
+    """What a step will take at most, in a sentence or two."""
+    text = f"{estimate.step}: {estimate.items:,} {COUNTED[estimate.step]} to do."
+    if estimate.calls:
+        text += f" {at_most(estimate)}"
+    return text
+
+
+def report_line(report: StepReport) -> str:
+    """What a step did, in a sentence or two."""
+    text = f"{report.step}: {report.made:,} {MADE[report.step]} in {report.seconds:.1f} s"
+    if report.calls or report.cached:
+        text += f"; {taken(report)}"
+    parts = [(report.failed, "without a usable answer"), (report.left, "not reached")]
+    return text + what_else(parts, goes_on=bool(report.failed or report.left))

@@ -81,18 +81,18 @@ def distill(
         bar.update(done - bar.n)
 
     with stop_requested() as stopped, bar:
-        found = train(lessons, base, out, training, tell, stopped)
+        made = train(lessons, base, out, training, tell, stopped)
     if as_json:
-        print_json({**asdict(found), "folder": str(found.folder), "training": asdict(training)})
+        print_json({**asdict(made), "folder": str(made.folder), "training": asdict(training)})
     else:
-        click.echo(_line(found, name))
-    if found.cancelled:
+        click.echo(_line(made, name))
+    if made.cancelled:
         sys.exit(INTERRUPTED)
 
 
-def _line(found: Distilled, name: str) -> str:
+def _line(made: Distilled, name: str) -> str:
     return (
-        f"Learned from {found.lessons:,} documents in {found.epochs:g} epochs "
-        f"({found.seconds:.0f} s); loss {found.loss:.3f} on {found.held_out:,} others.\n"
-        f"Use it with: seedlens scenarios {name} --distilled {found.folder}"
+        f"Learned from {made.lessons:,} documents in {made.epochs:g} epochs "
+        f"({made.seconds:.0f} s); loss {made.loss:.3f} on {made.held_out:,} others.\n"
+        f"Use it with: seedlens scenarios {name} --distilled {made.folder}"
     )

@@ -100,14 +100,15 @@ def implicit(
     and a town for its country; the query names the date, the amount or the country. Every query
     has exactly one relevant document. Evaluate DIR with: seedlens evaluate DIR
     """
-    from engine.generate.generator import Builder
+    from engine.generate.generator import generate_implicit
 
     request = ImplicitRequest(category, style, sets, seed, documents)
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls) if with_model else None
     bar = bar_of("sets", "generating", total=sets)
     with bar, asking() as tell, stop_requested() as stopped:
-        found = Builder(explorer.ledger.answers).implicit(
+        made = generate_implicit(
+            explorer.ledger.answers,
             request,
             folder,
             overwrite=overwrite,
@@ -117,34 +118,33 @@ def implicit(
             on_round=tell,
             cancelled=stopped,
         )
-    _say_what_happened(found)
+    _say_what_happened(made)
     if as_json:
-        print_json(_report(found))
-    elif found.folder is not None:
-        click.echo(_line(found))
-    if code := _exit_code(found):
+        print_json(_report(made))
+    elif made.folder is not None:
+        click.echo(_line(made))
+    if code := _exit_code(made):
         sys.exit(code)
 
 
-def _line(found: BuiltCollection) -> str:
-    asked = found.request
+def _line(made: BuiltCollection) -> str:
+    asked = made.request
     return (
-        f"{found.folder}: {found.documents:,} documents and as many queries in {asked.sets:,} "
+        f"{made.folder}: {made.documents:,} documents and as many queries in {asked.sets:,} "
         f"sets ({asked.category}, {asked.style}-speaker, seed {asked.seed}), "
-        f"in {found.seconds:.1f} s. Evaluate it with: seedlens evaluate {found.folder}"
+        f"in {made.seconds:.1f} s. Evaluate it with: seedlens evaluate {made.folder}"
     )
 
 
-def _say_what_happened(found: BuiltCollection) -> None:
-    usage, counts = found.usage, found.verification
-    if found.folder is None:
+def _say_what_happened(made: BuiltCollection) -> None:
+    usage, counts = made.usage, made.verification
+    if made.folder is None:
         click.echo("Cancelled: nothing was written. Answers are kept for the next time.", err=True)
     if usage is None:
         return
-    rejected = counts.nameless + counts.literal + counts.unverified + counts.not_recovered
     click.echo(
         f"model: {counts.by_model:,} documents written and verified, {counts.by_templates:,} by "
-        f"templates; {rejected + counts.unanswered:,} attempts rejected; {usage.calls:,} calls, "
+        f"templates; {sum(counts.rejected.values()):,} attempts rejected; {usage.calls:,} calls, "
         f"{usage.cached:,} from the ledger",
         err=True,
     )
@@ -153,35 +153,29 @@ def _say_what_happened(found: BuiltCollection) -> None:
         click.echo(f"Warning: {problem}", err=True)
 
 
-def _exit_code(found: BuiltCollection) -> int:
-    if found.folder is None:
+def _exit_code(made: BuiltCollection) -> int:
+    if made.folder is None:
         return INTERRUPTED
-    return FAILED if found.usage is not None and found.usage.stopped == "endpoint" else 0
+    return FAILED if made.usage is not None and made.usage.stopped == "endpoint" else 0
 
 
-def _report(found: BuiltCollection) -> dict[str, Any]:
-    asked, counts = found.request, found.verification
+def _report(made: BuiltCollection) -> dict[str, Any]:
+    asked, counts = made.request, made.verification
     return {
-        "collection": found.name or None,
-        "folder": None if found.folder is None else str(found.folder),
-        "table": None if found.table is None else str(found.table),
+        "collection": made.name or None,
+        "folder": None if made.folder is None else str(made.folder),
+        "table": None if made.table is None else str(made.table),
         "category": asked.category,
         "style": asked.style,
         "sets": asked.sets,
-        "documents": found.documents,
-        "queries": found.documents,
+        "documents": made.documents,
+        "queries": made.documents,
         "seed": asked.seed,
-        "constraints": list(found.constraints),
+        "constraints": list(made.constraints),
         "written": {"model": counts.by_model, "templates": counts.by_templates},
-        "rejected": {
-            "unanswered": counts.unanswered,
-            "name_missing": counts.nameless,
-            "value_literal": counts.literal,
-            "unverified": counts.unverified,
-            "not_recovered": counts.not_recovered,
-        },
-        "llm": _usage_report(found.usage),
-        "seconds": round(found.seconds, 3),
+        "rejected": counts.rejected,
+        "llm": _usage_report(made.usage),
+        "seconds": round(made.seconds, 3),
     }
 
 

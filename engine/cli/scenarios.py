@@ -80,15 +80,15 @@ def scenarios(
     left as they are: a run that was stopped goes on when the same command is run again. With
     nothing but --weight, only that is changed.
     """
-    found = open_explorer().scenarios
+    facade = open_explorer().scenarios
     if status or remove:
         if remove:
-            found.remove(name)
-        _show_state(found.status(name), as_json)
+            facade.remove(name)
+        _show_state(facade.status(name), as_json)
         return
-    if weight is not None and _is_only("weight") and found.status(name).covered:
-        found.set_weight(name, weight)
-        _show_state(found.status(name), as_json)
+    if weight is not None and _is_only("weight") and facade.status(name).covered:
+        facade.set_weight(name, weight)
+        _show_state(facade.status(name), as_json)
         return
     source: ScenarioSource = "generated" if by_model else "extractive"
     if distilled is not None:
@@ -97,11 +97,11 @@ def scenarios(
         source = "distilled"
     chosen = next((c for c in COMPONENTS if c == component), None)
     request = ScenarioRequest(name, source, chosen, weight, limit, distilled or "")
-    estimate = found.estimate(request)
+    estimate = facade.estimate(request)
     say_estimate(estimate)
     confirm(source == "generated" and estimate.documents, yes=yes)
     with advancing("documents", "scenarios", step=_step, counts=_counts) as tell:
-        report = found.run(request, most_calls=budget_calls, tell=tell)
+        report = facade.run(request, most_calls=budget_calls, tell=tell)
     if as_json:
         print_json({"estimate": asdict(estimate), "report": asdict(report)})
     else:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from engine.generate.implicit_records import DateTuple, PlaceTuple, PriceTuple, Scene
 from engine.generate.word_lists import ACTIVITIES
 from engine.generate.wording import (
+    capitalized,
     compared,
     compared_to_that,
     days_away,
@@ -63,8 +64,8 @@ def _prices(rng: random.Random, scene: Scene, prices: PriceTuple) -> list[str]:
         ]
     )
     plain = [
-        f"{_cap(other)} is priced at {stated}, and {subject} costs {comparison}.",
-        f"{_cap(subject)} costs {comparison}, and {other} goes for {stated}.",
+        f"{capitalized(other)} is priced at {stated}, and {subject} costs {comparison}.",
+        f"{capitalized(subject)} costs {comparison}, and {other} goes for {stated}.",
         f"They ask {stated} for {other}; {subject} comes to {comparison}.",
         f"You pay {stated} for {other}, while {subject} costs {comparison}.",
     ]
@@ -72,7 +73,7 @@ def _prices(rng: random.Random, scene: Scene, prices: PriceTuple) -> list[str]:
         plain.append(f"At {stated}, {other} costs {comparison}.")
     else:
         that = compared_to_that(rng, prices.multiplier)
-        plain.append(f"{_cap(other)} is {stated}; {bought} costs {that}.")
+        plain.append(f"{capitalized(other)} is {stated}; {bought} costs {that}.")
         plain.append(f"With {stated} on the tag of {other}, {bought} comes to {that}.")
     took = rng.choice(
         [
@@ -105,7 +106,7 @@ def _place(rng: random.Random, scene: Scene, implicit: PlaceTuple) -> str:
         [
             f"I {activity.did}{group}, {where}.",
             f"We met {where}, and that is where I {activity.did}{group}.",
-            f"{_cap(where)} I {activity.did}{group}.",
+            f"{capitalized(where)} I {activity.did}{group}.",
             f"My turn at {activity.doing}{group} came {where}.",
             f"It was {where} that I {activity.did}{group}.",
         ]
@@ -125,8 +126,8 @@ def _days(rng: random.Random, scene: Scene, dates: DateTuple) -> list[str]:
             return detour
     when = _when(rng, dates)
     if not past and rng.random() < 0.3:
-        return [f"{_cap(when)} it is my turn at {activity.doing}{group}."]
-    told_so = [f"{verb}{group} {when}.", f"{_cap(when)} {verb}{group}."]
+        return [f"{capitalized(when)} it is my turn at {activity.doing}{group}."]
+    told_so = [f"{verb}{group} {when}.", f"{capitalized(when)} {verb}{group}."]
     if past:
         told_so.append(f"I was {activity.doing}{group} {when}.")
     return [rng.choice(told_so)]
@@ -166,11 +167,7 @@ def _two_steps(rng: random.Random, scene: Scene, dates: DateTuple, doing: str) -
     middle = dates.base + timedelta(days=first)
     occasion, number = rng.choice(_OCCASIONS), in_words(rest)
     if offset < 0:
-        known = f"{_cap(occasion)} was {days_away(rng, dates.base, middle, plain=True)}."
-        return [known, f"{_cap(number)} days before that, {doing}."]
-    known = f"{_cap(occasion)} is {days_away(rng, dates.base, middle, plain=True)}."
-    return [known, f"{_cap(number)} days after that, {doing}."]
-
-
-def _cap(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        known = f"{capitalized(occasion)} was {days_away(rng, dates.base, middle, plain=True)}."
+        return [known, f"{capitalized(number)} days before that, {doing}."]
+    known = f"{capitalized(occasion)} is {days_away(rng, dates.base, middle, plain=True)}."
+    return [known, f"{capitalized(number)} days after that, {doing}."]

@@ -15,24 +15,14 @@ from typing import Any
 from engine.config import __version__
 from engine.errors import BadInputError, StorageError
 from engine.generate.constraints import constraints_for
-from engine.generate.implicit_records import (
-    CATEGORIES,
-    DOCUMENTS,
-    MOST_DOCUMENTS,
-    MOST_SETS,
-    STYLES,
-    Example,
-    ImplicitRequest,
-)
-from engine.generate.rewriting import TRIES, Verification, rewrite, writing
+from engine.generate.implicit_records import Example, ImplicitRequest
+from engine.generate.rewriting import TRIES, Verification, rewrite
 from engine.generate.scenes import examples_of
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
-from engine.llm.estimates import estimator
 from engine.llm.run import complete
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.models import Estimate
 from storage.answers import Answers
 from storage.files import write_whole
 
@@ -124,13 +114,7 @@ def _about(
         "written_by": {w: sum(e.realised_by == w for e in examples) for w in writers},
         "verification": {
             "verified_by_second_pass": counts.by_model,
-            "rejected": {
-                "unanswered": counts.unanswered,
-                "name_missing": counts.nameless,
-                "value_literal": counts.literal,
-                "unverified": counts.unverified,
-                "not_recovered": counts.not_recovered,
-            },
+            "rejected": counts.rejected,
         },
         "constraints": {
             check.name: {"source": check.source, "sets": request.sets}
@@ -221,85 +205,55 @@ class BuiltCollection:
         return tuple(check.name for check in checks)
 
 
-class Builder:
-    """Makes collections. Safe to share between threads.
+def generate_implicit(
+    answers: Answers,
+    request: ImplicitRequest,
+    folder: Path,
+    *,
+    overwrite: bool = False,
+    connection: Connection | None = None,
+    tries: int = TRIES,
+    on_set: Callable[[int], None] = tell_nobody,
+    on_round: Callable[[RoundProgress], None] = tell_nobody,
+    cancelled: Ask = never,
+) -> BuiltCollection:
+    """Generate a collection of documents that imply what their queries ask for.
 
-    Attributes:
-        categories, styles: what there is to generate.
-        documents, most_documents, most_sets, most_tries: the usual number per set, and limits.
+    Args:
+        folder: made when it is not there.
+        overwrite: replace a collection that was generated there before.
+        connection: of the model that writes and verifies; None for templates alone.
+        tries: documents asked for per tuple, until a template stands in.
+        on_set, on_round: told how many sets are done, and how far the model is.
+
+    Raises:
+        UnsatisfiableError: no tuple sets of that size meet the constraints.
+        BadInputError: the folder holds something else, or ``tries`` is out of range.
+        EndpointError: the endpoint refused or failed, and there is not a single answer.
+        StorageError: the folder cannot be written to.
     """
+    started = time.perf_counter()
+    if not 1 <= tries <= MOST_TRIES:
+        raise BadInputError(f"tries is {tries}.", f"Give a whole number up to {MOST_TRIES}.")
+    check_folder(folder, overwrite=overwrite)
+    examples = _templates(request, on_set, cancelled)
+    counts, usage = Verification(by_templates=len(examples)), None
+    if connection is not None and not cancelled():
+        model = connection.endpoint.model
 
-    categories, styles = CATEGORIES, STYLES
-    documents, most_documents, most_sets = DOCUMENTS, MOST_DOCUMENTS, MOST_SETS
-    tries, most_tries = TRIES, MOST_TRIES
+        async def work(client: Client) -> tuple[list[Example], Verification]:
+            return await rewrite(client, examples, request.seed, tries, model)
 
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
-
-    def preview(self, request: ImplicitRequest, count: int = 3) -> tuple[Example, ...]:
-        """The first examples of the first set, as templates write them. Writes nothing.
-
-        Raises:
-            UnsatisfiableError: the request cannot be met.
-        """
-        return tuple(examples_of(request, 0)[:count])
-
-    def estimate(self, request: ImplicitRequest, connection: Connection) -> Estimate:
-        """What a model would be asked if every first attempt was accepted; nothing is sent."""
-        [example, *_] = examples_of(request, 0)
-        prompt = writing(request.seed, example.scene, 0)
-        calls = 2 * request.sets * request.documents
-        return estimator(connection, self._answers).estimate([prompt], calls)
-
-    def implicit(
-        self,
-        request: ImplicitRequest,
-        folder: Path,
-        *,
-        overwrite: bool = False,
-        connection: Connection | None = None,
-        tries: int = TRIES,
-        on_set: Callable[[int], None] = tell_nobody,
-        on_round: Callable[[RoundProgress], None] = tell_nobody,
-        cancelled: Ask = never,
-    ) -> BuiltCollection:
-        """Generate a collection of documents that imply what their queries ask for.
-
-        Args:
-            folder: made when it is not there.
-            overwrite: replace a collection that was generated there before.
-            connection: of the model that writes and verifies; None for templates alone.
-            tries: documents asked for per tuple, until a template stands in.
-            on_set, on_round: told how many sets are done, and how far the model is.
-
-        Raises:
-            UnsatisfiableError: no tuple sets of that size meet the constraints.
-            BadInputError: the folder holds something else, or ``tries`` is out of range.
-            EndpointError: the endpoint refused or failed, and there is not a single answer.
-            StorageError: the folder cannot be written to.
-        """
-        started = time.perf_counter()
-        if not 1 <= tries <= MOST_TRIES:
-            raise BadInputError(f"tries is {tries}.", f"Give a whole number up to {MOST_TRIES}.")
-        check_folder(folder, overwrite=overwrite)
-        examples = _templates(request, on_set, cancelled)
-        counts, usage = Verification(by_templates=len(examples)), None
-        if connection is not None and not cancelled():
-            model = connection.endpoint.model
-
-            async def work(client: Client) -> tuple[list[Example], Verification]:
-                return await rewrite(client, examples, request.seed, tries, model)
-
-            done = complete(connection, self._answers, work, on_round, cancelled)
-            (examples, counts), usage = done.value, done.usage
-        if cancelled() or (usage is not None and usage.stopped == "cancelled"):
-            return BuiltCollection(request, counts, usage, time.perf_counter() - started)
-        files = collection_files(request, examples, counts)
-        write_files(folder, files)
-        table = next(folder / name for name in files if name.endswith(".csv"))
-        return BuiltCollection(
-            request, counts, usage, time.perf_counter() - started, folder, table, len(examples)
-        )
+        done = complete(connection, answers, work, on_round, cancelled)
+        (examples, counts), usage = done.value, done.usage
+    if cancelled() or (usage is not None and usage.stopped == "cancelled"):
+        return BuiltCollection(request, counts, usage, time.perf_counter() - started)
+    files = collection_files(request, examples, counts)
+    write_files(folder, files)
+    table = next(folder / name for name in files if name.endswith(".csv"))
+    return BuiltCollection(
+        request, counts, usage, time.perf_counter() - started, folder, table, len(examples)
+    )
 
 
 def _templates(

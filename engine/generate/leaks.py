@@ -8,7 +8,7 @@ from datetime import date
 from functools import lru_cache
 
 from engine.generate.implicit_records import DateTuple, ImplicitTuple, PriceTuple
-from engine.generate.word_lists import COUNTRIES
+from engine.generate.word_lists import BY_CODE
 from engine.generate.wording import MONTHS, in_words, ordinal, words
 
 _NUMBER = re.compile(r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+(?!\d)|\d+")
@@ -47,18 +47,18 @@ def leaked(document: str, implicit: ImplicitTuple) -> str | None:
     if isinstance(implicit, PriceTuple):
         return _amount(document, implicit.queried)
     if isinstance(implicit, DateTuple):
-        found = (_day(document, day) for day in implicit.targets)
-        return next((said for said in found if said), None)
+        days = (_day(document, day) for day in implicit.targets)
+        return next((said for said in days if said), None)
     return _country(document, implicit.code)
 
 
 def _amount(document: str, amount: int) -> str | None:
-    for found in _NUMBER.finditer(document):
-        if int(re.sub(r"\D", "", found[0])) == amount:
-            return found[0]
-    for found in _THOUSANDS.finditer(document.lower()):
-        if int(found[1]) * 1000 + int(found[2]) * 100 == amount:
-            return found[0]
+    for match in _NUMBER.finditer(document):
+        if int(re.sub(r"\D", "", match[0])) == amount:
+            return match[0]
+    for match in _THOUSANDS.finditer(document.lower()):
+        if int(match[1]) * 1000 + int(match[2]) * 100 == amount:
+            return match[0]
     plain = _letters(document)
     return next((said for said in _spelled(amount) if f" {said} " in plain), None)
 
@@ -79,8 +79,8 @@ def _letters(text: str) -> str:
 
 
 def _day(document: str, day: date) -> str | None:
-    found = _day_pattern(day).search(document)
-    return found[0] if found else None
+    match = _day_pattern(day).search(document)
+    return match[0] if match else None
 
 
 @lru_cache(maxsize=4096)
@@ -117,7 +117,7 @@ def _country(document: str, code: str) -> str | None:
 @lru_cache(maxsize=512)
 def _country_words(code: str) -> tuple[tuple[str, ...], frozenset[str], str]:
     """Beginnings of words and whole words that name the country or its people; its name."""
-    country = next(c for c in COUNTRIES if c.code == code)
+    country = BY_CODE[code]
     named = [w.lower() for w in country.name.split() if w.lower() not in _COMMON]
     also = [w.lower() for w in country.also]
     long = [w for w in (*named, *also) if len(w) >= _STEM and w not in _COMMON]

@@ -18,7 +18,7 @@ from engine.generate.implicit_records import DateTuple, Example, PlaceTuple, Pri
 from engine.generate.leaks import leaked
 from engine.generate.templates import UTTERANCES, in_chat, in_post
 from engine.generate.tuple_sets import randomness
-from engine.generate.word_lists import COUNTRIES
+from engine.generate.word_lists import BY_CODE
 from engine.llm.client import Client
 from engine.llm.messages import Prompt, json_prompt
 from engine.llm.texts import fenced
@@ -114,20 +114,20 @@ def keeps_names(scene: Scene, document: str) -> bool:
     return all(name.casefold() in folded for name in needed)
 
 
-def recovered(scene: Scene, found: Found) -> bool:
-    """Whether a second pass found the tuple that the document was made from."""
+def recovered(scene: Scene, reading: Found) -> bool:
+    """Whether a second pass read the tuple that the document was made from."""
     implicit = scene.implicit
-    if isinstance(found, PriceFound) and isinstance(implicit, PriceTuple):
-        same = scene.bought.casefold() in found.bought.casefold()
-        return same and found.stated == implicit.base and found.price == implicit.queried
-    if isinstance(found, PlaceFound) and isinstance(implicit, PlaceTuple):
-        country = next(c for c in COUNTRIES if c.code == implicit.code)
-        named = found.country.casefold().removeprefix("the ").strip()
+    if isinstance(reading, PriceFound) and isinstance(implicit, PriceTuple):
+        same = scene.bought.casefold() in reading.bought.casefold()
+        return same and reading.stated == implicit.base and reading.price == implicit.queried
+    if isinstance(reading, PlaceFound) and isinstance(implicit, PlaceTuple):
+        country = BY_CODE[implicit.code]
+        named = reading.country.casefold().removeprefix("the ").strip()
         known = {country.name.casefold(), country.code.casefold()}
         known |= {word.casefold() for word in country.also}
-        return implicit.place.casefold() in found.place.casefold() and named in known
-    if isinstance(found, DaysFound) and isinstance(implicit, DateTuple):
-        return found.written == implicit.base and set(found.days) == set(implicit.targets)
+        return implicit.place.casefold() in reading.place.casefold() and named in known
+    if isinstance(reading, DaysFound) and isinstance(implicit, DateTuple):
+        return reading.written == implicit.base and set(reading.days) == set(implicit.targets)
     return False
 
 
@@ -135,7 +135,7 @@ TRIES = 3
 """Documents asked for per tuple at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verification:
     """How the documents of a collection came about.
 
@@ -156,6 +156,17 @@ class Verification:
     unverified: int = 0
     not_recovered: int = 0
 
+    @property
+    def rejected(self) -> dict[str, int]:
+        """Attempts that gave no document, by the reason."""
+        return {
+            "unanswered": self.unanswered,
+            "name_missing": self.nameless,
+            "value_literal": self.literal,
+            "unverified": self.unverified,
+            "not_recovered": self.not_recovered,
+        }
+
 
 async def rewrite(
     client: Client, examples: Sequence[Example], seed: int, tries: int, model: str
@@ -170,39 +181,40 @@ async def rewrite(
         pending = [e for e in examples if e.scene.doc_id not in done]
         if not pending or client.stopped:
             break
-        accepted, counts = await _attempt(client, pending, seed, attempt, counts)
+        accepted = await _attempt(client, pending, seed, attempt, counts)
         done |= {e.scene.doc_id: replace(e, realised_by=model) for e in accepted}
-    counts = replace(counts, by_model=len(done), by_templates=len(examples) - len(done))
+    counts.by_model, counts.by_templates = len(done), len(examples) - len(done)
     return [done.get(example.scene.doc_id, example) for example in examples], counts
 
 
 async def _attempt(
     client: Client, pending: Sequence[Example], seed: int, attempt: int, counts: Verification
-) -> tuple[list[Example], Verification]:
+) -> list[Example]:
+    """The examples with a document that was verified; the others are counted."""
     prompts = [writing(seed, example.scene, attempt) for example in pending]
     answers = await client.ask(prompts)
     drafts = []
     for example, written in zip(pending, answers, strict=True):
         if written is None:
-            counts = replace(counts, unanswered=counts.unanswered + 1)
+            counts.unanswered += 1
             continue
         document = _document(example, written.lines, seed)
         if not keeps_names(example.scene, document):
-            counts = replace(counts, nameless=counts.nameless + 1)
+            counts.nameless += 1
         elif leaked(document, example.scene.implicit) is not None:
-            counts = replace(counts, literal=counts.literal + 1)
+            counts.literal += 1
         else:
             drafts.append(replace(example, document=document))
     readings = await client.ask([recovering(d.scene, d.document) for d in drafts])
     accepted = []
-    for draft, found in zip(drafts, readings, strict=True):
-        if found is None:
-            counts = replace(counts, unverified=counts.unverified + 1)
-        elif recovered(draft.scene, found):
+    for draft, reading in zip(drafts, readings, strict=True):
+        if reading is None:
+            counts.unverified += 1
+        elif recovered(draft.scene, reading):
             accepted.append(draft)
         else:
-            counts = replace(counts, not_recovered=counts.not_recovered + 1)
-    return accepted, counts
+            counts.not_recovered += 1
+    return accepted
 
 
 def _document(example: Example, lines: Sequence[str], seed: int) -> str:

@@ -6,13 +6,10 @@ Within a set, tuples differ; between sets, topics and main conversants do (appen
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import TypeVar
 
 from engine.generate import templates
-from engine.generate import templates as question_templates
 from engine.generate.constraints import broken
 from engine.generate.implicit_records import (
     MOST_SETS,
@@ -47,7 +44,6 @@ from engine.generate.word_lists import (
 
 MAKERS = {"arithmetic": price_set, "temporal": date_set, "world": place_set}
 _FIRST_HOUR, _LAST_HOUR = 8, 21
-Item = TypeVar("Item")
 
 
 def tuple_set(request: ImplicitRequest, number: int) -> TupleSet:
@@ -59,18 +55,18 @@ def tuple_set(request: ImplicitRequest, number: int) -> TupleSet:
     return MAKERS[request.category](request, number)
 
 
-def bind(request: ImplicitRequest, found: TupleSet) -> list[Scene]:
+def bind(request: ImplicitRequest, drawn: TupleSet) -> list[Scene]:
     """One scene per tuple."""
-    rng = randomness(request.seed, "scenes", request.category, request.style, found.number)
-    shared = _shared(request, found)
-    count = len(found.tuples)
+    rng = randomness(request.seed, "scenes", request.category, request.style, drawn.number)
+    shared = _shared(request, drawn)
+    count = len(drawn.tuples)
     own = [name for name in FIRST_NAMES if not shared.main.startswith(name)]
     people = rng.sample(own, count)
     openings = _openings(rng, request, shared.main)
-    activities = _drawn(rng, range(len(ACTIVITIES)), count)
-    items, brands = _drawn(rng, ITEMS, count), rng.sample(BRANDS, 2 * count)
+    activities = rng.sample(range(len(ACTIVITIES)), count)
+    items, brands = rng.sample(ITEMS, count), rng.sample(BRANDS, 2 * count)
     scenes = []
-    for i, implicit in enumerate(found.tuples):
+    for i, implicit in enumerate(drawn.tuples):
         base = implicit.base if isinstance(implicit, DateTuple) else _some_day(rng)
         shops = request.category == "arithmetic"
         lines = rng.sample(LINES, 2)
@@ -82,8 +78,8 @@ def bind(request: ImplicitRequest, found: TupleSet) -> list[Scene]:
         )
         scenes.append(
             Scene(
-                doc_id=f"{request.category}-{request.style}-{found.number:04d}-{i:02d}",
-                set_number=found.number,
+                doc_id=f"{request.category}-{request.style}-{drawn.number:04d}-{i:02d}",
+                set_number=drawn.number,
                 category=request.category,
                 style=request.style,
                 implicit=implicit,
@@ -117,16 +113,16 @@ class _Shared:
     taken: frozenset[date]
 
 
-def _shared(request: ImplicitRequest, found: TupleSet) -> _Shared:
+def _shared(request: ImplicitRequest, drawn: TupleSet) -> _Shared:
     """Drawn without replacement over all sets that there can be."""
     rng = randomness(request.seed, "sets", request.category, request.style)
     people = rng.sample(range(len(FIRST_NAMES) * len(LAST_NAMES)), MOST_SETS)
     things = ITEMS if request.category == "arithmetic" else ACTIVITIES
     topics = rng.sample(range(len(things) * len(GROUPS)), MOST_SETS)
-    first, last = divmod(people[found.number], len(LAST_NAMES))
-    group, thing = divmod(topics[found.number], len(things))
-    own = randomness(request.seed, "set", request.category, request.style, found.number)
-    dates = [t for t in found.tuples if isinstance(t, DateTuple)]
+    first, last = divmod(people[drawn.number], len(LAST_NAMES))
+    group, thing = divmod(topics[drawn.number], len(things))
+    own = randomness(request.seed, "set", request.category, request.style, drawn.number)
+    dates = [t for t in drawn.tuples if isinstance(t, DateTuple)]
     return _Shared(
         main=f"{FIRST_NAMES[first]} {LAST_NAMES[last]}" if request.style == "uni" else "",
         job=own.choice(JOBS),
@@ -154,10 +150,6 @@ def _openings(rng: random.Random, request: ImplicitRequest, main: str) -> list[t
     return rng.sample(pairs, request.documents)
 
 
-def _drawn(rng: random.Random, from_: Sequence[Item], count: int) -> list[Item]:
-    return rng.sample(list(from_), count)
-
-
 def _some_day(rng: random.Random) -> date:
     return WINDOW_START + timedelta(days=rng.randrange(WINDOW_DAYS))
 
@@ -177,12 +169,12 @@ def examples_of(request: ImplicitRequest, number: int) -> list[Example]:
         UnsatisfiableError: no set of that size meets all constraints, or no choice of phrases
             keeps a value implicit.
     """
-    found = tuple_set(request, number)
-    if unmet := broken(found):
+    drawn = tuple_set(request, number)
+    if unmet := broken(drawn):
         raise UnsatisfiableError(
             f"Set {number} breaks: {', '.join(unmet)}.", "Ask for fewer documents per set."
         )
-    scenes = bind(request, found)
+    scenes = bind(request, drawn)
     rng = randomness(request.seed, "thread", request.category, request.style, number)
     post = templates.opening_post(scenes[0], rng) if request.style == "multi" else ""
     return [_example(request.seed, scene, post) for scene in scenes]
@@ -192,9 +184,9 @@ def _example(seed: int, scene: Scene, post: str) -> Example:
     return Example(
         scene=scene,
         document=_implicit(seed, scene),
-        question=question_templates.ask(randomness(seed, "question", scene.doc_id), scene),
-        answer=question_templates.answer(scene),
-        hint=question_templates.hint(scene),
+        question=templates.ask(randomness(seed, "question", scene.doc_id), scene),
+        answer=templates.answer(scene),
+        hint=templates.hint(scene),
         opening_post=post,
     )
 

@@ -7,10 +7,8 @@ from datetime import datetime, timedelta
 
 from engine.generate.facts_told import told, with_article, with_group
 from engine.generate.implicit_records import DateTuple, PlaceTuple, PriceTuple, Scene
-from engine.generate.word_lists import ACTIVITIES, COUNTRIES, EXCHANGES, PHRASES
-from engine.generate.wording import UNITS, joined, long_date, money, weekday
-
-_IN_PROSE = {country.code: country.in_prose for country in COUNTRIES}
+from engine.generate.word_lists import ACTIVITIES, BY_CODE, EXCHANGES, PHRASES
+from engine.generate.wording import UNITS, capitalized, joined, long_date, money, weekday
 
 
 def ask(rng: random.Random, scene: Scene) -> str:
@@ -18,7 +16,7 @@ def ask(rng: random.Random, scene: Scene) -> str:
     if isinstance(scene.implicit, PriceTuple):
         return _of_price(rng, scene, scene.implicit.queried)
     if isinstance(scene.implicit, PlaceTuple):
-        return _of_place(rng, scene, _IN_PROSE[scene.implicit.code])
+        return _of_place(rng, scene, BY_CODE[scene.implicit.code].in_prose)
     return _of_days(rng, scene, scene.implicit)
 
 
@@ -85,7 +83,7 @@ def _of_place(rng: random.Random, scene: Scene, country: str) -> str:
         [
             f"Who {activity.did}{group} in {country}?",
             f"Which person was {activity.doing}{group} somewhere in {country}?",
-            f"{_cap(activity.doing)}{group} in {country}: who was it?",
+            f"{capitalized(activity.doing)}{group} in {country}: who was it?",
         ]
     )
 
@@ -106,13 +104,9 @@ def _of_days(rng: random.Random, scene: Scene, dates: DateTuple) -> str:
         [
             f"Who was down for {activity.doing}{group} on {days}?",
             f"Whose turn at {activity.doing}{group} fell on {days}?",
-            f"{_cap(activity.doing)}{group} on {days}: who was it?",
+            f"{capitalized(activity.doing)}{group} on {days}: who was it?",
         ]
     )
-
-
-def _cap(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 UTTERANCES = 10
@@ -132,8 +126,8 @@ def opening_post(scene: Scene, rng: random.Random) -> str:
         item, group = scene.item, scene.topic
         return rng.choice(
             [
-                f"{_cap(group)} needs {with_article(item)}. Which did you get, and what did it "
-                "cost?",
+                f"{capitalized(group)} needs {with_article(item)}. Which did you get, and what did "
+                "it cost?",
                 f"Before {group} spends any money: what do you know about buying "
                 f"{with_article(item)}?",
                 f"Who has bought {with_article(item)} for {group}? Makes and prices, please!",

@@ -22,7 +22,7 @@ from engine.generate.implicit_records import (
     Repetition,
     TupleSet,
 )
-from engine.generate.word_lists import COUNTRIES, Country
+from engine.generate.word_lists import COUNTRIES
 
 Slot = TypeVar("Slot")
 Choice = TypeVar("Choice")
@@ -268,9 +268,9 @@ def _block(rng: random.Random) -> list[_Placed]:
     kinds += [_Kind("once", 1)] * ONCE
 
     def options(kind: _Kind) -> Iterable[_Placed]:
-        found = [_Placed(kind, days, part) for days in _days(rng, kind) for part in PARTS]
-        rng.shuffle(found)
-        return found
+        choices = [_Placed(kind, days, part) for days in _days(rng, kind) for part in PARTS]
+        rng.shuffle(choices)
+        return choices
 
     def fits(_: _Kind, one: _Placed, others: Sequence[_Placed]) -> bool:
         busy = {day for other in (one, *others) for day in other.days}
@@ -285,13 +285,13 @@ def _days(rng: random.Random, kind: _Kind) -> list[tuple[int, ...]]:
     if kind.repetition != "apart":
         starts = range(BLOCK_DAYS - kind.days + 1)
         return [tuple(range(start, start + kind.days)) for start in starts]
-    found = set()
+    choices = set()
     for _ in range(60):
         days = tuple(sorted(rng.sample(range(BLOCK_DAYS), kind.days)))
         gaps = [b - a for a, b in pairwise(days)]
         if min(gaps) >= 2 and days[-1] - days[0] <= _WIDEST_GAPS:
-            found.add(days)
-    return sorted(found)
+            choices.add(days)
+    return sorted(choices)
 
 
 def _with_messages(
@@ -302,14 +302,14 @@ def _with_messages(
     def options(slot: tuple[date, _Placed]) -> Iterable[DateTuple]:
         start, activity = slot
         targets = tuple(start + timedelta(days=day) for day in activity.days)
-        found = [
+        choices = [
             DateTuple(base, targets, activity.part, activity.kind.repetition)
             for base in window
             if not targets[0] <= base <= targets[-1]
             and max(abs((base - t).days) for t in targets) <= MOST_DAYS_AWAY
         ]
-        rng.shuffle(found)
-        return found
+        rng.shuffle(choices)
+        return choices
 
     def fits(_: object, one: DateTuple, others: Sequence[DateTuple]) -> bool:
         return sum(other.base == one.base for other in others) < MOST_MESSAGES_A_DAY
@@ -338,11 +338,3 @@ def place_set(request: ImplicitRequest, number: int) -> TupleSet:
     what = f"{request.documents} of {len(COUNTRIES)} countries"
     tuples = solve(range(request.documents), options, fits, what)
     return TupleSet("world", request.style, number, tuple(tuples))
-
-
-def country_of(code: str) -> Country:
-    """The country with that code; KeyError."""
-    return _BY_CODE[code]
-
-
-_BY_CODE = {country.code: country for country in COUNTRIES}

@@ -84,3 +84,5 @@ def _country(line: str) -> Country:
 ACTIVITIES = tuple(map(_activity, _WORDS["activities"].splitlines()))
 COUNTRIES = tuple(map(_country, _table("countries")["countries"].splitlines()))
 """Places of one country each, which nothing but their name tells; see the file for how chosen."""
+BY_CODE = {country.code: country for country in COUNTRIES}
+"""The same by ISO 3166-1 alpha-2."""

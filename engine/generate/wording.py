@@ -111,6 +111,11 @@ def weekday(day: date) -> str:
     return WEEKDAYS[day.weekday()]
 
 
+def capitalized(text: str) -> str:
+    """A text with its first letter in upper case, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def joined(parts: list[str]) -> str:
     """A list in prose.
 

@@ -103,15 +103,15 @@ class DistilledWriter:
         return await asyncio.to_thread(self._write, documents)
 
     def _write(self, documents: Sequence[Document]) -> list[Scenarios]:
-        found: list[Scenarios] = [() if not d.text.strip() else None for d in documents]
-        spoken = [i for i, scenarios in enumerate(found) if scenarios is None]
+        results: list[Scenarios] = [() if not d.text.strip() else None for d in documents]
+        spoken = [i for i, scenarios in enumerate(results) if scenarios is None]
         for start in range(0, len(spoken), BATCH):
             rows = spoken[start : start + BATCH]
             for row, text in zip(rows, self._answers([documents[i] for i in rows]), strict=True):
                 written = read_answer(text)
                 if written is not None:
-                    found[row] = merged([written.records("distilled", self.recipe.model)])
-        return found
+                    results[row] = merged([written.records("distilled", self.recipe.model)])
+        return results
 
     def _answers(self, documents: Sequence[Document]) -> list[str]:
         """What the model writes about documents; "" where its window has no room for an answer."""

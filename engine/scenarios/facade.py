@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 
 from engine.config import Settings
@@ -15,13 +15,13 @@ from engine.corpora.scenario_store import ScenarioStore
 from engine.errors import CorpusBusyError, UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import Usage
-from engine.llm.client import Client, open_client
+from engine.llm.client import open_client
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Connection, Endpoint
-from engine.scenarios.plans import estimated, make_plan, own_writer, recipe_of
+from engine.scenarios.plans import estimated, filled, own_writer, recipe_of
 from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import ModelWriter, Writer
-from engine.scenarios.writing import BATCH, Counts, Runner, TellScenarios
+from engine.scenarios.writing import BATCH, Runner, TellScenarios
 from engine.types.callbacks import Ask, tell_nobody
 from engine.types.scenarios import (
     COMPONENTS,
@@ -114,7 +114,7 @@ class Scenarios:
             UnknownNameError, BadInputError: no such corpus, component, weight or limit.
         """
         store = self._store(request.corpus)
-        plan = make_plan(store, request)
+        request, _ = filled(store, request)
         connection, model = None, ""
         if request.source == "generated":
             info = describe(self._settings, self._answers, endpoint)
@@ -122,7 +122,7 @@ class Scenarios:
             if info.set_up:
                 connection = connect(self._settings, endpoint)
         recipe = recipe_of(store, request, model)
-        return estimated(store, plan.request, recipe, connection, self._answers)
+        return estimated(store, request, recipe, connection, self._answers)
 
     def start(
         self,
@@ -176,7 +176,7 @@ class Scenarios:
     def _prepared(
         self, request: ScenarioRequest, endpoint: Endpoint | None, most_calls: int | None
     ) -> Callable[[TellScenarios, Ask], ScenarioReport]:
-        make_plan(self._store(request.corpus), request)
+        filled(self._store(request.corpus), request)
         connection = None
         if request.source == "generated":
             connection = connect(self._settings, endpoint, most_calls)
@@ -192,24 +192,26 @@ class Scenarios:
         started = time.perf_counter()
         with self._writing(request.corpus):
             store = self._store(request.corpus)
-            plan = make_plan(store, request)
-            store.set(plan.settings)
-            encoder = self._library.encoder(store.corpus)
-            component = plan.settings.component
+            request, settings = filled(store, request)
+            store.set(settings)
+            encoder, component = self._library.encoder(store.corpus), settings.component
             runner = Runner(store, encoder, component, tell, cancelled, self.batch)
             try:
-                model, pending, usage = asyncio.run(
-                    self._write(runner, request, connection, cancelled)
-                )
+                pending, usage = asyncio.run(self._write(runner, request, connection, cancelled))
                 if not usage.stopped and not cancelled():
                     runner.embed(store.elsewise(component))
             finally:
                 runner.finish()
         left = pending - runner.counts.settled
-        seconds = time.perf_counter() - started
-        report = _report(plan.request, runner.counts, usage, left, seconds)
-        stopped = "cancelled" if cancelled() and (left or usage.stopped) else usage.stopped
-        return replace(report, model=model, stopped=stopped)
+        return ScenarioReport(
+            request=request,
+            **asdict(runner.counts),
+            left=left,
+            seconds=time.perf_counter() - started,
+            stopped="cancelled" if cancelled() and (left or usage.stopped) else usage.stopped,
+            notes=usage.notes,
+            **usage.taken,
+        )
 
     async def _write(
         self,
@@ -217,8 +219,8 @@ class Scenarios:
         request: ScenarioRequest,
         connection: Connection | None,
         cancelled: Ask,
-    ) -> tuple[str, int, Usage]:
-        """Write what is pending; returns the model's name, how much that was, and its usage."""
+    ) -> tuple[int, Usage]:
+        """Write what is pending; returns how much that was, and the model's usage."""
 
         async def write(writer: Writer) -> int:
             pending = runner.store.pending(writer.recipe)[: request.limit]
@@ -227,13 +229,18 @@ class Scenarios:
 
         if connection is None:
             writer = await asyncio.to_thread(own_writer, runner.store, request)
-            return writer.recipe.model, await write(writer), Usage(model=writer.recipe.model)
-        model = connection.endpoint.model
+            return await write(writer), Usage(model=writer.recipe.model)
+        model, tell = connection.endpoint.model, runner.tell
         async with open_client(connection, self._answers, cancelled) as client:
-            runner.tell = _with_usage(runner.tell, client)
+
+            def with_usage(progress: ScenarioProgress) -> None:
+                used = client.usage.input_tokens + client.usage.output_tokens
+                tell(replace(progress, calls=client.usage.calls, tokens=used))
+
+            runner.tell = with_usage
             pending = await write(ModelWriter(client, model))
             client.raise_if_nothing_came()
-        return model, pending, client.usage
+        return pending, replace(client.usage, model=model)
 
     def _store(self, corpus: str) -> ScenarioStore:
         return ScenarioStore(self._library.open(corpus))
@@ -245,31 +252,3 @@ class Scenarios:
             f"The corpus '{corpus}' is being indexed, or scenarios are being written for it.",
             "Wait until that is done, or cancel it.",
         )
-
-
-def _with_usage(tell: TellScenarios, client: Client) -> TellScenarios:
-    """Tell what the model has cost so far too."""
-
-    def told(progress: ScenarioProgress) -> None:
-        usage = client.usage
-        tell(replace(progress, calls=usage.calls, tokens=usage.tokens))
-
-    return told
-
-
-def _report(
-    request: ScenarioRequest, counts: Counts, usage: Usage, left: int, seconds: float
-) -> ScenarioReport:
-    return ScenarioReport(
-        request=request,
-        written=counts.written,
-        scenarios=counts.scenarios,
-        embedded=counts.embedded,
-        failed=counts.failed,
-        without_text=counts.without_text,
-        left=left,
-        seconds=seconds,
-        stopped=usage.stopped,
-        notes=usage.notes,
-        **usage.taken,
-    )

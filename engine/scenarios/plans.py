@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from engine.corpora.scenario_store import Recipe, ScenarioSettings, ScenarioStore
@@ -19,16 +19,10 @@ from engine.types.scenarios import ScenarioEstimate, ScenarioRequest
 from storage.answers import Answers
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A request with what it leaves open filled in."""
-
-    request: ScenarioRequest
-    settings: ScenarioSettings
-
-
-def make_plan(store: ScenarioStore, request: ScenarioRequest) -> Plan:
-    """Check a request, and fill in what the corpus is set to.
+def filled(
+    store: ScenarioStore, request: ScenarioRequest
+) -> tuple[ScenarioRequest, ScenarioSettings]:
+    """A request, checked, with what it leaves open as the corpus is set to; and what it sets.
 
     Raises:
         BadInputError: no such component, weight or limit, or a folder without a model.
@@ -45,8 +39,7 @@ def make_plan(store: ScenarioStore, request: ScenarioRequest) -> Plan:
         request.component or now.component,
         now.weight if request.weight is None else request.weight,
     )
-    filled = replace(request, component=settings.component, weight=settings.weight)
-    return Plan(filled, settings)
+    return replace(request, component=settings.component, weight=settings.weight), settings
 
 
 def recipe_of(store: ScenarioStore, request: ScenarioRequest, model: str) -> Recipe:
@@ -77,7 +70,7 @@ def own_writer(store: ScenarioStore, request: ScenarioRequest) -> Writer:
 
 
 SAMPLE = 2000
-"""Documents whose lengths stand for all."""
+"""Documents whose lengths are measured, evenly spread over all."""
 READ_ROWS = 256
 
 
@@ -94,21 +87,19 @@ def estimated(
     component = request.component or store.settings.component
     rewritten = set(chosen)
     others = store.elsewise(component)
-    found = ScenarioEstimate(
+    estimate = ScenarioEstimate(
         request=request,
         documents=len(chosen),
         done=len(store.hashes) - len(pending),
         embedded=sum(s.scenarios for d, s in others.items() if d not in rewritten),
     )
     if recipe.source != "generated" or not chosen:
-        return found
-    step = -(-len(chosen) // SAMPLE)
-    sampled = chosen[::step]
+        return estimate
+    sampled = chosen[:: -(-len(chosen) // SAMPLE)]
     factor = len(chosen) / len(sampled)
     if connection is None:
         calls = sum(len(parts_of(document)) for document in _documents(store, sampled))
-        return replace(found, calls=round(calls * factor))
-
+        return replace(estimate, calls=round(calls * factor))
     known = estimator(connection, answers)
     tokens = room_for_part(known.known.room)
     calls = sent = answered = 0
@@ -124,7 +115,7 @@ def estimated(
         round((sent + calls * fixed_in) * factor),
         round((answered + calls * (fixed_out - blank.most_tokens)) * factor),
     )
-    return replace(found, **asdict(cost))
+    return replace(estimate, **asdict(cost))
 
 
 def _documents(store: ScenarioStore, doc_ids: list[str]) -> Iterator[Document]:

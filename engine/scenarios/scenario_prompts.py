@@ -76,10 +76,10 @@ class Written(BaseModel):
     def _usable(cls, value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        found = different(entry for item in value if (entry := _entry(item)) is not None)
-        if not found:
+        entries = different(entry for item in value if (entry := _entry(item)) is not None)
+        if not entries:
             raise ValueError("no scenario is complete")
-        return found[:MOST_PER_PART]
+        return entries[:MOST_PER_PART]
 
     def records(self, source: ScenarioSource, model: str) -> list[Scenario]:
         """The same as scenarios of a document."""
@@ -115,11 +115,11 @@ def different(entries: Iterable[WrittenScenario]) -> list[WrittenScenario]:
 
 def merged(parts: Iterable[Sequence[Scenario]]) -> tuple[Scenario, ...]:
     """The scenarios of all parts of a document under the topic of the first, each need once."""
-    found: dict[str, Scenario] = {}
+    by_need: dict[str, Scenario] = {}
     for part in parts:
         for scenario in part:
-            found.setdefault(_letters(scenario.need), scenario)
-    return tuple(found.values())
+            by_need.setdefault(_letters(scenario.need), scenario)
+    return tuple(by_need.values())
 
 
 def _letters(text: str) -> str:

@@ -92,17 +92,17 @@ def _lessons(store: ScenarioStore, doc_ids: Sequence[str], batch: int = 256) -> 
         group = doc_ids[start : start + batch]
         scenarios = store.of(group)
         for document in store.corpus.documents(group):
-            found = scenarios[document.doc_id]
-            yield Lesson(document.doc_id, question(document), answer(found))
+            said = answer(scenarios[document.doc_id])
+            yield Lesson(document.doc_id, question(document), said)
 
 
-def split(found: Sequence[Lesson]) -> tuple[list[Lesson], list[Lesson]]:
+def split(examples: Sequence[Lesson]) -> tuple[list[Lesson], list[Lesson]]:
     """Lessons to learn from, and lessons to measure by; the ids decide which.
 
     >>> train, held_out = split([Lesson(str(n), "", "") for n in range(40)])
     >>> len(train), len(held_out)
     (38, 2)
     """
-    order = sorted(found, key=lambda lesson: hashlib.sha256(lesson.doc_id.encode()).digest())
+    order = sorted(examples, key=lambda lesson: hashlib.sha256(lesson.doc_id.encode()).digest())
     count = max(1, len(order) // HELD_OUT)
     return order[count:], order[:count]

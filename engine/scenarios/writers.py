@@ -1,4 +1,4 @@
-"""Who writes scenarios for documents: a language model, a small one of one's own, or nobody."""
+"""Writers of scenarios: a language model, a small one trained from it, and extraction."""
 
 from __future__ import annotations
 
@@ -153,8 +153,8 @@ class ModelWriter:
         tokens = room_for_part(await self._client.context())
         prompts = [prompts_for(document, tokens) for document in documents]
         asked: list[Prompt[Written]] = [prompt for some in prompts for prompt in some]
-        found = await self._client.ask(asked)
-        answers = iter(found)
+        answered = await self._client.ask(asked)
+        answers = iter(answered)
         return [self._read([next(answers) for _ in some]) for some in prompts]
 
     def _read(self, answers: Sequence[Written | None]) -> Scenarios:

@@ -75,9 +75,9 @@ class Runner:
                 if saving is not None:
                     await saving
                     self._tell(len(doc_ids))
-                found = self._count(documents, written, stopped=bool(writer.stopped))
+                by_document = self._count(documents, written, stopped=bool(writer.stopped))
                 saving = asyncio.create_task(
-                    asyncio.to_thread(self._save, found, writer.recipe, known)
+                    asyncio.to_thread(self._save, by_document, writer.recipe, known)
                 )
         finally:
             if saving is not None:
@@ -88,26 +88,26 @@ class Runner:
         self, documents: Sequence[Document], written: Sequence[Scenarios], *, stopped: bool
     ) -> dict[str, Sequence[Scenario]]:
         """The scenarios that there are; what there is not is counted by the reason."""
-        found: dict[str, Sequence[Scenario]] = {}
+        by_document: dict[str, Sequence[Scenario]] = {}
         for document, scenarios in zip(documents, written, strict=True):
             if scenarios:
-                found[document.doc_id] = scenarios
+                by_document[document.doc_id] = scenarios
             elif scenarios is not None:
                 self.counts.without_text += 1
             elif not stopped:  # else it was not asked about
                 self.counts.failed += 1
-        return found
+        return by_document
 
     def _save(
         self,
-        found: Mapping[str, Sequence[Scenario]],
+        by_document: Mapping[str, Sequence[Scenario]],
         recipe: Recipe,
         known: Mapping[str, Stored],
     ) -> None:
-        if found:
-            self.store.put(found, recipe, self.component, self.encoder, known)
-        self.counts.written += len(found)
-        self.counts.scenarios += sum(map(len, found.values()))
+        if by_document:
+            self.store.put(by_document, recipe, self.component, self.encoder, known)
+        self.counts.written += len(by_document)
+        self.counts.scenarios += sum(map(len, by_document.values()))
 
     def embed(self, others: Mapping[str, Stored]) -> None:
         """Embed scenarios anew that were embedded by another component; nothing is written."""
@@ -119,9 +119,9 @@ class Runner:
             by_recipe: dict[Recipe, dict[str, Sequence[Scenario]]] = {}
             for doc_id, scenarios in self.store.of(group).items():
                 by_recipe.setdefault(others[doc_id].recipe, {})[doc_id] = scenarios
-            for recipe, found in by_recipe.items():
-                self.store.put(found, recipe, self.component, self.encoder, others)
-                self.counts.embedded += sum(map(len, found.values()))
+            for recipe, by_document in by_recipe.items():
+                self.store.put(by_document, recipe, self.component, self.encoder, others)
+                self.counts.embedded += sum(map(len, by_document.values()))
             self._tell(len(doc_ids), start + len(group), "embedding")
 
     def finish(self, grace: timedelta = READERS_GRACE) -> None:

@@ -1,7 +1,7 @@
-"""Test collections built from a lens: the five steps of OBLIQ-Bench (section 4), and their states.
+"""Test collections built for an attribute, by the five steps of OBLIQ-Bench (section 4).
 
-Lens -> labels -> clusters -> queries -> grades. Every step is kept, so that a person can read and
-mend what it made before the next one uses it.
+Attribute -> labels -> clusters -> queries -> grades. Every step is kept, so that a person can read
+and correct what it made before the next one uses it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ from engine.types.jobs import Job
 from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
 
 BuildStep = Literal["label", "collapse", "verbalise", "expand"]
-"""The steps that run, in order; what the lens is, a person says."""
+"""The steps that run, in order; the attribute is described by a person."""
 BUILD_STEPS: tuple[BuildStep, ...] = ("label", "collapse", "verbalise", "expand")
 Maker = Literal["model", "person"]
+LONGEST_LABEL = 200
+"""Characters of a label, and of a cluster's name."""
+LONGEST_QUERY = 1000
+"""Characters of a query."""
 
 
 @dataclass(frozen=True, slots=True)
-class BuildLens:
+class BuildSpec:
     """What a collection is about, and how it is made (step 1).
 
     Attributes:
@@ -60,7 +64,7 @@ class Label:
         text: in a few words; "" when the document does not show it.
         quote: the words of the document it rests on; "" when a person said so.
         maker, author: who said so last: a model's name or a person's.
-        outdated: the document, or the lens, has changed since.
+        outdated: the document, or the attribute, has changed since.
     """
 
     doc_id: str
@@ -160,7 +164,7 @@ class BuildState:
         next: the first step that is not complete; None when all are.
     """
 
-    lens: BuildLens
+    spec: BuildSpec
     author: str
     time: datetime
     steps: tuple[StepState, ...]
@@ -218,7 +222,7 @@ class Provenance:
         edits: step -> changes by people.  models: step -> the model that did it.
     """
 
-    lens: BuildLens
+    spec: BuildSpec
     author: str
     time: datetime
     labelled: int

@@ -12,7 +12,7 @@ from engine.types.jobs import Job
 from engine.types.models import Estimate, ModelRunProgress, ModelRunReport
 
 ScenarioSource = Literal["generated", "distilled", "extractive"]
-"""Who wrote it: a language model, a small model that learned from one, or nobody (sentences of
+"""Who wrote it: a language model, a small model that learned from one, or none (sentences of
 the document itself)."""
 Component = Literal["M", "I", "E", "M+E", "I+E"]
 """What of a scenario is embedded: main topic, information need, explanation, or two of them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from typing import Any
 
 import streamlit as st
 
@@ -24,7 +23,7 @@ from pages._annotate.assessor_check import (
 )
 from pages._annotate.judging_view import judging_view
 from pages._common.job_card import job_card
-from pages._common.shared import attempt, error_boundary
+from pages._common.shared import attempt, error_boundary, remembered
 from pages._login import login
 from pages._model.model_form import apply_model_style, folded_panel
 from pages._model.model_lines import is_finished
@@ -144,16 +143,14 @@ def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequ
 def _estimate(
     explorer: Explorer, project: Project, request: GradingRequest, info: EndpointInfo
 ) -> GradingEstimate:
-    """What it will take; reckoned again only when something that it depends on has changed."""
+    """What it will take; estimated again only when something that it depends on has changed."""
     annotation = explorer.annotation
     last = annotation.judgments(project)[-1:]
-    asked = (project, request, info, len(annotation.pool(project)), last and last[0].event)
-    known: Any = st.session_state.get("annotate_model_estimate")
-    if known is None or known[0] != asked:
-        known = (asked, annotation.grading.estimate(project, request, endpoint=chosen(explorer)))
-        st.session_state["annotate_model_estimate"] = known
-    estimate: GradingEstimate = known[1]
-    return estimate
+    return remembered(
+        "annotate_model_estimate",
+        (project, request, info, len(annotation.pool(project)), last and last[0].event),
+        lambda: annotation.grading.estimate(project, request, endpoint=chosen(explorer)),
+    )
 
 
 # -- the run under way, or the last one until it is dismissed --------------------------------------

@@ -27,7 +27,7 @@ from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
 from pages._common.shared import attempt
 from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, duration, joined, spent, tokens
+from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, tokens
 
 
 def estimate_line(estimate: GradingEstimate) -> str:
@@ -95,11 +95,7 @@ def outcome_line(report: GradingReport) -> str:
     ]
     if report.changed:
         parts.append(f"{report.changed:,} otherwise than before")
-    if report.left:
-        parts.append(f"{report.left:,} not reached")
-    if report.failed:
-        parts.append(f"{report.failed:,} without a usable answer: asked again next time")
-    return joined([*parts, *spent(report), duration(report.seconds)])
+    return run_outcome(parts, report)
 
 
 def difference_html(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.types.builds import (
-    BuildLens,
+    BuildSpec,
     BuildState,
     BuildStep,
     Cluster,
@@ -18,37 +18,45 @@ from engine.types.builds import (
 from engine.types.plurals import counted
 from pages._build.build_view import RUNS, SHOWN_BY, STEPS
 from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, duration, joined, spent, tokens
+from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, tokens
 
-CHANGED: Mapping[BuildStep, str] = {
-    "label": "the lens or documents changed since",
-    "collapse": "the labels changed since",
-    "verbalise": "the clusters changed since",
-    "expand": "the queries changed since",
-}
-"""Why the result of a step is not up to date."""
-DOING: Mapping[BuildStep, str] = {
-    "label": "Labelling",
-    "collapse": "Clustering",
-    "verbalise": "Writing queries",
-    "expand": "Pooling and grading",
-}
-UNITS: Mapping[BuildStep, str] = {
-    "label": "document",
-    "collapse": "document",
-    "verbalise": "cluster",
-    "expand": "candidate",
-}
-"""What a step goes through."""
-MADE: Mapping[BuildStep, str] = {
-    "label": "label",
-    "collapse": "cluster",
-    "verbalise": "query",
-    "expand": "grade",
-}
-"""What comes of it."""
-PREPARING: Mapping[BuildStep, str] = {"expand": "preparing the pools"}
-"""What a step does before it is known how much there is to do."""
+
+class StepWords(NamedTuple):
+    """What a step is called in several places.
+
+    Attributes:
+        start: the button that runs it.  doing: while it runs.
+        unit: what it goes through.  made: what comes of it.
+        changed: why what it made is not up to date.
+        by: before the model that made it.
+    """
+
+    start: str
+    doing: str
+    unit: str
+    made: str
+    changed: str
+    by: str
+
+
+WORDS: Mapping[BuildStep, StepWords] = {
+    "label": StepWords(
+        "Label the documents", "Labelling", "document", "label",
+        "the attribute or documents changed since", "Labels by",
+    ),
+    "collapse": StepWords(
+        "Cluster the labels", "Clustering", "document", "cluster",
+        "the labels changed since", "Clusters by",
+    ),
+    "verbalise": StepWords(
+        "Write the queries", "Writing queries", "cluster", "query",
+        "the clusters changed since", "Queries by",
+    ),
+    "expand": StepWords(
+        "Pool and grade", "Pooling and grading", "candidate", "grade",
+        "the queries changed since", "Grades by",
+    ),
+}  # fmt: skip
 
 
 def many(number: int, unit: str) -> str:
@@ -69,17 +77,17 @@ def percent(part: float) -> str:
 
 
 def step_number(step: BuildStep) -> int:
-    """Its number on the page, where the lens is the first step."""
+    """Its number on the page, where the attribute is the first step."""
     return list(STEPS).index(SHOWN_BY[step]) + 1
 
 
 def earlier(state: BuildState, step: BuildStep) -> StepState | None:
     """The first step before this one that is not complete; None when all are."""
-    for found in state.steps:
-        if found.step == step:
+    for before in state.steps:
+        if before.step == step:
             break
-        if not found.is_complete:
-            return found
+        if not before.is_complete:
+            return before
     return None
 
 
@@ -102,13 +110,13 @@ def standing(
     Returns:
         (done | stale | partial | waits | next | later, words).
     """
-    unit = UNITS[step.step]
+    words = WORDS[step.step]
     if step.at is None and not step.done:
         return ("next", "next") if is_next else ("later", "")
     if step.stale:
-        return "stale", CHANGED[step.step]
+        return "stale", words.changed
     if step.done < step.total:
-        return "partial", f"{step.done:,} of {many(step.total, unit)}"
+        return "partial", f"{step.done:,} of {many(step.total, words.unit)}"
     if step.unfinished:
         return "partial", "stopped before the end"
     if first is not None:
@@ -116,7 +124,7 @@ def standing(
     edits = f", {counted(step.edits, 'change')} by people" if step.edits else ""
     if step.step == "collapse" and clusters is not None:
         return "done", f"{many(clusters, 'cluster')}{edits}"
-    unit = MADE[step.step] if step.step in ("verbalise", "expand") else unit
+    unit = words.made if step.step in ("verbalise", "expand") else words.unit
     return "done", f"{many(step.total, unit)}{edits}"
 
 
@@ -134,22 +142,22 @@ def steps_data(
     by_run = {step.step: step for step in state.steps} if state else {}
     rows = []
     for number, (key, name) in enumerate(STEPS.items(), start=1):
-        found = by_run.get(RUNS[key]) if key in RUNS else None
-        if state is None:
-            kind, words = ("next", "next") if key == "lens" else ("later", "")
-        elif found is None:
-            kind, words = "done", "described"
-        else:
-            kind, words = standing(
-                found, is_next=state.next == found.step, clusters=clusters,
-                first=earlier(state, found.step),
-            )  # fmt: skip
         if key == running:
             kind, words = "running", "under way"
+        elif state is None:
+            kind, words = ("next", "next") if key == "attribute" else ("later", "")
+        elif key == "attribute":
+            kind, words = "done", "described"
+        else:
+            step = by_run[RUNS[key]]
+            kind, words = standing(
+                step, is_next=state.next == step.step, clusters=clusters,
+                first=earlier(state, step.step),
+            )  # fmt: skip
         rows.append(
             {
                 "key": key, "number": number, "name": name, "kind": kind, "words": words,
-                "current": key == current, "open": state is not None or key == "lens",
+                "current": key == current, "open": state is not None or key == "attribute",
             }
         )  # fmt: skip
     return rows
@@ -159,26 +167,25 @@ def where_it_stands(state: BuildState) -> str:
     """``next: Clusters``, or that all is done; for a list of builds."""
     if state.next is None:
         return "complete"
-    step = STEPS[SHOWN_BY[state.next]]
-    found = next(s for s in state.steps if s.step == state.next)
-    return f"{step}: {CHANGED[state.next]}" if found.stale else f"next: {step}"
+    name = STEPS[SHOWN_BY[state.next]]
+    is_stale = any(step.stale for step in state.steps if step.step == state.next)
+    return f"{name}: {WORDS[state.next].changed}" if is_stale else f"next: {name}"
 
 
 # -- what a step takes ---------------------------------------------------------------------
 
 
-def estimate_line(estimate: StepEstimate, found: StepState, *, with_model: bool) -> str:
+def estimate_line(estimate: StepEstimate, step: StepState, *, with_model: bool) -> str:
     """``360 documents: at most 360 calls, 0.42 M tokens.``
 
     Args:
-        found: how the step stands.
         with_model: a model is connected; without one, its calls are none.
     """
     if not estimate.items:
-        nothing = "Nothing is left to do" if found.is_complete else "Nothing has to be asked"
-        return f"{nothing}; what people changed stays." if found.edits else f"{nothing}."
-    line = many(estimate.items, UNITS[estimate.step])
-    kept = " What people changed stays." if found.edits else ""
+        nothing = "Nothing is left to do" if step.is_complete else "Nothing has to be asked"
+        return f"{nothing}; what people changed stays." if step.edits else f"{nothing}."
+    line = many(estimate.items, WORDS[estimate.step].unit)
+    kept = " What people changed stays." if step.edits else ""
     if not with_model or not estimate.calls:
         return f"{line}.{kept}"
     return f"{line}: {at_most(estimate)}. Answers that the ledger has cost nothing.{kept}"
@@ -190,9 +197,9 @@ def progress_line(progress: StepProgress, seconds: float) -> str:
     Args:
         seconds: since it was asked for: nothing is told before the first batch.
     """
-    doing = DOING[progress.step]
+    doing = WORDS[progress.step].doing
     if not progress.total:
-        preparing = PREPARING.get(progress.step, "preparing")
+        preparing = "preparing the pools" if progress.step == "expand" else "preparing"
         return joined([doing, preparing, duration(seconds)])
     parts = [f"{doing}: {progress.done:,} of {progress.total:,}"]
     if progress.calls:
@@ -208,49 +215,34 @@ def outcome_line(job: StepJob) -> str:
     report = job.report
     if report is None:
         return ""
-    parts = [ENDS[report.stopped], many(report.made, MADE[report.step])]
-    if report.left:
-        parts.append(f"{report.left:,} not reached")
-    if report.failed:
-        parts.append(f"{report.failed:,} without a usable answer: asked again next time")
-    return joined([*parts, *spent(report), duration(report.seconds)])
-
-
-def notes_of(job: StepJob) -> list[str]:
-    """What is odd about the result of a run, a sentence each."""
-    if job.report is None:
-        return []
-    # How many clusters become no query, and why, stands above the clusters.
-    is_told = job.report.step == "collapse"
-    return [text for text in job.report.notes if not (is_told and " no query: " in text)]
+    return run_outcome([ENDS[report.stopped], many(report.made, WORDS[report.step].made)], report)
 
 
 # -- clusters ------------------------------------------------------------------------------
 
 
-def fate(cluster: Cluster, lens: BuildLens) -> str:
+def fate(cluster: Cluster, spec: BuildSpec) -> str:
     """What becomes of a cluster: ``a query``, or why none."""
     size = len(cluster.doc_ids)
-    if size < lens.smallest:
+    if size < spec.smallest:
         return "too small"
-    if size > lens.largest:
+    if size > spec.largest:
         return "too large"
     return "dropped" if cluster.dropped else "a query"
 
 
-def cluster_facts(clusters: Iterable[Cluster], lens: BuildLens) -> str:
+def cluster_facts(clusters: Iterable[Cluster], spec: BuildSpec) -> str:
     """``24 clusters: 18 become queries, 4 too small (under 2), 2 dropped``."""
-    found = list(clusters)
-    fates = [fate(cluster, lens) for cluster in found]
-    queries = fates.count("a query")
-    if queries == len(found):
+    fates = [fate(cluster, spec) for cluster in clusters]
+    queries, all_clusters = fates.count("a query"), counted(len(fates), "cluster")
+    if queries == len(fates):
         all_of_them = "and it becomes a query" if queries == 1 else "and all become queries"
-        return f"{counted(len(found), 'cluster')}, {all_of_them}."
+        return f"{all_clusters}, {all_of_them}."
     said = {
         "a query": "becomes a query" if queries == 1 else "become queries",
-        "too small": f"too small (fewer than {many(lens.smallest, 'document')})",
-        "too large": f"too large (more than {lens.largest:,})",
+        "too small": f"too small (fewer than {many(spec.smallest, 'document')})",
+        "too large": f"too large (more than {spec.largest:,})",
         "dropped": "dropped by people",
     }
     parts = [f"{fates.count(kind):,} {words}" for kind, words in said.items() if kind in fates]
-    return f"{counted(len(found), 'cluster')}: {', '.join(parts)}."
+    return f"{all_clusters}: {', '.join(parts)}."

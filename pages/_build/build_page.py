@@ -9,31 +9,21 @@ from typing import Any
 import streamlit as st
 
 from engine.errors import SeedLensError
-from engine.explorer import Explorer
-from engine.types.builds import BuildState, StepJob
+from engine.explorer import Explorer, OpenBuild
 from pages._annotate.annotate_view import (
     annotator,
     name_field,
     names_come_from_login,
     set_annotator,
 )
-from pages._build.build_lens import lens_step
+from pages._build.build_attribute import attribute_form, new_build
 from pages._build.build_lines import steps_data
 from pages._build.build_queries import queries_step
-from pages._build.build_run import run_bar
-from pages._build.build_view import (
-    RUNS,
-    SHOWN_BY,
-    BuildView,
-    change_view,
-    go,
-    read_view,
-    write_view,
-)
+from pages._build.build_run import card, run_bar, under_way
+from pages._build.build_view import RUNS, SHOWN_BY, BuildView, go
 from pages._build.clusters import clusters_step
 from pages._build.labels import labels_step
 from pages._build.result import result_step
-from pages._build.step_card import card, under_way
 from pages._common.components import component, dark, listen
 from pages._common.shared import attempt, error_boundary, show_error
 
@@ -41,14 +31,14 @@ _STEPS = component("build_steps")
 _NEW = "a new build"
 _WORDS: Mapping[str, str] = {
     "labels": "A model reads every document once and says what it shows, with the words of the "
-    "document that it rests on. Read them and mend what is wrong: what you say stays, even when "
+    "document that it rests on. Read them and correct what is wrong: your labels stay, even when "
     "the model is asked again.",
     "clusters": "Labels that say the same are put together, and each cluster of the right size "
-    "becomes a query. Rename, merge, split and drop until each stands for one thing.",
+    "becomes a query. Rename, merge, split and drop until each is about one thing.",
     "queries": "Each cluster is put into words that its documents do not use, so that no search "
     "finds them by their words alone. Reword what gives too much away.",
-    "result": "Each query is searched for with every system, and the model grades what they bring "
-    "up, with the cluster's documents as examples. The result is an annotation project.",
+    "result": "Each query is searched for with every system, and the model grades the documents "
+    "retrieved, with the cluster's as examples. The result is an annotation project.",
 }
 _SHOW = {
     "labels": labels_step,
@@ -58,28 +48,27 @@ _SHOW = {
 }
 
 
-def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, BuildState | None]:
-    """The view of the address and its build; one that cannot be opened is explained."""
-    state = None
+def open_view(explorer: Explorer, names: Sequence[str]) -> tuple[BuildView, OpenBuild | None]:
+    """The view of the URL and its build; one that cannot be opened is explained."""
+    first = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
+    build = None
     try:
-        view = read_view()
+        view = BuildView.read()
         if view.corpus and view.corpus not in names:
             explorer.library.open(view.corpus)  # says why not
-        if not view.corpus:
-            first = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
-            view = replace(view, corpus=first)
+        view = replace(view, corpus=view.corpus or first)
         if view.build:
-            state = explorer.builds.state(view.corpus, view.build)
+            build = explorer.builds.open(view.corpus, view.build)
+            if not view.step:
+                upcoming = build.state().next
+                view = replace(view, step=SHOWN_BY[upcoming] if upcoming else "result")
+        else:
+            view = replace(view, step="attribute")
     except SeedLensError as error:
         show_error(error)
-        corpus = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
-        view = BuildView(corpus=corpus)
-    if state is None:
-        view = replace(view, step="lens")
-    elif not view.step:
-        view = replace(view, step=SHOWN_BY[state.next] if state.next else "result")
-    write_view(view)
-    return view, state
+        view, build = BuildView(corpus=first, step="attribute"), None
+    view.write()
+    return view, build
 
 
 def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
@@ -95,29 +84,28 @@ def controls(explorer: Explorer, view: BuildView, names: Sequence[str]) -> None:
             "Build", ["", *builds], key="build_name", on_change=attempt, args=(_change_build,),
             width=260, format_func=lambda name: name or _NEW,
         )  # fmt: skip
-        if names_come_from_login():
-            return
-        name_field(annotator(explorer), "build_who", _change_who)
+        if not names_come_from_login():
+            name_field(annotator(explorer), "build_who", _change_who)
 
 
 def _change_corpus() -> None:
-    write_view(BuildView(corpus=st.session_state["build_corpus"]))
+    BuildView(corpus=st.session_state["build_corpus"]).write()
 
 
 def _change_build() -> None:
     name = st.session_state["build_name"]
-    change_view(lambda now: replace(now, build=name, step=""))
+    BuildView.change(lambda now: replace(now, build=name, step=""))
 
 
 def _change_who() -> None:
     set_annotator(st.session_state["build_who"])
 
 
-def stepper(
-    explorer: Explorer, view: BuildView, state: BuildState | None, job: StepJob | None
-) -> None:
-    """The five steps, each a click away."""
-    clusters = len(explorer.builds.clusters(view.corpus, view.build)) if state else None
+def show_step(explorer: Explorer, view: BuildView, build: OpenBuild | None) -> None:
+    """The five steps, each a click away, and the one that the view asks for."""
+    state = build.state() if build else None
+    job = explorer.builds.jobs.latest((view.corpus, view.build)) if build else None
+    clusters = len(build.clusters()) if build else None
 
     def opened(event: Mapping[str, Any]) -> None:
         go(str(event["step"]))
@@ -127,21 +115,18 @@ def stepper(
         data={"steps": steps_data(state, view.step, under_way(job), clusters), "dark": dark()},
         on_open_change=listen("build_steps", "open", opened),
     )
-
-
-def show_step(explorer: Explorer, view: BuildView, state: BuildState | None) -> None:
-    """The stepper, and the step that the view asks for."""
-    job = explorer.builds.jobs.latest((view.corpus, view.build)) if state is not None else None
-    stepper(explorer, view, state, job)
-    if state is None or view.step == "lens":
+    if build is None or state is None:
+        new_build(explorer, view.corpus)
+    elif view.step == "attribute":
         card((view.corpus, view.build), None, job)
-        lens_step(explorer, view, None if state is None else state.lens)
-        return
-    if not any(found.done for found in state.steps if found.step == RUNS[view.step]):
-        st.html(f'<div class="bd-about">{_WORDS[view.step]}</div>')
-    with error_boundary():
-        run_bar(explorer, state, RUNS[view.step], job)
-    if under_way(job) == view.step != "labels":
-        return  # what there is shows when it has ended: it is made as a whole, not one by one
-    with error_boundary():
-        _SHOW[view.step](explorer, state)
+        attribute_form(explorer, build.spec, is_new=False)
+    else:
+        run = RUNS[view.step]
+        if not any(step.done for step in state.steps if step.step == run):
+            st.html(f'<div class="bd-about">{_WORDS[view.step]}</div>')
+        with error_boundary():
+            run_bar(explorer, build, state, run, job)
+        # What a run makes as a whole, and not one by one, shows when it has ended.
+        if under_way(job) != view.step or view.step == "labels":
+            with error_boundary():
+                _SHOW[view.step](explorer, build, state)

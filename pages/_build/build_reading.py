@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,40 @@ def listing(
     return Listed(now if now in set(keys) else "", chosen)
 
 
+def filters(
+    place: str, kinds: Mapping[str, str], rows: str, words_of: str
+) -> tuple[str, list[str]]:
+    """Which rows of a table to show.
+
+    Args:
+        place: ends the widgets' keys.
+        kinds: of rows, and their names; the first one is "all".
+        rows: what they are, for the label.
+        words_of: what of a row is searched for words.
+
+    Returns:
+        (kind, words in lower case).
+    """
+    with st.container(horizontal=True, vertical_alignment="center", key=f"build_filter_{place}"):
+        kind = st.segmented_control(
+            f"Which {rows}", list(kinds), format_func=kinds.__getitem__, default="all",
+            key=f"build_which_{place}", required=True, persist_state="session",
+            label_visibility="collapsed", width="content",
+        )  # fmt: skip
+        label = f"Words of {words_of}"
+        words = st.text_input(
+            label, key=f"build_words_{place}", live="250ms", width=280, placeholder=label,
+            label_visibility="collapsed", persist_state="session",
+        )  # fmt: skip
+    return kind or "all", (words or "").casefold().split()
+
+
+def has_words(text: str, words: Iterable[str]) -> bool:
+    """Whether a text has all of these words or beginnings of words, in any case."""
+    folded = text.casefold()
+    return all(word in folded for word in words)
+
+
 def table_height(rows: int, most: int) -> Any:
     """Of a table that shows whole rows, ``most`` of them at once."""
     return "content" if rows <= most else _ROW * (most + 1) + _FRAME
@@ -101,33 +135,31 @@ def titles(explorer: Explorer, corpus: str, doc_ids: Sequence[str]) -> list[str]
     """Titles of documents; ids where there is none, or no document any more."""
     opened = explorer.library.open(corpus)
     rows = (opened.row_of.get(doc_id) for doc_id in doc_ids)
-    found = (opened.titles[row] if row is not None else "" for row in rows)
-    return [title or doc_id for title, doc_id in zip(found, doc_ids, strict=True)]
+    named = (opened.titles[row] if row is not None else "" for row in rows)
+    return [title or doc_id for title, doc_id in zip(named, doc_ids, strict=True)]
 
 
-def read(
-    explorer: Explorer, corpus: str, doc_id: str, *, quote: str = "", kicker: str = "Document"
-) -> None:
+def read(explorer: Explorer, corpus: str, doc_id: str, quote: str) -> None:
     """One document as text, with the words that were quoted marked."""
     try:
         document = explorer.document(corpus, doc_id)
     except SeedLensError as error:  # deleted since
         st.html(f'<div class="bd-card"><div>{html.escape(error.message)}</div></div>')
         return
-    st.html(document_html(document, quote, kicker))
+    st.html(document_html(document, quote))
 
 
-def document_html(document: Document, quote: str, kicker: str) -> str:
+def document_html(document: Document, quote: str) -> str:
     """A document as escaped HTML; where the quote is not in it, it is shown above."""
     title = document.title or shortened(document.text)
     body, missing = marked(document.text, quote), ""
     if quote and "<mark>" not in body + marked(title, quote):
         missing = f'<p class="bd-quote">“{html.escape(quote)}”</p>'
     about = f'<div class="meta">{html.escape(meta(document))}</div>' if meta(document) else ""
-    label = html.escape(f"{kicker}: {title}", quote=True)
+    label = html.escape(f"Document: {title}", quote=True)
     return (
         f'<section class="bd-card" tabindex="0" aria-label="{label}">'
-        f'<div class="kicker">{html.escape(kicker)} · {html.escape(document.doc_id)}</div>'
+        f'<div class="kicker">Document · {html.escape(document.doc_id)}</div>'
         f'<div class="title">{marked(title, quote)}</div>{about}{missing}'
         f'<div class="text">{body}</div></section>'
     )
@@ -140,10 +172,10 @@ def marked(text: str, quote: str) -> str:
     '<mark>Bees &lt;fly&gt;  home</mark>.'
     """
     words = quote.split()
-    found = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE) if words else None
-    if found is None:
+    match = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE) if words else None
+    if match is None:
         return html.escape(text)
-    start, end = found.span()
+    start, end = match.span()
     inside = html.escape(text[start:end])
     return f"{html.escape(text[:start])}<mark>{inside}</mark>{html.escape(text[end:])}"
 

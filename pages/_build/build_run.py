@@ -3,61 +3,68 @@
 from __future__ import annotations
 
 import html
+from functools import partial
 
 import streamlit as st
 
-from engine.explorer import Explorer
-from engine.types.builds import BuildState, BuildStep, StepEstimate, StepJob, StepState
+from engine.explorer import Explorer, OpenBuild
+from engine.types.builds import BuildState, BuildStep, StepJob, StepState
 from pages._annotate.annotate_view import annotator
-from pages._build.build_lines import comes_first, earlier, estimate_line, step_number
+from pages._build.build_lines import (
+    WORDS,
+    comes_first,
+    earlier,
+    estimate_line,
+    outcome_line,
+    progress_line,
+    step_number,
+)
 from pages._build.build_view import SHOWN_BY, STEPS, go
-from pages._build.step_card import card, under_way
-from pages._common.shared import attempt_at, escape_label, show_problem
+from pages._common.job_card import job_card
+from pages._common.shared import attempt_at, engine, escape_label, remembered, show_problem
 from pages._model.model_form import endpoint_panel, is_panel_busy
+from pages._model.model_lines import is_finished
 from pages._model.model_settings import chosen, endpoint
 
 _MOST = "build_most_calls"
-_PLACE = "run"
+_PLACE, _CARD = "run", "card"
+"""Where what goes wrong is shown."""
 WITHOUT_MODEL: tuple[BuildStep, ...] = ("collapse",)
 """Steps that do something without a model too."""
-START: dict[BuildStep, str] = {
-    "label": "Label the documents",
-    "collapse": "Cluster the labels",
-    "verbalise": "Write the queries",
-    "expand": "Pool and grade",
-}
-_Build = tuple[str, str]
+_Place = tuple[str, str]
+"""(corpus, build)."""
 _Blocked = tuple[str, tuple[str, ...]]
 """Why a step cannot be run, and the steps of the page where that can be mended."""
 
 
-def run_bar(explorer: Explorer, state: BuildState, step: BuildStep, job: StepJob | None) -> None:
+def run_bar(
+    explorer: Explorer, build: OpenBuild, state: BuildState, step: BuildStep, job: StepJob | None
+) -> None:
     """The button that runs a step with what it takes, or why it cannot be run; how it went."""
-    lens = state.lens
-    build = (lens.corpus, lens.name)
-    blocked = _blocked(explorer, state, step)
+    place = (build.spec.corpus, build.spec.name)
+    blocked = _blocked(build, state, step)
     if blocked is not None:
-        card(build, step, job)
+        card(place, step, job)
         _say_blocked(*blocked)
         return
     busy = bool(under_way(job))
     connected = endpoint(explorer).set_up
+    now = next(s for s in state.steps if s.step == step)
     if not busy:
-        _buttons(explorer, state, step, connected=connected)
+        _buttons(explorer, state, now, connected=connected)
     show_problem(_PLACE)
-    card(build, step, job)
+    card(place, step, job)
     if not busy:
-        found = next(s for s in state.steps if s.step == step)
-        wanted = step not in WITHOUT_MODEL and not connected and not found.done
+        wanted = step not in WITHOUT_MODEL and not connected and not now.done
         _model(explorer, connected=connected, opened=wanted or is_panel_busy())
 
 
-def _start(explorer: Explorer, build: _Build, step: BuildStep) -> None:
-    if under_way(explorer.builds.jobs.latest(build)):
+def _start(explorer: Explorer, place: _Place, step: BuildStep) -> None:
+    if under_way(explorer.builds.jobs.latest(place)):
         return  # two clicks, or another visitor's
     most = st.session_state.get(_MOST)
     explorer.builds.start(
-        *build, step, annotator(explorer), endpoint=chosen(explorer),
+        *place, step, annotator(explorer), endpoint=chosen(explorer),
         most_calls=None if most is None else int(most),
     )  # fmt: skip
 
@@ -65,30 +72,30 @@ def _start(explorer: Explorer, build: _Build, step: BuildStep) -> None:
 # -- what has to be there first --------------------------------------------------------------
 
 
-def _blocked(explorer: Explorer, state: BuildState, step: BuildStep) -> _Blocked | None:
+def _blocked(build: OpenBuild, state: BuildState, step: BuildStep) -> _Blocked | None:
     """What has to be there first; None when all is."""
-    lens, steps = state.lens, {found.step: found for found in state.steps}
-    for found in state.steps:
-        if found.step == step:
+    steps = {one.step: one for one in state.steps}
+    for before in state.steps:
+        if before.step == step:
             break
-        if found.at is None and not found.done:
-            shown = SHOWN_BY[found.step]
-            return f"First comes step {step_number(found.step)}, {STEPS[shown]}.", (shown,)
+        if before.at is None and not before.done:
+            shown = SHOWN_BY[before.step]
+            return f"First comes step {step_number(before.step)}, {STEPS[shown]}.", (shown,)
     if step == "collapse" and not steps[step].total:
         so_far = "" if steps["label"].is_complete else " so far"
         return (
-            f"No document shows it{so_far}, so there is nothing to cluster. Say the lens "
-            "differently, or label some by hand.",
-            ("lens", "labels"),
+            f"No document shows it{so_far}, so there is nothing to cluster. Describe the "
+            "attribute differently, or label some by hand.",
+            ("attribute", "labels"),
         )
     if step == "verbalise" and not steps[step].total:
         return (
             "No cluster becomes a query: each is too small, too large or dropped. Change these "
-            "sizes in the lens, or merge, split or take back some clusters.",
-            ("clusters", "lens"),
+            "sizes, or merge, split or restore some clusters.",
+            ("clusters", "attribute"),
         )
     if step == "expand":
-        queries = explorer.builds.queries(lens.corpus, lens.name)
+        queries = build.queries()
         if all(query.dropped for query in queries):
             why = "Every query was dropped" if queries else "There is no query yet"
             return f"{why}, so there is nothing to search for.", ("queries",)
@@ -109,27 +116,31 @@ def _say_blocked(why: str, steps: tuple[str, ...]) -> None:
 # -- the buttons of a step -------------------------------------------------------------------
 
 
-def _buttons(explorer: Explorer, state: BuildState, step: BuildStep, *, connected: bool) -> None:
+def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connected: bool) -> None:
     """The way on where a step is complete, or back where one before it is not; and running it."""
-    found = next(s for s in state.steps if s.step == step)
-    first = earlier(state, step)
-    estimate = _estimate(explorer, state, step)
-    idle = found.is_complete and not estimate.items
-    lacks_model = step not in WITHOUT_MODEL and not connected and not idle
+    first = earlier(state, step.step)
+    place = (state.spec.corpus, state.spec.name)
+    estimate = remembered(
+        f"build_estimate_{'_'.join(place)}_{step.step}",
+        (state, endpoint(explorer)),
+        lambda: explorer.builds.estimate(*place, step.step, endpoint=chosen(explorer)),
+    )
+    idle = step.is_complete and not estimate.items
+    needs_model = step.step not in WITHOUT_MODEL
+    lacks_model = needs_model and not connected and not idle
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="build_run"):
-        leads = _way(found, first)
+        leads = _way(step, first)
         if not idle:
             st.button(
-                _label(found), key=f"build_start_{step}", disabled=lacks_model,
+                _label(step), key=f"build_start_{step.step}", disabled=lacks_model,
                 type="secondary" if leads else "primary", on_click=attempt_at,
                 help="Connect a language model first." if lacks_model else None,
-                args=(_PLACE, lambda: _start(
-                    explorer, (state.lens.corpus, state.lens.name), step)),
+                args=(_PLACE, _start, explorer, place, step.step),
             )  # fmt: skip
         line = "" if first is None else f"{comes_first(first)} "
         if first is None or not idle:
-            line += estimate_line(estimate, found, with_model=connected)
-        if step in WITHOUT_MODEL and not connected:
+            line += estimate_line(estimate, step, with_model=connected)
+        if not needs_model and not connected:
             line += " Without a model, a cluster is called by its most central label, and "
             line += "clusters that mean the same stay apart until you merge them."
         elif lacks_model:
@@ -137,13 +148,13 @@ def _buttons(explorer: Explorer, state: BuildState, step: BuildStep, *, connecte
         st.html(f'<div class="md-dim">{html.escape(line)}</div>')
 
 
-def _way(found: StepState, first: StepState | None) -> bool:
+def _way(step: StepState, first: StepState | None) -> bool:
     """The button that leads to the step that comes now; False when that is this one."""
     places = list(STEPS)
-    after = places.index(SHOWN_BY[found.step]) + 1
+    after = places.index(SHOWN_BY[step.step]) + 1
     if first is not None:
         to, words = SHOWN_BY[first.step], "Go to the"
-    elif found.is_complete and after < len(places):
+    elif step.is_complete and after < len(places):
         to, words = places[after], "Go on to the"
     else:
         return False
@@ -153,27 +164,11 @@ def _way(found: StepState, first: StepState | None) -> bool:
     return True
 
 
-def _label(found: StepState) -> str:
-    if found.at is None and not found.done:
-        return START[found.step]
-    left = found.unfinished or found.done < found.total
-    return "Go on" if left and not found.stale else "Run again"
-
-
-def _estimate(explorer: Explorer, state: BuildState, step: BuildStep) -> StepEstimate:
-    """What a step takes; reckoned again only when something that it depends on has changed."""
-    lens = state.lens
-    asked = (state, endpoint(explorer))
-    key = f"build_estimate_{lens.corpus}_{lens.name}_{step}"
-    known = st.session_state.get(key)
-    if known is None or known[0] != asked:
-        known = (
-            asked,
-            explorer.builds.estimate(lens.corpus, lens.name, step, endpoint=chosen(explorer)),
-        )
-        st.session_state[key] = known
-    found: StepEstimate = known[1]
-    return found
+def _label(step: StepState) -> str:
+    if step.at is None and not step.done:
+        return WORDS[step.step].start
+    left = step.unfinished or step.done < step.total
+    return "Go on" if left and not step.stale else "Run again"
 
 
 def _model(explorer: Explorer, *, connected: bool, opened: bool) -> None:
@@ -194,3 +189,59 @@ def _model(explorer: Explorer, *, connected: bool, opened: bool) -> None:
             help="A step ends when so many requests were sent, repeats included. What was made "
             "until then is kept.",
         )  # fmt: skip
+
+
+# -- the last run, found again by whoever opens the build ---------------------------------------
+
+
+def under_way(job: StepJob | None) -> str:
+    """The step of the page that is being run; "" for none."""
+    return SHOWN_BY[job.progress.step] if job is not None and job.state == "running" else ""
+
+
+def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
+    """How far the run is, whichever step it is of; how it ended, on the page of its own step.
+
+    Args:
+        step: that the page shows; None for the attribute, which does not run.
+    """
+    show_problem(_CARD)
+    if job is None or not (job.running or job.progress.step == step):
+        return
+    jobs = engine().builds.jobs
+    job_card(
+        job,
+        lambda: jobs.latest(place),
+        key="build",
+        label="How far the step is",
+        line=lambda now: progress_line(now.progress, now.seconds),
+        cancel=jobs.cancel,
+        ended=_ended,
+        remarks=lambda now: [now.report.problem] if now.report else (),
+        dismiss=jobs.dismiss,
+        more=partial(_show_button, step),
+        what_stays="What was made stays.",
+        attempt=partial(attempt_at, _CARD),
+    )
+
+
+def _show_button(shown: BuildStep | None, job: StepJob) -> None:
+    step = SHOWN_BY[job.progress.step]
+    if (
+        job.running
+        and job.progress.step != shown
+        and st.button(f"Show {STEPS[step]}", key="build_show")
+    ):
+        go(step)
+        st.rerun()
+
+
+def _ended(job: StepJob) -> str:
+    notes = job.report.notes if job.report else ()
+    # How many clusters become no query, and why, stands above the clusters.
+    told = job.report is not None and job.report.step == "collapse"
+    lines = [html.escape(line) for line in notes if not (told and " no query: " in line)]
+    if job.state == "failed" or not is_finished(job.report):
+        lines.append("What was made is kept; running goes on from there.")
+    below = f'<div class="md-dim">{"<br>".join(lines)}</div>' if lines else ""
+    return outcome_line(job) + below

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 import streamlit as st
 
-from engine.errors import BadInputError
 from engine.types.builds import BuildStep
+from pages._common.url_state import UrlState, param
 
 STEPS: Mapping[str, str] = {
-    "lens": "Lens",
+    "attribute": "Attribute",
     "labels": "Labels",
     "clusters": "Clusters",
     "queries": "Queries",
@@ -24,14 +25,21 @@ RUNS: Mapping[str, BuildStep] = {
     "queries": "verbalise",
     "result": "expand",
 }
-"""What a step of the page runs; the lens is said by a person."""
+"""What a step of the page runs; the attribute is described by a person."""
 SHOWN_BY: Mapping[BuildStep, str] = {run: step for step, run in RUNS.items()}
 _HELD = "build_held"
-_OWN = {"corpus", "build", "step"}
+
+
+def _step(text: str) -> str:
+    """Reads a step; links of earlier versions call the first one ``lens``."""
+    step = "attribute" if text == "lens" else text
+    if step and step not in STEPS:
+        raise ValueError(f"there is no step '{text}', use {', '.join(STEPS)}")
+    return step
 
 
 @dataclass(frozen=True, slots=True)
-class BuildView:
+class BuildView(UrlState):
     """One step of one build.
 
     Attributes:
@@ -39,52 +47,30 @@ class BuildView:
         step: a key of :data:`STEPS`; "" is where the build stands.
     """
 
-    corpus: str = ""
-    build: str = ""
-    step: str = ""
+    corpus: str = param("corpus", "")
+    build: str = param("build", "")
+    step: str = param("step", "", _step)
 
     def to_params(self) -> dict[str, str]:
         """URL parameters; a build that is not there yet has no steps."""
-        found = {
-            "corpus": self.corpus,
-            "build": self.build,
-            "step": self.step if self.build else "",
-        }
-        return {k: v for k, v in found.items() if v}
+        return UrlState.to_params(self if self.build else replace(self, step=""))
 
+    @classmethod
+    def read(cls) -> Self:
+        """The view of the URL, or the one that this visit left the page with."""
+        params = st.query_params.to_dict()
+        held: Self | None = st.session_state.get(_HELD)
+        # Going back from a page that was opened from here passes this one with its parameters.
+        if held is not None and (not params or params.keys() - {"corpus", "build", "step"}):
+            return held
+        return cls.from_params(params)
 
-def read_view() -> BuildView:
-    """The view of the URL, or the one that this visit left the page with.
-
-    Raises:
-        BadInputError: a step that there is not.
-    """
-    params = st.query_params.to_dict()
-    held: BuildView | None = st.session_state.get(_HELD)
-    # Going back from a page that was opened from here passes this one with its parameters.
-    if held is not None and (not params or params.keys() - _OWN):
-        return held
-    step = params.get("step", "")
-    if step and step not in STEPS:
-        raise BadInputError(
-            f"This link cannot be read: there is no step '{step}'.", f"Use {', '.join(STEPS)}."
-        )
-    return BuildView(params.get("corpus", ""), params.get("build", ""), step)
-
-
-def write_view(view: BuildView) -> None:
-    """Hold a view for the visit, and put it into the URL."""
-    st.session_state[_HELD] = view
-    params = view.to_params()
-    if st.query_params.to_dict() != params:
-        st.query_params.from_dict(params)
-
-
-def change_view(change: Callable[[BuildView], BuildView]) -> None:
-    """Change what the page shows now."""
-    write_view(change(st.session_state.get(_HELD) or read_view()))
+    def write(self) -> None:
+        """Hold the view for the visit, and put it into the URL."""
+        st.session_state[_HELD] = self
+        UrlState.write(self)
 
 
 def go(step: str) -> None:
     """Show another step of the build."""
-    change_view(lambda now: replace(now, step=step))
+    BuildView.change(lambda now: replace(now, step=step))

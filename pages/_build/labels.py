@@ -1,4 +1,4 @@
-"""Step 2: what each document shows, read and mended."""
+"""Step 2: what each document shows, read and corrected."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import Any
 
 import streamlit as st
 
-from engine.explorer import Explorer
-from engine.types.builds import BuildLens, BuildState, Label
+from engine.explorer import Explorer, OpenBuild
+from engine.types.builds import LONGEST_LABEL, BuildState, Label
 from engine.types.plurals import counted
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import many
-from pages._build.build_reading import Listed, listing, opened_html, read, titles
+from pages._build.build_reading import (
+    Listed,
+    filters,
+    has_words,
+    listing,
+    opened_html,
+    read,
+    titles,
+)
 from pages._common.shared import attempt_at, show_problem
 
 WHICH = {
@@ -24,33 +32,33 @@ WHICH = {
     "outdated": "Outdated",
     "open": "Not read yet",
 }
-LONGEST = 200
-"""Characters of a label."""
+_HINT = (
+    "Click a row to read the document and correct its label; the arrow keys go on to the next. "
+    "Tick rows to give several the same label."
+)
 
 
-def labels_step(explorer: Explorer, state: BuildState) -> None:
+def labels_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
     """The labels on the left, the document that is open on the right."""
-    lens = state.lens
-    found = everything(explorer, lens)
-    st.html(f'<div class="sl-facts" role="status">{html.escape(facts(found))}</div>')
-    names = titles(explorer, lens.corpus, [label.doc_id for label in found])
-    title_of = dict(zip((label.doc_id for label in found), names, strict=True))
-    shown = _filtered(found, title_of)
+    known = {label.doc_id: label for label in build.labels()}
+    # Those of documents that nobody read yet have no author.
+    labels = {doc_id: known.get(doc_id) or Label(doc_id, "") for doc_id in build.scope()}
+    st.html(f'<div class="sl-facts" role="status">{html.escape(facts([*labels.values()]))}</div>')
+    names = titles(explorer, build.spec.corpus, [*labels])
+    title_of = dict(zip(labels, names, strict=True))
+    which, words = filters("labels", WHICH, "documents", "a label or a title")
+    shown = matching([*labels.values()], title_of, which, words)
     with st.container(key="build_pair_labels"):
         left, right = st.columns([7, 5], gap="medium")
         with left:
             listed = _table(shown, title_of)
         with right, st.container(key="build_pane_labels"):
-            _chosen(explorer, lens, listed)
-            label_of = {label.doc_id: label for label in found}
-            _open(explorer, lens, label_of, title_of, listed.open)
-
-
-def everything(explorer: Explorer, lens: BuildLens) -> list[Label]:
-    """A label for every document that the lens reads; those nobody read yet have no author."""
-    known = {label.doc_id: label for label in explorer.builds.labels(lens.corpus, lens.name)}
-    scope = explorer.library.open(lens.corpus).doc_ids[: lens.limit]
-    return [known.get(doc_id) or Label(doc_id, "") for doc_id in scope]
+            _chosen(explorer, build, listed.chosen)
+            if listed.open:
+                label = labels[listed.open]
+                _open(explorer, build, label, title_of[label.doc_id])
+            else:
+                st.html(f'<div class="bd-hint">{_HINT}</div>')
 
 
 def facts(all_labels: Sequence[Label]) -> str:
@@ -74,27 +82,12 @@ def facts(all_labels: Sequence[Label]) -> str:
     if still:
         lines.append(f"{many(still, 'document')} not read yet.")
     if outdated:
-        lines.append(f"{outdated:,} outdated: the document or the lens changed since.")
+        lines.append(f"{outdated:,} outdated: the document or the attribute changed since.")
     return " ".join(lines)
 
 
-def _filtered(labels: Sequence[Label], title_of: Mapping[str, str]) -> list[Label]:
-    with st.container(horizontal=True, vertical_alignment="center", key="build_filter_labels"):
-        which = st.segmented_control(
-            "Which documents", list(WHICH), format_func=WHICH.__getitem__, default="all",
-            key="build_which_labels", required=True, persist_state="session",
-            label_visibility="collapsed", width="content",
-        )  # fmt: skip
-        words = st.text_input(
-            "Words of a label or a title", key="build_words_labels", live="250ms", width=280,
-            placeholder="Words of a label or a title", label_visibility="collapsed",
-            persist_state="session",
-        )  # fmt: skip
-    return matching(labels, title_of, which or "all", words or "")
-
-
 def matching(
-    labels: Sequence[Label], title_of: Mapping[str, str], which: str, words: str
+    labels: Sequence[Label], title_of: Mapping[str, str], which: str, words: Sequence[str]
 ) -> list[Label]:
     """Labels of a kind (:data:`WHICH`) that have all words in them, their quote or their title."""
     of_kind = {
@@ -104,15 +97,11 @@ def matching(
         "people": [label for label in labels if label.maker == "person"],
         "outdated": [label for label in labels if label.outdated],
     }.get(which, labels)
-    wanted = words.casefold().split()
-    if not wanted:
-        return list(of_kind)
-
-    def has_words(label: Label) -> bool:
-        text = f"{label.text} {label.quote} {title_of[label.doc_id]} {label.doc_id}".casefold()
-        return all(word in text for word in wanted)
-
-    return [label for label in of_kind if has_words(label)]
+    return [
+        label
+        for label in of_kind
+        if has_words(f"{label.text} {label.quote} {title_of[label.doc_id]} {label.doc_id}", words)
+    ]
 
 
 def _table(labels: Sequence[Label], title_of: Mapping[str, str]) -> Listed:
@@ -138,88 +127,66 @@ def _table(labels: Sequence[Label], title_of: Mapping[str, str]) -> Listed:
             "Quote": st.column_config.TextColumn(width=120),
             "By": st.column_config.TextColumn(width=85),
             "Outdated": st.column_config.TextColumn(
-                width=75, help="The document or the lens has changed since."),
+                width=75, help="The document or the attribute has changed since."),
         },
     )  # fmt: skip
 
 
-def _chosen(explorer: Explorer, lens: BuildLens, listed: Listed) -> None:
+def _chosen(explorer: Explorer, build: OpenBuild, doc_ids: Sequence[str]) -> None:
     """One label for all documents that are ticked."""
-    if not listed.chosen:
+    if not doc_ids:
         return
-    chosen = listed.chosen
+
+    def save() -> None:
+        text = st.session_state["build_label_chosen"].strip()
+        build.set_labels(dict.fromkeys(doc_ids, text), annotator(explorer))
+        st.session_state["build_label_chosen"] = ""
+
     with st.form("build_chosen_labels", border=True):
-        st.html(f"<strong>{many(len(chosen), 'document')} chosen</strong>")
+        st.html(f"<strong>{many(len(doc_ids), 'document')} chosen</strong>")
         st.text_input(
-            "One label for all of them", key="build_label_chosen", max_chars=LONGEST,
+            "One label for all of them", key="build_label_chosen", max_chars=LONGEST_LABEL,
             placeholder="Empty: they do not show it",
         )  # fmt: skip
-
-        def save() -> None:
-            text = st.session_state["build_label_chosen"].strip()
-            _set(explorer, lens, dict.fromkeys(chosen, text))
-            st.session_state["build_label_chosen"] = ""
-
         st.form_submit_button(
-            "Give it to them", key="build_save_chosen", on_click=attempt_at,
+            "Apply to all of them", key="build_save_chosen", on_click=attempt_at,
             args=("labels_chosen", save),
         )  # fmt: skip
         show_problem("labels_chosen")
 
 
-def _open(
-    explorer: Explorer,
-    lens: BuildLens,
-    labels: Mapping[str, Label],
-    title_of: Mapping[str, str],
-    doc_id: str,
-) -> None:
-    if not doc_id:
-        st.html(
-            '<div class="bd-hint">Click a row to read the document and mend its label; the arrow '
-            "keys go on to the next. Tick rows to give several the same label.</div>"
-        )
-        return
-    label = labels[doc_id]
-    key = f"build_label_{lens.corpus}_{lens.name}_{doc_id}"
+def _open(explorer: Explorer, build: OpenBuild, label: Label, title: str) -> None:
+    spec, doc_id = build.spec, label.doc_id
+    key = f"build_label_{spec.corpus}_{spec.name}_{doc_id}"
     st.session_state[key] = label.text
 
-    def save() -> None:
-        _set(explorer, lens, {doc_id: st.session_state[key].strip()})
+    def keep(text: str | None = None) -> None:
+        text = st.session_state[key].strip() if text is None else text
+        build.set_labels({doc_id: text}, annotator(explorer))
 
-    def nothing() -> None:
-        _set(explorer, lens, {doc_id: ""})
-
-    def same() -> None:
-        _set(explorer, lens, {doc_id: label.text})
-
-    st.html(opened_html("Document", title_of[doc_id]))
+    st.html(opened_html("Document", title))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
-            "Label", key=key, max_chars=LONGEST, on_change=attempt_at, args=("label", save),
+            "Label", key=key, max_chars=LONGEST_LABEL, on_change=attempt_at, args=("label", keep),
             placeholder="does not show it", help="Enter saves it.",
         )  # fmt: skip
         st.button(
             "Does not show it", key="build_label_none", on_click=attempt_at,
-            args=("label", nothing), disabled=bool(label.author and not label.text),
+            args=("label", keep, ""), disabled=bool(label.author and not label.text),
         )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f'<div class="md-dim">{html.escape(said_by(label))}</div>')
+        st.html(f'<div class="md-dim">{html.escape(labelled_by(label))}</div>')
         if label.outdated:
             st.button(
-                "It still holds", key="build_label_same", on_click=attempt_at,
-                args=("label", same),
-                help="Keeps it, as what you say of the document and the lens as they are now.",
+                "Confirm", key="build_label_same", on_click=attempt_at,
+                args=("label", keep, label.text),
+                help="Keeps it as your label of the document and the attribute as they are now.",
             )  # fmt: skip
     show_problem("label")
-    read(explorer, lens.corpus, doc_id, quote=label.quote)
+    read(explorer, spec.corpus, doc_id, label.quote)
 
 
-def said_by(label: Label) -> str:
-    """Who said so, and whether it still holds."""
-    who = f"Said by {label.author}" if label.author else "Nobody has read it yet"
-    return who + (", of the document or the lens as it was before." if label.outdated else ".")
-
-
-def _set(explorer: Explorer, lens: BuildLens, changes: Mapping[str, str]) -> None:
-    explorer.builds.set_labels(lens.corpus, lens.name, changes, annotator(explorer))
+def labelled_by(label: Label) -> str:
+    """Whose label it is, and whether it is up to date."""
+    who = f"Labelled by {label.author}" if label.author else "Not read yet"
+    return who + (", before the document or the attribute changed." if label.outdated else ".")

@@ -11,49 +11,43 @@ import pandas as pd
 import streamlit as st
 
 from engine.errors import UnknownNameError
-from engine.explorer import Explorer
+from engine.explorer import Explorer, OpenBuild
 from engine.types.annotating import Project
-from engine.types.builds import BuildLens, BuildState, BuildStep, Provenance, StepState
+from engine.types.builds import BuildSpec, BuildState, Provenance, StepState
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.exchange_files import packed
-from pages._build.build_lines import many, percent
+from pages._build.build_lines import WORDS, many, percent
 from pages._build.build_reading import table_height
 from pages._common.shared import note
 
-_BY: Mapping[BuildStep, str] = {
-    "label": "Labels by",
-    "collapse": "Clusters by",
-    "verbalise": "Queries by",
-    "expand": "Grades by",
-}
 _PAGES = Path(__file__).resolve().parents[1]
 
 
-def result_step(explorer: Explorer, state: BuildState) -> None:
+def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None:
     """What there is of the collection, what to do with it, and where it comes from."""
-    lens = state.lens
+    spec = build.spec
     try:
-        project = explorer.builds.project(lens.corpus, lens.name)
+        project = build.project()
     except UnknownNameError:  # not pooled yet
         return
-    found = explorer.builds.provenance(lens.corpus, lens.name)
-    st.html(f'<div class="sl-facts">{html.escape(facts(found))}</div>')
+    made = explorer.builds.provenance(spec.corpus, spec.name)
+    st.html(f'<div class="sl-facts">{html.escape(facts(made))}</div>')
     note(
         "Grades by a model count here where no person graded.",
         "Check a sample before you rely on them: how far people agree with the model is shown "
         "there, and the provenance says how many were checked.",
     )
     _say_what_changed(state)
-    _ways_on(explorer, lens, project)
+    _ways_on(explorer, spec, project)
     with st.container(key="build_pair_result"):
         left, right = st.columns([7, 5], gap="large")
         with left:
             st.header("Queries", anchor=False)
-            _queries(found, explorer.annotation.queries(project))
+            _queries(made, explorer.annotation.queries(project))
         with right:
             st.header("Provenance", anchor=False)
-            st.html(provenance_html(found, state.steps))
+            st.html(provenance_html(made, state.steps))
 
 
 def _say_what_changed(state: BuildState) -> None:
@@ -64,28 +58,28 @@ def _say_what_changed(state: BuildState) -> None:
     if first.step == "expand":
         note(
             "Not up to date.",
-            "Until this step has run to its end, the download has the grades that there are.",
+            "Until this step has run to its end, the export has the grades that there are.",
         )
         return
     note(
         "Not up to date: a step before this one comes first.",
-        "The queries, the grades and the download are as they were; the provenance tells the "
-        "lens, the labels and the clusters as they are now.",
+        "The queries, the grades and the export are as they were; the provenance tells the "
+        "attribute, the labels and the clusters as they are now.",
     )
 
 
-def facts(found: Provenance) -> str:
+def facts(made: Provenance) -> str:
     """``22 queries, 312 positives from clusters, 140 found by pooling; 12 checked by people``."""
-    positives, more = sum(found.positives.values()), sum(found.found.values())
+    positives, more = sum(made.positives.values()), sum(made.found.values())
     return (
-        f"{many(found.queries, 'query')} · {counted(positives, 'positive')} from the clusters · "
+        f"{many(made.queries, 'query')} · {counted(positives, 'positive')} from the clusters · "
         f"{more:,} more found by pooling · "
-        f"{counted(found.checked, 'grade') if found.checked else 'no grade'} of a model checked by "
+        f"{counted(made.checked, 'grade') if made.checked else 'no grade'} of a model checked by "
         "people"
     )
 
 
-def _ways_on(explorer: Explorer, lens: BuildLens, project: Project) -> None:
+def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:
     here = {"corpus": project.corpus, "project": project.name}
     with st.container(horizontal=True, gap="small", key="build_ways_on"):
         if st.button("Check a sample", key="build_check", type="primary"):
@@ -96,8 +90,8 @@ def _ways_on(explorer: Explorer, lens: BuildLens, project: Project) -> None:
             collection = f"{project.corpus}:{project.name}"
             st.switch_page(_page("evaluate"), query_params={"collection": collection})
         st.download_button(
-            "Download", data=lambda: archive(explorer, lens), mime="application/zip",
-            file_name=f"{lens.corpus}-{lens.name}.zip", key="build_download", on_click="ignore",
+            "Export", data=lambda: archive(explorer, spec), mime="application/zip",
+            file_name=f"{spec.corpus}-{spec.name}.zip", key="build_download", on_click="ignore",
             help="Documents, queries and grades as BEIR has them, TREC qrels, and "
             "provenance.json.",
         )  # fmt: skip
@@ -107,24 +101,24 @@ def _page(name: str) -> str:
     return str(_PAGES / f"{name}.py")
 
 
-def archive(explorer: Explorer, lens: BuildLens) -> bytes:
-    """The collection as a ZIP file; raises as ``LensBuilds.export``."""
+def archive(explorer: Explorer, spec: BuildSpec) -> bytes:
+    """The collection as a ZIP file; raises as ``CollectionBuilds.export``."""
     with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch) / lens.name
-        paths = explorer.builds.export(lens.corpus, lens.name, out)
-        made = {str(path.relative_to(out)): path.read_bytes() for path in paths}
-        return packed(made, "")[1]
+        out = Path(scratch) / spec.name
+        paths = explorer.builds.export(spec.corpus, spec.name, out)
+        files = {str(path.relative_to(out)): path.read_bytes() for path in paths}
+        return packed(files, "")[1]
 
 
-def _queries(found: Provenance, queries: Mapping[str, Query]) -> None:
+def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
     rows = [
         {
             "Query": (queries[query_id].text if query_id in queries else None) or query_id,
             "From its cluster": positives,
-            "Found by pooling": found.found.get(query_id, 0),
+            "Found by pooling": made.found.get(query_id, 0),
             "Id": query_id,
         }
-        for query_id, positives in found.positives.items()
+        for query_id, positives in made.positives.items()
     ]
     if not rows:
         st.html('<div class="sl-empty">It has no queries.</div>')
@@ -143,24 +137,24 @@ def _queries(found: Provenance, queries: Mapping[str, Query]) -> None:
     )  # fmt: skip
 
 
-def provenance_html(found: Provenance, steps: Sequence[StepState]) -> str:
+def provenance_html(made: Provenance, steps: Sequence[StepState]) -> str:
     """Where a collection comes from, as a table; escaped."""
-    lens = found.lens
-    sizes = f"{lens.smallest:,} to {lens.largest:,} documents"
+    spec = made.spec
+    sizes = f"{spec.smallest:,} to {spec.largest:,} documents"
     out = "none left out"
-    if found.dropped:
-        out = f"{found.dropped:,} left out (not {sizes}, or dropped)"
+    if made.dropped:
+        out = f"{made.dropped:,} left out (not {sizes}, or dropped)"
     rows = [
-        ("Attribute", lens.attribute),
-        ("What counts", lens.guidance or "–"),
-        ("Examples", "; ".join(lens.examples) or "–"),
-        ("Described by", f"{found.author}, {found.time.astimezone():%Y-%m-%d %H:%M}"),
-        ("Corpus", f"{lens.corpus}, {many(found.labelled + found.without, 'document')} read"),
-        ("Show it", _showing(found)),
-        ("Clusters", f"{found.clusters:,}, {out}"),
-        ("Overlap", f"{percent(found.overlap)} on average; the limit is {percent(lens.overlap)}"),
-        ("Pooled", f"{', '.join(lens.systems)}, to a depth of {lens.depth:,}"),
-        *((_BY[step.step], _by(found, step)) for step in steps),
+        ("Attribute", spec.attribute),
+        ("What counts", spec.guidance or "–"),
+        ("Examples", "; ".join(spec.examples) or "–"),
+        ("Described by", f"{made.author}, {made.time.astimezone():%Y-%m-%d %H:%M}"),
+        ("Corpus", f"{spec.corpus}, {many(made.labelled + made.without, 'document')} read"),
+        ("Show it", _showing(made)),
+        ("Clusters", f"{made.clusters:,}, {out}"),
+        ("Overlap", f"{percent(made.overlap)} on average; the limit is {percent(spec.overlap)}"),
+        ("Pooled", f"{', '.join(spec.systems)}, to a depth of {spec.depth:,}"),
+        *((WORDS[step.step].by, _by(made, step)) for step in steps),
     ]
     body = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(value)}</td></tr>'
@@ -169,13 +163,13 @@ def provenance_html(found: Provenance, steps: Sequence[StepState]) -> str:
     return f'<table class="bd-provenance"><tbody>{body}</tbody></table>'
 
 
-def _showing(found: Provenance) -> str:
-    does = "does" if found.labelled == 1 else "do"
-    does_not = "does" if found.without == 1 else "do"
-    return f"{many(found.labelled, 'document')} {does}, {found.without:,} {does_not} not"
+def _showing(made: Provenance) -> str:
+    does = "does" if made.labelled == 1 else "do"
+    does_not = "does" if made.without == 1 else "do"
+    return f"{many(made.labelled, 'document')} {does}, {made.without:,} {does_not} not"
 
 
-def _by(found: Provenance, step: StepState) -> str:
-    edits = found.edits.get(step.step, 0)
-    who = found.models.get(step.step, "") or "no model"
+def _by(made: Provenance, step: StepState) -> str:
+    edits = made.edits.get(step.step, 0)
+    who = made.models.get(step.step, "") or "no model"
     return f"{who}; {counted(edits, 'change')} by people" if edits else who

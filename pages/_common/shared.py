@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -16,6 +17,7 @@ from engine.explorer import Explorer
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 log = logging.getLogger("seedlens")
+T = TypeVar("T")
 
 
 @st.cache_resource(show_spinner=False)
@@ -120,6 +122,20 @@ def escape_label(text: str) -> str:
     \!\[\]\(x\) \<b\>
     """
     return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|~$:<>" else c for c in " ".join(text.split()))
+
+
+def remembered(key: str, basis: object, make: Callable[[], T]) -> T:
+    """A value kept for the visit; made again when what it depends on has changed.
+
+    Args:
+        key: of the session state.
+        basis: equal as long as the value holds.
+    """
+    known: Any = st.session_state.get(key)
+    if known is None or known[0] != basis:
+        known = st.session_state[key] = (basis, make())
+    value: T = known[1]
+    return value
 
 
 def apply_style() -> None:

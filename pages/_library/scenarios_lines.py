@@ -16,7 +16,7 @@ from engine.types.scenarios import (
     ScenarioState,
 )
 from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, duration, joined, spent, tokens
+from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, tokens
 
 COMPONENTS: dict[Component, str] = {
     "M": "main topic",
@@ -125,13 +125,9 @@ def outcome_line(job: ScenarioJob) -> str:
         )
     if report.embedded:
         parts.append(f"{counted(report.embedded, 'scenario')} embedded anew")
-    if report.left:
-        parts.append(f"{counted(report.left, 'document')} not reached")
-    if report.failed:
-        parts.append(f"{report.failed:,} without a usable answer: asked again next time")
     if report.without_text:
         parts.append(f"{report.without_text:,} without text")
-    return joined([*parts, *spent(report), duration(report.seconds)])
+    return run_outcome(parts, report)
 
 
 def scenario_list(title: str, scenarios: tuple[Scenario, ...]) -> str:

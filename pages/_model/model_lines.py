@@ -63,6 +63,14 @@ def spent(report: ModelUsage) -> list[str]:
     return parts
 
 
+def run_outcome(parts: Iterable[str], report: ModelRunReport) -> str:
+    """What a run over many items made, what is left and what it took, in one line of HTML."""
+    left = f"{report.left:,} not reached" if report.left else ""
+    failed = f"{report.failed:,} without a usable answer: asked again next time"
+    took = [*spent(report), duration(report.seconds)]
+    return joined([*parts, left, failed if report.failed else "", *took])
+
+
 def is_finished(report: ModelRunReport | None) -> bool:
     """Whether a run did all that it was asked for: to ask again would bring the same."""
     return report is not None and not (report.stopped or report.left or report.failed)

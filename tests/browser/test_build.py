@@ -1,4 +1,4 @@
-"""Building a collection from a lens, each step read and mended; the model is a real server."""
+"""Building a collection, each step read and corrected; the model is a real server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from engine.explorer import Explorer
-from engine.types.builds import BuildLens, BuildQuery
+from engine.types.builds import BuildQuery, BuildSpec
 from tests.browser.browser_steps import connect, download
 from tests.browser.conftest import Server, Visit
 from tests.build_answers import builds_collections, demo_methods
@@ -71,7 +71,7 @@ def settled(page: Page, words: str = "Done") -> Locator:
 
 
 def describe(page: Page, name: str) -> None:
-    """Fill in the lens."""
+    """Describe the attribute."""
     box(page, "Name").fill(name)
     box(page, "What a document shows without saying so").fill(ATTRIBUTE)
     page.locator(".st-key-build_limit_new input").fill(str(DOCUMENTS))
@@ -81,7 +81,7 @@ def describe(page: Page, name: str) -> None:
     expect(page).to_have_url(re.compile(f"build={name}&step=labels"))
 
 
-def test_a_collection_is_built_from_a_lens_and_mended_between_the_steps(
+def test_a_collection_is_built_from_an_attribute_and_corrected_between_the_steps(
     visit: Visit, model: ModelServer, explorer: Explorer
 ) -> None:
     page = visit.open("/build?corpus=demo")
@@ -98,7 +98,7 @@ def test_a_collection_is_built_from_a_lens_and_mended_between_the_steps(
 
 
 def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
-    """Cancelled and gone on with from another page; one label mended."""
+    """Cancelled and gone on with from another page; one label corrected."""
     page, builds = visit.page, explorer.builds
     model.behaviour.latency = 0.8
     page.get_by_role("button", name="Label the documents").click()
@@ -116,14 +116,14 @@ def labels(visit: Visit, model: ModelServer, explorer: Explorer) -> None:
     settled(page)
     expect(step(page, "Labels")).to_contain_text("120 documents")
     click_row(page, "build_labels", 1)
-    mended = builds.labels("demo", "methods")[1]
+    corrected = builds.open("demo", "methods").labels()[1]
     card = page.locator(".bd-card")
-    expect(card).to_contain_text(mended.doc_id)
+    expect(card).to_contain_text(corrected.doc_id)
     expect(card.locator("mark").first).to_be_visible()
     box(page, "Label").fill("Boosted trees")
     box(page, "Label").press("Enter")
-    expect(page.get_by_text("Said by ada.")).to_be_visible()
-    assert builds.labels("demo", "methods")[1].text == "Boosted trees"
+    expect(page.get_by_text("Labelled by ada.")).to_be_visible()
+    assert builds.open("demo", "methods").labels()[1].text == "Boosted trees"
     page.keyboard.press("Escape")
     visit.shoot("build-labels")
 
@@ -134,7 +134,7 @@ def clusters(visit: Visit, explorer: Explorer) -> None:
     step(page, "Clusters").click()
     page.get_by_role("button", name="Cluster the labels").click()
     settled(page)
-    before = builds.clusters("demo", "methods")
+    before = builds.open("demo", "methods").clusters()
     click_row(page, "build_clusters", 0, tick=True)
     click_row(page, "build_clusters", 1, tick=True)
     page.get_by_role("button", name="Merge them").click()
@@ -146,7 +146,7 @@ def clusters(visit: Visit, explorer: Explorer) -> None:
     box(page, "Name").press("Enter")
     renamed = page.locator(".st-key-build_clusters td", has_text=re.compile(f"^{name}$"))
     expect(renamed).to_be_attached()
-    largest = builds.clusters("demo", "methods")[0]
+    largest = builds.open("demo", "methods").clusters()[0]
     assert largest.name == name
     assert set(largest.doc_ids) == {d for cluster in before[:2] for d in cluster.doc_ids}
     click_row(page, "build_members", 0)
@@ -162,7 +162,7 @@ def queries(visit: Visit, explorer: Explorer) -> None:
     settled(page)
     click_row(page, "build_queries", 0)
     wording = box(page, "Query")
-    first = builds.queries("demo", "methods")[0]
+    first = builds.open("demo", "methods").queries()[0]
     expect(wording).to_have_value(first.text)
     wording.fill(f"Whatever is about {telling_word(explorer, first)}")
     page.get_by_role("button", name="Check").click()
@@ -174,7 +174,7 @@ def queries(visit: Visit, explorer: Explorer) -> None:
     wording.fill("Whoever went about it in one of two fashions")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("worded by people")).to_be_visible()
-    assert builds.queries("demo", "methods")[0].text.startswith("Whoever went")
+    assert builds.open("demo", "methods").queries()[0].text.startswith("Whoever went")
 
 
 def telling_word(explorer: Explorer, query: BuildQuery) -> str:
@@ -183,8 +183,8 @@ def telling_word(explorer: Explorer, query: BuildQuery) -> str:
     for doc_id in query.doc_ids:
         words.update(set(re.findall(r"[a-z]{5,}", explorer.document("demo", doc_id).text)))
     common = (word for word, _ in words.most_common())
-    overlap = explorer.builds.overlap
-    return next(w for w in common if overlap("demo", "methods", query.key, w).share == 1.0)
+    overlap = explorer.builds.open("demo", "methods").overlap
+    return next(w for w in common if overlap(query.key, w).share == 1.0)
 
 
 def result(visit: Visit, explorer: Explorer) -> None:
@@ -193,14 +193,14 @@ def result(visit: Visit, explorer: Explorer) -> None:
     step(page, "Result").click()
     page.get_by_role("button", name="Pool and grade").click()
     settled(page)
-    number = len(builds.queries("demo", "methods"))
+    number = len(builds.open("demo", "methods").queries())
     expect(page.get_by_text(f"{number} queries ·")).to_be_visible()
     expect(page.locator(".bd-provenance")).to_contain_text(ATTRIBUTE)
     visit.shoot("build-result")
-    provenance = read_archive(Path(download(page, "Download", exact=True).path()), number)
+    provenance = read_archive(Path(download(page, "Export", exact=True).path()), number)
     assert provenance["edits"]["label"] == 1
     assert provenance["edits"]["collapse"] > 0
-    project = builds.project("demo", "methods")
+    project = builds.open("demo", "methods").project()
     assert project.model_grades
     page.get_by_role("button", name="Open in Annotate").click()
     expect(page).to_have_url(re.compile("annotate.*project=methods"))
@@ -222,11 +222,11 @@ def read_archive(path: Path, queries: int) -> dict[str, dict[str, int]]:
 def test_a_link_restores_the_step_and_one_that_leads_nowhere_says_so(
     visit: Visit, explorer: Explorer
 ) -> None:
-    explorer.builds.save(BuildLens("demo", "linked", ATTRIBUTE), "ada")
+    explorer.builds.save(BuildSpec("demo", "linked", ATTRIBUTE), "ada")
     page = visit.open("/build?corpus=demo&build=linked&step=clusters")
     expect(page.get_by_text("First comes step 2, Labels.")).to_be_visible()
     expect(page.get_by_role("button", name="Go to the labels")).to_be_visible()
-    step(page, "Lens").click()
+    step(page, "Attribute").click()
     expect(box(page, "What a document shows without saying so")).to_have_value(ATTRIBUTE)
     page.go_back()
     expect(step(page, "Clusters")).to_have_attribute("aria-current", "step")

@@ -29,56 +29,58 @@ def test_what_people_change_survives_every_step_run_again(
     built: Explorer, server: ModelServer
 ) -> None:
     builds = built.builds
-    clusters = {c.name: c for c in builds.clusters("small", NAME)}
+    clusters = {c.name: c for c in builds.open("small", NAME).clusters()}
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
     regression, interviews = (
         clusters["Bayesian regression"],
         clusters["Interviews with practitioners"],
     )
-    builds.set_labels("small", NAME, {OVERLOOKED: "Wireless sensors", "bees-network": ""}, "Bo")
-    builds.merge("small", NAME, [survey.key, interviews.key], "Asking people", "Bo")
-    builds.drop("small", NAME, regression.key, True, "Bo")
-    builds.set_query("small", NAME, sensors.key, "Bo", text="Little watchers left alone")
-    assert {s.step: s.edits for s in builds.state("small", NAME).steps} == {
+    builds.open("small", NAME).set_labels(
+        {OVERLOOKED: "Wireless sensors", "bees-network": ""}, "Bo"
+    )
+    builds.open("small", NAME).merge([survey.key, interviews.key], "Asking people", "Bo")
+    builds.open("small", NAME).drop(regression.key, True, "Bo")
+    builds.open("small", NAME).set_query(sensors.key, "Bo", text="Little watchers left alone")
+    assert {s.step: s.edits for s in builds.open("small", NAME).state().steps} == {
         "label": 2, "collapse": 3, "verbalise": 1, "expand": 0,
     }  # fmt: skip
 
     builds.save(replace(LENS, guidance="Instruments count, too."), AUTHOR)
-    assert builds.state("small", NAME).steps[0].stale
+    assert builds.open("small", NAME).state().steps[0].stale
     before = questions(server, LABELLING)
     for step in builds.steps[:3]:
         run_step(builds, server, step)
     assert questions(server, LABELLING) - before <= len(DOCUMENTS) - 2 + 1, "not over people's"
-    labels = {label.doc_id: label for label in builds.labels("small", NAME)}
+    labels = {label.doc_id: label for label in builds.open("small", NAME).labels()}
     assert (labels[OVERLOOKED].text, labels[OVERLOOKED].author) == ("Wireless sensors", "Bo")
     assert labels["bees-network"].text == ""
-    after = {c.key: c for c in builds.clusters("small", NAME)}
+    after = {c.key: c for c in builds.open("small", NAME).clusters()}
     asking = next(c for c in after.values() if c.name == "Asking people")
     assert set(asking.doc_ids) == {*survey.doc_ids, *interviews.doc_ids}
     assert after[regression.key].dropped
     assert OVERLOOKED in after[sensors.key].doc_ids
-    query = next(q for q in builds.queries("small", NAME) if q.key == sensors.key)
+    query = next(q for q in builds.open("small", NAME).queries() if q.key == sensors.key)
     assert (query.text, query.maker) == ("Little watchers left alone", "person")
     assert OVERLOOKED in query.doc_ids
-    assert regression.key not in {q.key for q in builds.queries("small", NAME)}
+    assert regression.key not in {q.key for q in builds.open("small", NAME).queries()}
 
 
 def test_only_what_changed_is_asked_about_again(built: Explorer, server: ModelServer) -> None:
     builds = built.builds
-    project = builds.project("small", NAME)
-    before = {c.name: c for c in builds.clusters("small", NAME)}
+    project = builds.open("small", NAME).project()
+    before = {c.name: c for c in builds.open("small", NAME).clusters()}
     judged = built.annotation.judgments(project)
     built.annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
     survey, interviews = before["Mailed questionnaire"], before["Interviews with practitioners"]
-    assert builds.state("small", NAME).next is None
+    assert builds.open("small", NAME).state().next is None
 
-    builds.merge("small", NAME, [survey.key, interviews.key], "Mailed questionnaire", "Bo")
-    stale = {s.step: s.stale for s in builds.state("small", NAME).steps}
+    builds.open("small", NAME).merge([survey.key, interviews.key], "Mailed questionnaire", "Bo")
+    stale = {s.step: s.stale for s in builds.open("small", NAME).state().steps}
     assert stale == {"label": False, "collapse": False, "verbalise": True, "expand": True}
     run_step(builds, server, "verbalise")
     assert questions(server, WORDING) == 2, "one cluster, whose first try gives words away"
     run_step(builds, server, "expand")
-    assert builds.state("small", NAME).next is None
+    assert builds.open("small", NAME).state().next is None
 
     after = built.annotation.judgments(project)
     key = {(j.query_id, j.doc_id, j.annotator): j.relevance for j in after}
@@ -93,17 +95,17 @@ def test_a_document_taken_out_of_its_cluster_loses_the_grade_that_the_cluster_ga
     built: Explorer, server: ModelServer
 ) -> None:
     builds = built.builds
-    sensors = next(c for c in builds.clusters("small", NAME) if c.name == "Wireless sensors")
-    query = next(q for q in builds.queries("small", NAME) if q.key == sensors.key)
-    builds.set_query("small", NAME, sensors.key, "Bo", text="Little watchers left alone")
+    sensors = next(c for c in builds.open("small", NAME).clusters() if c.name == "Wireless sensors")
+    query = next(q for q in builds.open("small", NAME).queries() if q.key == sensors.key)
+    builds.open("small", NAME).set_query(sensors.key, "Bo", text="Little watchers left alone")
     run_step(builds, server, "expand")
-    project = builds.project("small", NAME)
+    project = builds.open("small", NAME).project()
     everything = built.annotation.queries(project, retired=True)
     assert len(everything) == 7, "other words are another query"
     assert query.text in [q.text for q in everything.values()]
 
     out = sensors.doc_ids[0]
-    builds.split("small", NAME, sensors.key, [out], "Something else", "Bo")
+    builds.open("small", NAME).split(sensors.key, [out], "Something else", "Bo")
     run_step(builds, server, "verbalise")
     report = run_step(builds, server, "expand")
     assert any(note.startswith("1 document is in no cluster") for note in report.notes)
@@ -118,15 +120,15 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
     built: Explorer, server: ModelServer
 ) -> None:
     builds, annotation = built.builds, built.annotation
-    project = builds.project("small", NAME)
-    clusters = {c.name: c.key for c in builds.clusters("small", NAME)}
+    project = builds.open("small", NAME).project()
+    clusters = {c.name: c.key for c in builds.open("small", NAME).clusters()}
     sensors, survey = clusters["Wireless sensors"], clusters["Mailed questionnaire"]
-    first = next(q for q in builds.queries("small", NAME) if q.key == sensors)
+    first = next(q for q in builds.open("small", NAME).queries() if q.key == sensors)
     annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Bo", 1))
     annotation.judge(project, Judgment("wireless-sensors", "bees-sensor", "Cy", 2))
 
-    builds.set_query("small", NAME, sensors, "Bo", text="Little watchers left alone")
-    builds.set_query("small", NAME, survey, "Bo", dropped=True)
+    builds.open("small", NAME).set_query(sensors, "Bo", text="Little watchers left alone")
+    builds.open("small", NAME).set_query(survey, "Bo", dropped=True)
     report = run_step(builds, server, "expand")
     assert report.notes[0].startswith("2 queries that the build asks no more are out")
     gone, new = {"wireless-sensors", "mailed-questionnaire"}, "wireless-sensors-2"
@@ -143,8 +145,8 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
     [own] = annotation.exchange.export(project, "jsonl", annotator="Bo").files.values()
     assert "wireless-sensors" in "".join(own), "what was judged is kept"
 
-    builds.set_query("small", NAME, sensors, "Bo", text=first.text)
-    builds.set_query("small", NAME, survey, "Bo", dropped=False)
+    builds.open("small", NAME).set_query(sensors, "Bo", text=first.text)
+    builds.open("small", NAME).set_query(survey, "Bo", dropped=False)
     before = questions(server, GRADING)
     run_step(builds, server, "expand")
     assert set(annotation.queries(project)) == (asked | gone) - {new}
@@ -155,10 +157,10 @@ def test_what_a_build_asks_no_more_leaves_its_project_until_it_comes_back(
 def test_a_query_that_people_added_to_the_project_is_left_to_them(
     built: Explorer, server: ModelServer
 ) -> None:
-    project = built.builds.project("small", NAME)
+    project = built.builds.open("small", NAME).project()
     [mine] = built.annotation.add_queries(project, [Query("small", text="My own question")])
-    key = built.builds.queries("small", NAME)[0].key
-    built.builds.set_query("small", NAME, key, "Bo", dropped=True)
+    key = built.builds.open("small", NAME).queries()[0].key
+    built.builds.open("small", NAME).set_query(key, "Bo", dropped=True)
     run_step(built.builds, server, "expand")
     assert mine in built.annotation.queries(project)
 
@@ -174,10 +176,10 @@ def test_a_build_never_joins_a_project_that_people_made(
     with pytest.raises(BadInputError, match="project 'second' that is not this build's"):
         builds.save(replace(second, depth=3), AUTHOR)
     said = {"bees-survey": "by mail", "maps-survey": "by mail"}
-    builds.set_labels("small", "second", said, AUTHOR)
+    builds.open("small", "second").set_labels(said, AUTHOR)
     builds.run("small", "second", "collapse", AUTHOR)
-    [cluster] = builds.clusters("small", "second")
-    builds.set_query("small", "second", cluster.key, AUTHOR, text="Who asks people at home")
+    [cluster] = builds.open("small", "second").clusters()
+    builds.open("small", "second").set_query(cluster.key, AUTHOR, text="Who asks people at home")
     with pytest.raises(BadInputError, match="not this build's"):
         builds.run("small", "second", "expand", AUTHOR, endpoint=session(server))
     assert annotation.queries(theirs) == {}
@@ -188,9 +190,9 @@ def test_an_edit_that_comes_in_while_clusters_are_read_is_not_lost(
     built: Explorer, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     builds = built.builds
-    key = next(c.key for c in builds.clusters("small", NAME) if c.name == "Wireless sensors")
+    key = next(c.key for c in builds.open("small", NAME).clusters() if c.name == "Wireless sensors")
     read = Builds.last
-    edits = [lambda: builds.drop("small", NAME, key, True, "Bo")]
+    edits = [lambda: builds.open("small", NAME).drop(key, True, "Bo")]
 
     def read_and_edit(rows: Builds, corpus: str, build: str, step: str) -> StepRow | None:
         """What stands; a person's edit comes in right behind the first look at it."""
@@ -204,17 +206,17 @@ def test_an_edit_that_comes_in_while_clusters_are_read_is_not_lost(
         with pytest.raises(BadInputError, match="were edited while"):
             run_step(builds, server, "collapse")
     run_step(builds, server, "collapse")
-    assert next(c for c in builds.clusters("small", NAME) if c.key == key).dropped
+    assert next(c for c in builds.open("small", NAME).clusters() if c.key == key).dropped
 
 
 def test_dropping_a_cluster_leaves_nothing_to_be_worded(built: Explorer) -> None:
     builds = built.builds
-    key = builds.clusters("small", NAME)[0].key
-    builds.drop("small", NAME, key, True, "Bo")
-    verbalise = builds.state("small", NAME).steps[2]
+    key = builds.open("small", NAME).clusters()[0].key
+    builds.open("small", NAME).drop(key, True, "Bo")
+    verbalise = builds.open("small", NAME).state().steps[2]
     assert (verbalise.done, verbalise.total, verbalise.stale) == (5, 5, False)
     assert builds.estimate("small", NAME, "verbalise").items == 0
-    assert builds.state("small", NAME).next == "expand"
+    assert builds.open("small", NAME).state().next == "expand"
 
 
 @pytest.mark.parametrize(
@@ -231,12 +233,14 @@ def test_clusters_that_cannot_be_are_refused_as_a_whole(
     built: Explorer, change: dict[str, Any], said: str
 ) -> None:
     builds = built.builds
-    before = builds.clusters("small", NAME)
+    before = builds.open("small", NAME).clusters()
     survey = next(c for c in before if c.name == "Mailed questionnaire")
     others = [c for c in before if c.key != survey.key]
     with pytest.raises(BadInputError, match=said):
-        builds.edit_clusters("small", NAME, [*others, replace(survey, **change)], "Bo")
-    assert builds.clusters("small", NAME) == before
+        builds.open("small", NAME).change_clusters(
+            lambda _: [*others, replace(survey, **change)], "Bo"
+        )
+    assert builds.open("small", NAME).clusters() == before
 
 
 @pytest.mark.parametrize(
@@ -269,8 +273,8 @@ def test_a_lens_that_cannot_be_is_refused(
 
 def test_names_that_there_are_not_are_named(built: Explorer) -> None:
     with pytest.raises(UnknownNameError, match="It has methods"):
-        built.builds.state("small", "nothing")
+        built.builds.open("small", "nothing").state()
     with pytest.raises(UnknownNameError, match="'nowhere'"):
-        built.builds.set_labels("small", NAME, {"nowhere": "x"}, AUTHOR)
+        built.builds.open("small", NAME).set_labels({"nowhere": "x"}, AUTHOR)
     with pytest.raises(UnknownNameError, match="'c99'"):
-        built.builds.set_query("small", NAME, "c99", AUTHOR, text="x")
+        built.builds.open("small", NAME).set_query("c99", AUTHOR, text="x")

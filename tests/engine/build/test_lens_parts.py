@@ -18,7 +18,7 @@ import pytest
 from engine.build.build_records import Clustering, StoredCluster
 from engine.build.clustering import MOST_AT_ONCE, Draft, drafts, finished, grouped
 from engine.build.labelling import BATCH
-from engine.build.verbalising import Vocabulary
+from engine.build.vocabulary import Vocabulary
 from engine.config import ROOT
 from engine.numeric import FloatArray
 from engine.types.encoders import Passage
@@ -155,23 +155,23 @@ def test_a_kill_in_the_middle_of_labelling_costs_a_batch_at_most(
 
     def under_way() -> bool:
         assert process.poll() is None
-        return len(builds.labels("demo", NAME)) >= 2 * BATCH
+        return len(builds.open("demo", NAME).labels()) >= 2 * BATCH
 
     try:
         wait_until(under_way, what="two batches of labels", seconds=120, pause=0.05)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    stored = len(builds.labels("demo", NAME))
+    stored = len(builds.open("demo", NAME).labels())
     assert stored >= 2 * BATCH
-    state = builds.state("demo", NAME).steps[0]
+    state = builds.open("demo", NAME).state().steps[0]
     assert (state.done, state.is_complete) == (stored, False)
 
     asked = questions(slow, LABELLING)
     slow.behaviour.latency = 0.0
     report = builds.run("demo", NAME, "label", AUTHOR, endpoint=session(slow))
     assert report.failed == report.left == 0
-    assert builds.state("demo", NAME).steps[0].is_complete
+    assert builds.open("demo", NAME).state().steps[0].is_complete
     again = questions(slow, LABELLING) - asked
     assert again <= 360 - stored + 1, "what is stored is not asked for again"
     assert asked <= stored + BATCH + 1, "and no more than a batch was on its way"

@@ -27,7 +27,7 @@ OVERLOOKED = "maps-sensor"
 
 
 def test_each_document_is_labelled_once_with_words_that_stand_in_it(built: Explorer) -> None:
-    labels = {label.doc_id: label for label in built.builds.labels("small", NAME)}
+    labels = {label.doc_id: label for label in built.builds.open("small", NAME).labels()}
     assert len(labels) == len(DOCUMENTS)
     shown = {doc_id: label for doc_id, label in labels.items() if label.text}
     assert len(shown) == len(SMALL.of) - 1
@@ -45,13 +45,13 @@ def test_each_document_is_labelled_once_with_words_that_stand_in_it(built: Explo
 def test_near_synonyms_become_one_cluster_that_is_worded_without_its_documents_words(
     built: Explorer,
 ) -> None:
-    clusters = built.builds.clusters("small", NAME)
+    clusters = built.builds.open("small", NAME).clusters()
     assert sorted(len(c.doc_ids) for c in clusters) == [4, 5, 5, 5, 5, 6]
     assert {c.name for c in clusters} == {kind.name for kind in SMALL.kinds.values()}
     for cluster in clusters:
         methods = {built.document("small", i).title.split(" by ")[1][:6] for i in cluster.doc_ids}
         assert len(methods) == 1
-    queries = {q.key: q for q in built.builds.queries("small", NAME)}
+    queries = {q.key: q for q in built.builds.open("small", NAME).queries()}
     by_name = {c.name: queries[c.key] for c in clusters}
     assert all(query.overlap.share <= LENS.overlap for query in queries.values())
     assert by_name["Mailed questionnaire"].tries == 2, "the first try gave words away"
@@ -59,7 +59,7 @@ def test_near_synonyms_become_one_cluster_that_is_worded_without_its_documents_w
 
 
 def test_the_collection_is_a_project_that_says_whose_grades_it_has(built: Explorer) -> None:
-    project = built.builds.project("small", NAME)
+    project = built.builds.open("small", NAME).project()
     assert project.model_grades
     provenance = built.builds.provenance("small", NAME)
     counts = (provenance.labelled, provenance.without, provenance.clusters, provenance.queries)
@@ -84,7 +84,7 @@ def test_what_a_step_takes_is_said_first_and_running_again_asks_nothing(
     builds = small_copy.builds
     builds.save(LENS, AUTHOR)
     for step in builds.steps:
-        assert builds.state("small", NAME).next == step
+        assert builds.open("small", NAME).state().next == step
         estimate = builds.estimate("small", NAME, step, session(server))
         before = server.seen.questions
         told: list[StepProgress] = []
@@ -94,7 +94,7 @@ def test_what_a_step_takes_is_said_first_and_running_again_asks_nothing(
         assert report.input_tokens <= estimate.input_tokens * 1.2
         assert told[-1].done == told[-1].total
         assert report.left == 0
-    assert builds.state("small", NAME).next is None
+    assert builds.open("small", NAME).state().next is None
     before = server.seen.questions
     for report in run_all(builds, server):
         assert report.failed == report.left == 0
@@ -114,15 +114,15 @@ def test_without_a_model_labels_collapse_by_their_vectors(small_copy: Explorer) 
         "bread-survey": "A mailed questionnaire",
         "bees-sensor": "Wireless sensors",
     }
-    assert builds.set_labels("small", NAME, said, AUTHOR) == 4
+    assert builds.open("small", NAME).set_labels(said, AUTHOR) == 4
     report = builds.run("small", NAME, "collapse", AUTHOR)
     assert "Without a model" in report.notes[0]
-    [survey, sensor] = builds.clusters("small", NAME)
+    [survey, sensor] = builds.open("small", NAME).clusters()
     assert survey.name in said.values()
     assert survey.doc_ids == ("bees-survey", "bread-survey", "maps-survey"), "corpus order"
     assert sensor.dropped, "one document is too few"
     with pytest.raises(BadInputError, match="1 documents; those of 2 to 50"):
-        builds.drop("small", NAME, sensor.key, False, AUTHOR)
+        builds.open("small", NAME).drop(sensor.key, False, AUTHOR)
 
 
 # -- stopping and going on ---------------------------------------------------------------------
@@ -135,11 +135,11 @@ def test_a_budget_ends_a_step_and_the_next_run_goes_on(
     builds.save(LENS, AUTHOR)
     report = run_step(builds, server, "label", most_calls=12)
     assert report.stopped == "budget"
-    state = builds.state("small", NAME).steps[0]
+    state = builds.open("small", NAME).state().steps[0]
     assert 0 < state.done == state.total - report.left
     assert not state.is_complete
     run_step(builds, server, "label")
-    assert builds.state("small", NAME).steps[0].is_complete
+    assert builds.open("small", NAME).state().steps[0].is_complete
     assert questions(server, LABELLING) <= len(DOCUMENTS) + 2, "no answer is asked for twice"
 
 
@@ -161,7 +161,7 @@ def test_a_cancelled_step_keeps_what_it_has(small_copy: Explorer, server: ModelS
     assert ended.report.left > 0
     server.behaviour.latency = 0.0
     run_step(builds, server, "label")
-    assert builds.state("small", NAME).steps[0].is_complete
+    assert builds.open("small", NAME).state().steps[0].is_complete
 
 
 def test_bad_answers_cost_documents_not_the_run(small_copy: Explorer, server: ModelServer) -> None:
@@ -170,11 +170,11 @@ def test_bad_answers_cost_documents_not_the_run(small_copy: Explorer, server: Mo
     builds.save(LENS, AUTHOR)
     report = run_step(builds, server, "label")
     assert report.failed > 0
-    state = builds.state("small", NAME).steps[0]
+    state = builds.open("small", NAME).state().steps[0]
     assert state.total - state.done == report.failed
     server.behaviour.faults = {}
     assert run_step(builds, server, "label").failed == 0
-    assert builds.state("small", NAME).steps[0].is_complete
+    assert builds.open("small", NAME).state().steps[0].is_complete
 
 
 def test_what_a_model_says_is_cleaned_and_limited(
@@ -191,7 +191,7 @@ def test_what_a_model_says_is_cleaned_and_limited(
     builds.save(replace(LENS, limit=22), AUTHOR)
     report = run_step(builds, server, "label")
     assert (report.made, report.failed) == (18, 4), "too long a label is no answer"
-    labels = builds.labels("small", NAME)
+    labels = builds.open("small", NAME).labels()
     assert {label.text for label in labels} == {"< b>Kind< /b> two"}
     quoted = [label.doc_id for label in labels if label.quote]
     assert quoted == ["tides-network", "tides-interview", "tides-simulation"]
@@ -204,14 +204,14 @@ def test_what_was_stopped_is_unfinished_and_not_said_to_rest_on_what_has_changed
     builds.save(LENS, AUTHOR)
     run_step(builds, server, "label")
     assert run_step(builds, server, "collapse", most_calls=1).stopped == "budget"
-    stopped = builds.state("small", NAME).steps[1]
+    stopped = builds.open("small", NAME).state().steps[1]
     assert stopped.done == stopped.total, "each document is in a cluster, by its label"
     assert (stopped.unfinished, stopped.stale, stopped.is_complete) == (True, False, False)
     run_step(builds, server, "collapse")
     run_step(builds, server, "verbalise")
     assert run_step(builds, server, "expand", most_calls=3).stopped == "budget"
-    state = builds.state("small", NAME)
+    state = builds.open("small", NAME).state()
     assert [s.step for s in state.steps if s.unfinished] == ["expand"] == [state.next]
     assert not any(s.stale for s in state.steps)
     run_step(builds, server, "expand")
-    assert builds.state("small", NAME).next is None
+    assert builds.open("small", NAME).state().next is None

@@ -17,7 +17,7 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.config import ROOT
 from engine.errors import BadInputError, StorageError
-from engine.generate.generator import Builder, BuiltCollection
+from engine.generate.generator import BuiltCollection, generate_implicit
 from engine.generate.implicit_records import CATEGORIES, STYLES, ImplicitRequest
 from engine.ingest import detect_format, open_source
 from engine.lenses.definitions import RESEARCH
@@ -27,48 +27,43 @@ KINDS = [(category, style) for category in CATEGORIES for style in STYLES]
 SMALL = ImplicitRequest("temporal", "multi", 2, 7, 6)
 
 
-@pytest.fixture
-def builder(store: Answers) -> Builder:
-    return Builder(store)
-
-
 def contents(folder: Path) -> Mapping[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def made(builder: Builder, folder: Path, request: ImplicitRequest = SMALL) -> BuiltCollection:
-    return builder.implicit(request, folder)
+def made(store: Answers, folder: Path, request: ImplicitRequest = SMALL) -> BuiltCollection:
+    return generate_implicit(store, request, folder)
 
 
 @pytest.mark.parametrize(("category", "style"), KINDS)
 def test_the_same_seed_gives_the_same_bytes(
-    builder: Builder, tmp_path: Path, category: Any, style: Any
+    store: Answers, tmp_path: Path, category: Any, style: Any
 ) -> None:
     request = ImplicitRequest(category, style, 2, 7, 15)
     first, second, other = (tmp_path / name for name in ("first", "second", "other"))
-    made(builder, first, request)
-    made(builder, second, request)
-    made(builder, other, ImplicitRequest(category, style, 2, 8, 15))
+    made(store, first, request)
+    made(store, second, request)
+    made(store, other, ImplicitRequest(category, style, 2, 8, 15))
     assert contents(first) == contents(second)
     assert contents(first)["corpus.jsonl"] != contents(other)["corpus.jsonl"]
 
 
-def test_another_process_gives_the_same_bytes(builder: Builder, tmp_path: Path) -> None:
-    made(builder, tmp_path / "here")
+def test_another_process_gives_the_same_bytes(store: Answers, tmp_path: Path) -> None:
+    made(store, tmp_path / "here")
     code = f"""
 from pathlib import Path
-from engine.generate.generator import Builder
+from engine.generate.generator import generate_implicit
 from engine.generate.implicit_records import ImplicitRequest
 request = ImplicitRequest("temporal", "multi", 2, 7, 6)
-Builder(None).implicit(request, Path({str(tmp_path / "there")!r}))
+generate_implicit(None, request, Path({str(tmp_path / "there")!r}))
 """
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "LC_ALL": "C", "TZ": "Asia/Tokyo"}
     subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT, check=True, timeout=60)
     assert contents(tmp_path / "here") == contents(tmp_path / "there")
 
 
-def test_folder_and_table_are_the_same_collection(builder: Builder, tmp_path: Path) -> None:
-    found = made(builder, tmp_path / "out")
+def test_folder_and_table_are_the_same_collection(store: Answers, tmp_path: Path) -> None:
+    found = made(store, tmp_path / "out")
     assert found.folder is not None
     assert found.table is not None
     folder, table = read_collection(found.folder), read_collection(found.table)
@@ -89,8 +84,8 @@ def test_folder_and_table_are_the_same_collection(builder: Builder, tmp_path: Pa
     assert set(of_folder) == set(folder.qrels)
 
 
-def test_the_table_has_impliret_columns(builder: Builder, tmp_path: Path) -> None:
-    found = made(builder, tmp_path / "out")
+def test_the_table_has_impliret_columns(store: Answers, tmp_path: Path) -> None:
+    found = made(store, tmp_path / "out")
     assert found.table is not None
     with found.table.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -102,8 +97,8 @@ def test_the_table_has_impliret_columns(builder: Builder, tmp_path: Path) -> Non
     assert all(all(row.values()) for row in rows)
 
 
-def test_about_says_where_it_is_from(builder: Builder, tmp_path: Path) -> None:
-    found = made(builder, tmp_path / "out")
+def test_about_says_where_it_is_from(store: Answers, tmp_path: Path) -> None:
+    found = made(store, tmp_path / "out")
     about = json.loads((tmp_path / "out" / "about.json").read_text("utf-8"))
     assert about["name"] == found.name
     assert about["synthetic"] is True
@@ -119,29 +114,29 @@ def test_about_says_where_it_is_from(builder: Builder, tmp_path: Path) -> None:
 # -- folders that are there already ----------------------------------------------------------
 
 
-def test_a_folder_with_something_in_it_is_left_alone(builder: Builder, tmp_path: Path) -> None:
-    made(builder, tmp_path / "out")
+def test_a_folder_with_something_in_it_is_left_alone(store: Answers, tmp_path: Path) -> None:
+    made(store, tmp_path / "out")
     before = contents(tmp_path / "out")
     with pytest.raises(BadInputError, match=r"out is not empty.*--overwrite"):
-        made(builder, tmp_path / "out", ImplicitRequest("world", "uni", 1))
+        made(store, tmp_path / "out", ImplicitRequest("world", "uni", 1))
     assert contents(tmp_path / "out") == before
 
 
 def test_overwriting_replaces_what_was_generated_and_nothing_else(
-    builder: Builder, tmp_path: Path
+    store: Answers, tmp_path: Path
 ) -> None:
     out, fresh = tmp_path / "out", tmp_path / "fresh"
-    made(builder, out)
+    made(store, out)
     (out / "notes.txt").write_text("mine", encoding="utf-8")
     other = ImplicitRequest("world", "uni", 1, 1, 4)
-    builder.implicit(other, out, overwrite=True)
-    made(builder, fresh, other)
+    generate_implicit(store, other, out, overwrite=True)
+    made(store, fresh, other)
     assert contents(out) == {**contents(fresh), "notes.txt": b"mine"}
 
 
 @pytest.mark.parametrize("about", [None, "", "[]", '{"files": 3}', '{"files": {}, "name":'])
 def test_files_of_a_person_are_never_overwritten(
-    builder: Builder, tmp_path: Path, about: str | None
+    store: Answers, tmp_path: Path, about: str | None
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
@@ -150,42 +145,33 @@ def test_files_of_a_person_are_never_overwritten(
         (out / "about.json").write_text(about, encoding="utf-8")
     before = contents(out)
     with pytest.raises(BadInputError, match="were not generated here"):
-        builder.implicit(SMALL, out, overwrite=True)
+        generate_implicit(store, SMALL, out, overwrite=True)
     assert contents(out) == before
 
 
-def test_an_about_that_names_files_elsewhere_deletes_none(builder: Builder, tmp_path: Path) -> None:
+def test_an_about_that_names_files_elsewhere_deletes_none(store: Answers, tmp_path: Path) -> None:
     out, mine = tmp_path / "out", tmp_path / "mine.txt"
     mine.write_text("mine", encoding="utf-8")
     out.mkdir()
     about = {"files": {"../mine.txt": "", str(mine): "", "..": ""}}
     (out / "about.json").write_text(json.dumps(about), encoding="utf-8")
-    builder.implicit(SMALL, out, overwrite=True)
+    generate_implicit(store, SMALL, out, overwrite=True)
     assert mine.read_text("utf-8") == "mine"
 
 
-def test_a_file_in_place_of_the_folder_is_refused(builder: Builder, tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_refused(store: Answers, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine", encoding="utf-8")
     with pytest.raises(BadInputError, match="out is a file"):
-        made(builder, tmp_path / "out")
+        made(store, tmp_path / "out")
     with pytest.raises((BadInputError, StorageError), match="out"):
-        made(builder, tmp_path / "out" / "deeper")
+        made(store, tmp_path / "out" / "deeper")
 
 
-def test_what_is_cancelled_writes_nothing(builder: Builder, tmp_path: Path) -> None:
+def test_what_is_cancelled_writes_nothing(store: Answers, tmp_path: Path) -> None:
     done: list[int] = []
-    found = builder.implicit(
-        SMALL, tmp_path / "out", on_set=done.append, cancelled=lambda: bool(done)
+    found = generate_implicit(
+        store, SMALL, tmp_path / "out", on_set=done.append, cancelled=lambda: bool(done)
     )
     assert found.folder is None
     assert done == [1]
     assert not (tmp_path / "out").exists()
-
-
-def test_a_preview_shows_what_will_be_written(builder: Builder, tmp_path: Path) -> None:
-    found = made(builder, tmp_path / "out")
-    shown = builder.preview(SMALL, 3)
-    lines = contents(tmp_path / "out")["corpus.jsonl"].splitlines()
-    texts = [json.loads(line)["text"] for line in lines]
-    assert [example.document for example in shown] == texts[:3]
-    assert found.verification.by_templates == 12

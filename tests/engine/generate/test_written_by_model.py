@@ -13,7 +13,7 @@ import pytest
 
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
-from engine.generate.generator import Builder, BuiltCollection
+from engine.generate.generator import BuiltCollection, generate_implicit
 from engine.generate.implicit_records import (
     CATEGORIES,
     STYLES,
@@ -97,7 +97,7 @@ def build(server: ModelServer, store: Answers, tmp_path: Path) -> Iterator[Any]:
         limits = {name: options.pop(name) for name in ("budget",) if name in options}
         folder = tmp_path / options.pop("folder", "out")
         model = connection(server.url, **limits)
-        return Builder(store).implicit(request, folder, connection=model, **options)
+        return generate_implicit(store, request, folder, connection=model, **options)
 
     yield run
     server.behaviour.handlers = []
@@ -223,9 +223,3 @@ def test_faults_on_the_way_cost_no_document(build: Any, server: ModelServer) -> 
 def test_tries_have_limits(build: Any, tries: int) -> None:
     with pytest.raises(BadInputError, match=f"tries is {tries}"):
         build(Author(MULTI), MULTI, tries=tries)
-
-
-def test_an_estimate_counts_both_passes(server: ModelServer, store: Answers) -> None:
-    found = Builder(store).estimate(MULTI, connection(server.url))
-    assert found.calls == 2 * DOCUMENTS
-    assert found.input_tokens > 100 * found.calls

@@ -7,11 +7,11 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.builds import BuildLens, Cluster
+from engine.types.builds import BuildSpec, Cluster
 from tests.pages import visits
 from tests.pages.visits import run
 
-LENS = BuildLens("small", "methods", "How they went about it.", smallest=2, largest=9)
+LENS = BuildSpec("small", "methods", "How they went about it.", smallest=2, largest=9)
 METHODS = {"survey": "asking by post", "sensor": "devices left in place"}
 HOSTILE = '<img src="http://192.0.2.1/x.png"> **bold** $x$'
 
@@ -47,4 +47,4 @@ def tick(page: AppTest, place: str, rows: list[int]) -> AppTest:
 
 def named(explorer: Explorer, name: str) -> Cluster:
     """The cluster of this name."""
-    return next(c for c in explorer.builds.clusters("small", "methods") if c.name == name)
+    return next(c for c in explorer.builds.open("small", "methods").clusters() if c.name == name)

@@ -20,7 +20,7 @@ def explorer(small_copy: Explorer) -> Explorer:
 def labelled(explorer: Explorer) -> Explorer:
     """With a build whose documents a person labelled."""
     explorer.builds.save(LENS, "ada")
-    explorer.builds.set_labels("small", "methods", hand_labels(explorer), "ada")
+    explorer.builds.open("small", "methods").set_labels(hand_labels(explorer), "ada")
     return explorer
 
 

@@ -33,13 +33,13 @@ def test_a_step_says_what_has_to_come_first(explorer: Explorer) -> None:
 def test_labels_that_show_nothing_are_no_dead_end(explorer: Explorer) -> None:
     explorer.builds.save(LENS, "ada")
     nothing = dict.fromkeys(explorer.library.open("small").doc_ids, "")
-    explorer.builds.set_labels("small", "methods", nothing, "ada")
+    explorer.builds.open("small", "methods").set_labels(nothing, "ada")
     page = step("labels")
     assert page.button(key="build_way").label == "Go on to the clusters"
     page.button(key="build_way").click()
     assert "No document shows it, so there is nothing to cluster." in shown(run(page))
-    page.button(key="build_first_lens").click()
-    assert run(page).query_params["step"] == "lens"
+    page.button(key="build_first_attribute").click()
+    assert run(page).query_params["step"] == "attribute"
 
 
 def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
@@ -56,7 +56,7 @@ def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
         page = step("labels")
         page.button(key="build_start_label").click()
         run(page)
-        for name in ("lens", "result"):
+        for name in ("attribute", "result"):
             page = step(name)
             assert "Labelling" in shown(page)
             assert page.button(key="build_show").label == "Show Labels"
@@ -68,15 +68,15 @@ def test_a_run_can_be_seen_and_ended_from_steps_that_cannot_run_yet(
 def test_steps_after_one_that_changed_do_not_say_that_all_is_done(built: Explorer) -> None:
     page = step("result")
     assert "Not up to date" not in shown(page)
-    key = built.builds.clusters("small", "methods")[0].key
-    built.builds.set_query("small", "methods", key, "ada", text="Whoever went about it so")
+    key = built.builds.open("small", "methods").clusters()[0].key
+    built.builds.open("small", "methods").set_query(key, "ada", text="Whoever went about it so")
     built.builds.save(replace(LENS, guidance="Only their own."), "ada")
-    state = built.builds.state("small", "methods")
+    state = built.builds.open("small", "methods").state()
     rows = {row["key"]: row for row in build_lines.steps_data(state, "result", "", 2)}
     assert rows["labels"]["kind"] == "stale"
     assert (rows["clusters"]["kind"], rows["clusters"]["words"]) == ("waits", "step 2 comes first")
     page = step("result")
-    assert "Step 2, Labels, comes first: the lens or documents changed since." in shown(page)
+    assert "Step 2, Labels, comes first: the attribute or documents changed since." in shown(page)
     assert "Not up to date" in shown(page)
     page.button(key="build_way").click()
     assert run(page).query_params["step"] == "labels"
@@ -86,7 +86,7 @@ def test_provenance_shows_a_persons_words_as_text(clustered: Explorer) -> None:
     lens = replace(LENS, guidance=HOSTILE)
     clustered.builds.save(lens, "ada")
     found = clustered.builds.provenance("small", "methods")
-    said = provenance_html(found, clustered.builds.state("small", "methods").steps)
+    said = provenance_html(found, clustered.builds.open("small", "methods").state().steps)
     assert "<img" not in said
     assert "Described by" in said
 
@@ -106,8 +106,8 @@ def test_how_a_step_stands(state: StepState, is_next: bool, expected: tuple[str,
 
 def test_a_stale_step_says_why(clustered: Explorer) -> None:
     doc_id = clustered.library.open("small").doc_ids[0]
-    clustered.builds.set_labels("small", "methods", {doc_id: "something new"}, "ada")
-    state = clustered.builds.state("small", "methods")
+    clustered.builds.open("small", "methods").set_labels({doc_id: "something new"}, "ada")
+    state = clustered.builds.open("small", "methods").state()
     kinds = {row["key"]: row for row in build_lines.steps_data(state, "labels", "")}
     assert (kinds["clusters"]["kind"], kinds["clusters"]["words"]) == (
         "stale",

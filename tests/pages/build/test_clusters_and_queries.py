@@ -58,13 +58,13 @@ def test_clusters_are_renamed_dropped_split_and_merged(clustered: Explorer) -> N
     click(page, "build_move_button")
     assert post.doc_ids[2] in named(clustered, "devices left in place").doc_ids
 
-    keys = [c.key for c in clustered.builds.clusters("small", "methods")]
+    keys = [c.key for c in clustered.builds.open("small", "methods").clusters()]
     tick(page, "build_clusters", [keys.index(post.key), keys.index(other.key)])
     merging = next(t for t in page.text_input if t.label == "Name of the merged cluster")
     merging.set_value("All the rest")
     next(b for b in page.button if b.label == "Merge them").click()
     run(page)
-    names = {c.name for c in clustered.builds.clusters("small", "methods")}
+    names = {c.name for c in clustered.builds.open("small", "methods").clusters()}
     assert names == {"The first two", "All the rest"}
 
 
@@ -91,14 +91,14 @@ def test_a_query_is_written_checked_and_dropped(clustered: Explorer) -> None:
     click(page, "build_query_check")
     assert "Above the limit" in shown(page)
     assert "Not saved yet." in shown(page)
-    assert clustered.builds.queries("small", "methods") == []
+    assert clustered.builds.open("small", "methods").queries() == []
     page.text_area(key=box).set_value("Who lets people answer at home")
     click(page, "build_query_save")
-    [query] = clustered.builds.queries("small", "methods")
+    [query] = clustered.builds.open("small", "methods").queries()
     assert (query.text, query.maker) == ("Who lets people answer at home", "person")
     assert "Not saved yet." not in shown(page)
     click(page, "build_query_drop")
-    assert clustered.builds.queries("small", "methods")[0].dropped
+    assert clustered.builds.open("small", "methods").queries()[0].dropped
 
 
 def test_words_that_give_documents_away_are_marked_in_the_query() -> None:

@@ -31,7 +31,7 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
     page.selectbox(key="build_aspect_new").set_value("method")
     page.number_input(key="build_limit_new").set_value(30)
     click(page, "build_save_new")
-    saved = explorer.builds.state("small", "methods").lens
+    saved = explorer.builds.open("small", "methods").state().spec
     assert (saved.examples, saved.aspect, saved.limit) == (
         ("asking by post", "meshes"),
         "method",
@@ -39,7 +39,7 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
     )
     assert page.query_params == {"corpus": "small", "build": "methods", "step": "labels"}
     assert "30 documents to be read." in shown(page)
-    page = step("lens")
+    page = step("attribute")
     assert "Saved." not in shown(page), "nothing was changed here"
     page.button(key="build_save_small_methods").click()
     assert "Nothing was changed" in shown(run(page))
@@ -48,11 +48,11 @@ def test_a_lens_becomes_a_build_and_what_is_wrong_with_it_keeps_what_was_typed(
 def test_a_changed_lens_makes_what_a_model_said_stale_and_a_link_opens_the_step(
     labelled: Explorer,
 ) -> None:
-    page = step("lens")
+    page = step("attribute")
     assert page.text_area(key="build_attribute_small_methods").value == LENS.attribute
     page.slider(key="build_overlap_small_methods").set_value(45)
     click(page, "build_save_small_methods")
-    assert labelled.builds.state("small", "methods").lens.overlap == 0.45
+    assert labelled.builds.open("small", "methods").state().spec.overlap == 0.45
     assert "Saved." in shown(page)
     assert "Saved." not in shown(run(page))
 
@@ -62,7 +62,7 @@ def test_a_page_without_a_build_lists_those_that_there_are(labelled: Explorer) -
     assert LENS.attribute in shown(page)
     click(page, "build_open_methods")
     assert page.query_params["build"] == "methods"
-    waiting = labelled.builds.state("small", "methods").next
+    waiting = labelled.builds.open("small", "methods").state().next
     assert waiting is not None
     assert page.query_params["step"] == SHOWN_BY[waiting], "where the build stands"
 
@@ -95,12 +95,12 @@ def test_without_a_model_running_says_how_to_connect_one_and_labels_can_be_given
     assert "No language model is connected." in shown(page)
     doc_id = explorer.library.open("small").doc_ids[0]
     open_row(page, "build_labels", doc_id)
-    assert "Nobody has read it yet." in shown(page)
+    assert "Not read yet." in shown(page)
     page.text_input(key="build_who").set_value("grace")
     run(page)
     page.text_input(key=f"build_label_small_methods_{doc_id}").set_value("  by hand ")
     run(page)
-    [label] = explorer.builds.labels("small", "methods")
+    [label] = explorer.builds.open("small", "methods").labels()
     assert (label.text, label.maker, label.author) == ("by hand", "person", "grace")
 
 
@@ -112,13 +112,13 @@ def test_ticked_documents_get_one_label_and_a_document_can_be_said_not_to_show_i
     assert len(rows) == len(labelled.library.open("small"))
     tick(page, "build_labels", [0, 2])
     page.text_input(key="build_label_chosen").set_value("both alike")
-    next(b for b in page.button if b.label == "Give it to them").click()
+    next(b for b in page.button if b.label == "Apply to all of them").click()
     run(page)
-    labels = labelled.builds.labels("small", "methods")
+    labels = labelled.builds.open("small", "methods").labels()
     assert [labels[0].text, labels[2].text] == ["both alike", "both alike"]
     open_row(page, "build_labels", labels[0].doc_id)
     click(page, "build_label_none")
-    assert labelled.builds.labels("small", "methods")[0].text == ""
+    assert labelled.builds.open("small", "methods").labels()[0].text == ""
 
 
 def test_a_label_of_before_can_be_said_to_hold_still(labelled: Explorer) -> None:
@@ -126,11 +126,11 @@ def test_a_label_of_before_can_be_said_to_hold_still(labelled: Explorer) -> None
     doc_id = labelled.library.open("small").doc_ids[0]
     page = open_row(step("labels"), "build_labels", doc_id)
     assert table(page, "build_labels")[1][0]["Outdated"] == "yes"
-    text = labelled.builds.labels("small", "methods")[0].text
+    text = labelled.builds.open("small", "methods").labels()[0].text
     page.text_input(key="build_who").set_value("grace")
     run(page)
     click(page, "build_label_same")
-    label = labelled.builds.labels("small", "methods")[0]
+    label = labelled.builds.open("small", "methods").labels()[0]
     assert (label.text, label.author, label.outdated) == (text, "grace", False)
     assert table(page, "build_labels")[1][0]["Outdated"] == ""
 
@@ -148,8 +148,8 @@ def test_labels_are_found_by_their_kind_and_by_words(labelled: Explorer) -> None
 
 def test_a_document_is_shown_as_text_with_its_quote_marked() -> None:
     document = Document("d", f"Bees {HOSTILE}", f"They fly.  {HOSTILE} They\nreturn.", ())
-    shown = document_html(document, "they return.", "Document")
+    shown = document_html(document, "they return.")
     assert "<img" not in shown
     assert "<mark>They\nreturn.</mark>" in shown
-    elsewhere = document_html(document, "<b>not in it</b>", "Document")
+    elsewhere = document_html(document, "<b>not in it</b>")
     assert "“&lt;b&gt;not in it&lt;/b&gt;”" in elsewhere

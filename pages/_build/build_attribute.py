@@ -9,38 +9,31 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.builds import BuildLens
+from engine.types.builds import BuildSpec
 from pages._annotate.annotate_view import annotator
 from pages._build.build_lines import where_it_stands
-from pages._build.build_view import BuildView, change_view, go
+from pages._build.build_view import BuildView, go
 from pages._common.shared import attempt_at, error_boundary, escape_label, show_problem
 
 ABOUT = (
-    "A test collection of your own, for what documents show without saying so: a stance, a "
-    "failure, a way of proving something. A model labels every document once by your lens; equal "
+    "A test collection of your own, for an attribute that documents show without saying so: a "
+    "stance, a failure, a way of proving something. A model labels every document once; equal "
     "labels become a cluster, a cluster becomes a query that avoids its documents' words, and "
-    "what search systems bring up for it is graded. You read and mend each step before the next."
+    "the documents retrieved for it are graded. You read and correct each step before the next."
 )
 _SAVED = "build_saved"
-_PLACE = "lens"
+_PLACE = "attribute"
 LISTED = 20
 """Builds of a corpus that are listed, the newest ones."""
 
 
-def lens_step(explorer: Explorer, view: BuildView, lens: BuildLens | None) -> None:
-    """The form; with the builds that there are beside it while a new one is described.
-
-    Args:
-        lens: None for a new build.
-    """
-    if lens is not None:
-        _form(explorer, lens, is_new=False)
-        return
+def new_build(explorer: Explorer, corpus: str) -> None:
+    """The form for a new build, below those that there are."""
     st.html(f'<div class="bd-about">{html.escape(ABOUT)}</div>')
     with error_boundary():
-        _existing(explorer, view.corpus)
+        _existing(explorer, corpus)
     st.header("A new build", anchor=False)
-    _form(explorer, BuildLens(view.corpus, "", ""), is_new=True)
+    attribute_form(explorer, BuildSpec(corpus, "", ""), is_new=True)
 
 
 def _existing(explorer: Explorer, corpus: str) -> None:
@@ -50,20 +43,22 @@ def _existing(explorer: Explorer, corpus: str) -> None:
     st.header(f"Builds of {corpus}", anchor=False)
     with st.container(key="build_existing", gap="xsmall"):
         for name in reversed(names[-LISTED:]):
-            state = explorer.builds.state(corpus, name)
+            state = explorer.builds.open(corpus, name).state()
             left, right = st.columns([2, 9], vertical_alignment="center")
             left.button(
-                escape_label(name), key=f"build_open_{name}", width="stretch", on_click=change_view,
+                escape_label(name), key=f"build_open_{name}", width="stretch",
+                on_click=BuildView.change,
                 args=(lambda now, name=name: replace(now, build=name, step=""),),
             )  # fmt: skip
             right.html(
-                f'<div class="bd-listed"><span>{html.escape(state.lens.attribute)}</span>'
+                f'<div class="bd-listed"><span>{html.escape(state.spec.attribute)}</span>'
                 f'<span class="md-dim">{html.escape(where_it_stands(state))}</span></div>'
             )
 
 
-def _form(explorer: Explorer, lens: BuildLens, *, is_new: bool) -> None:
-    place = "new" if is_new else f"{lens.corpus}_{lens.name}"
+def attribute_form(explorer: Explorer, spec: BuildSpec, *, is_new: bool) -> None:
+    """What the collection is about and how it is made, to be saved."""
+    place = "new" if is_new else f"{spec.corpus}_{spec.name}"
     values: dict[str, str] = {}
 
     def key(field: str) -> str:
@@ -74,34 +69,34 @@ def _form(explorer: Explorer, lens: BuildLens, *, is_new: bool) -> None:
         with st.container(key="build_lens_pair"):
             left, right = st.columns([6, 5], gap="medium")
         with left:
-            _about(lens, key, is_new=is_new)
+            _about(spec, key, is_new=is_new)
         with right:
-            _guidance(explorer, lens, key)
+            _guidance(explorer, spec, key)
         with st.expander("How it is made: sizes, overlap, systems"):
-            _making(explorer, lens, key)
+            _making(explorer, spec, key)
 
         def save() -> None:
             state = st.session_state
-            read = _read(lens, {field: state[name] for field, name in values.items()})
+            read = _read(spec, {field: state[name] for field, name in values.items()})
             saved = explorer.builds.save(read, annotator(explorer))
-            step = "labels" if is_new else "lens"
-            change_view(lambda now: replace(now, build=saved.name, step=step))
+            step = "labels" if is_new else "attribute"
+            BuildView.change(lambda now: replace(now, build=saved.name, step=step))
             if not is_new:
-                state[_SAVED] = (saved.name, saved != lens)
+                state[_SAVED] = (saved.name, saved != spec)
 
         show_problem(_PLACE)  # above the button, which may stand at the lower edge
         st.form_submit_button(
-            "Save and go on to the labels" if is_new else "Save the lens", type="primary",
+            "Save and go on to the labels" if is_new else "Save", type="primary",
             key=f"build_save_{place}", on_click=attempt_at, args=(_PLACE, save),
         )  # fmt: skip
     if not is_new:
-        _saved(lens)
+        _saved(spec)
 
 
-def _saved(lens: BuildLens) -> None:
+def _saved(spec: BuildSpec) -> None:
     """That it was saved, once, and the way on."""
     name, changed = st.session_state.pop(_SAVED, ("", False))
-    if name != lens.name:
+    if name != spec.name:
         return
     words = (
         "Saved. Steps that rest on what you changed say so above; what people changed in them "
@@ -114,7 +109,7 @@ def _saved(lens: BuildLens) -> None:
         st.button("Go on to the labels", key="build_on", on_click=go, args=("labels",))
 
 
-def _about(lens: BuildLens, key: Any, *, is_new: bool) -> None:
+def _about(spec: BuildSpec, key: Any, *, is_new: bool) -> None:
     if is_new:
         st.text_input(
             "Name", key=key("name"), placeholder="proof-without-words", max_chars=64,
@@ -122,75 +117,75 @@ def _about(lens: BuildLens, key: Any, *, is_new: bool) -> None:
             "- and _.",
         )  # fmt: skip
     st.text_area(
-        "What a document shows without saying so", lens.attribute, key=key("attribute"),
+        "What a document shows without saying so", spec.attribute, key=key("attribute"),
         height=100, placeholder="How the authors found out that their method works: by measuring "
         "it in the field, by asking people, by proof, ...",
         help="The attribute that the model reads every document for. The clearer, the better "
         "the labels.",
     )  # fmt: skip
     st.text_area(
-        "What counts, and what does not", lens.guidance, key=key("guidance"), height=130,
+        "What counts, and what does not", spec.guidance, key=key("guidance"), height=130,
         placeholder="Only what they did themselves, not what others did before them.",
     )  # fmt: skip
 
 
-def _guidance(explorer: Explorer, lens: BuildLens, key: Any) -> None:
+def _guidance(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
     st.text_area(
-        "Labels as they should look, one a line", "\n".join(lens.examples), key=key("examples"),
+        "Labels as they should look, one a line", "\n".join(spec.examples), key=key("examples"),
         height=130, placeholder="field trial over a season\nsurvey of those who use it",
         help="They show the model how long and how general a label is.",
     )  # fmt: skip
-    aspects = {a.key: a.name for a in explorer.library.lens(lens.corpus).aspects}
-    choices = ["", *aspects, *({lens.aspect} - {"", *aspects})]
+    aspects = {a.key: a.name for a in explorer.library.lens(spec.corpus).aspects}
+    choices = ["", *aspects, *({spec.aspect} - {"", *aspects})]
     left, right = st.columns(2)
     left.selectbox(
-        "Aspect it stands in", choices, choices.index(lens.aspect), key=key("aspect"),
+        "Aspect it stands in", choices, choices.index(spec.aspect), key=key("aspect"),
         format_func=lambda name: aspects.get(name, name) or "anywhere in the document",
         help="Its sentences are pointed out to the model; it reads all the same.",
     )  # fmt: skip
-    size = explorer.library.corpus(lens.corpus).documents
+    size = explorer.library.corpus(spec.corpus).documents
     right.number_input(
-        "Documents at most", 1, None, lens.limit, step=100, key=key("limit"),
+        "Documents at most", 1, None, spec.limit, step=100, key=key("limit"),
         placeholder=f"all {size:,}",
-        help="The first ones of the corpus: to see what comes of a lens before all are paid for.",
+        help="The first ones of the corpus: to see what comes of it before all are paid for.",
     )  # fmt: skip
 
 
-def _making(explorer: Explorer, lens: BuildLens, key: Any) -> None:
+def _making(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
     first, second, third, fourth = st.columns(4, gap="medium")
     first.slider(
-        "Labels put together up to", 0.05, 0.95, lens.distance, 0.05, key=key("distance"),
+        "Labels put together up to", 0.05, 0.95, spec.distance, 0.05, key=key("distance"),
         help="Cosine distance between labels, averaged over clusters. Lower makes more and "
         "narrower clusters.",
     )  # fmt: skip
     second.number_input(
-        "Documents of a query, at least", 1, 10_000, lens.smallest, key=key("smallest"),
+        "Documents of a query, at least", 1, 10_000, spec.smallest, key=key("smallest"),
         help="Smaller clusters become no query.",
     )  # fmt: skip
     third.number_input(
-        "At most", 1, 100_000, lens.largest, key=key("largest"),
+        "At most", 1, 100_000, spec.largest, key=key("largest"),
         help="Larger clusters become no query: they say too little.",
     )  # fmt: skip
     fourth.slider(
-        "Overlap up to", 0, 100, round(lens.overlap * 100), 5, format="%d %%", key=key("overlap"),
+        "Overlap up to", 0, 100, round(spec.overlap * 100), 5, format="%d %%", key=key("overlap"),
         help="Share of a query's words that its documents have and the corpus seldom has. Above "
         "it, the model is asked again, naming the words to avoid.",
     )  # fmt: skip
     left, right = st.columns([3, 1], gap="medium")
     left.multiselect(
-        "Systems that are pooled", list(explorer.systems), list(lens.systems), key=key("systems"),
+        "Systems that are pooled", list(explorer.systems), list(spec.systems), key=key("systems"),
         help="The top of each one's ranking is graded, each document once.",
     )  # fmt: skip
-    right.number_input("Depth", 1, 1000, lens.depth, key=key("depth"),
+    right.number_input("Depth", 1, 1000, spec.depth, key=key("depth"),
                        help="Documents of each ranking.")  # fmt: skip
 
 
-def _read(lens: BuildLens, given: dict[str, Any]) -> BuildLens:
+def _read(spec: BuildSpec, given: dict[str, Any]) -> BuildSpec:
     """What the form says; the engine checks it."""
     examples = (line.strip() for line in given["examples"].splitlines())
-    return BuildLens(
-        corpus=lens.corpus,
-        name=lens.name or str(given["name"]).strip(),
+    return BuildSpec(
+        corpus=spec.corpus,
+        name=spec.name or str(given["name"]).strip(),
         attribute=str(given["attribute"]).strip(),
         guidance=str(given["guidance"]).strip(),
         examples=tuple(dict.fromkeys(filter(None, examples))),

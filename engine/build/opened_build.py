@@ -1,0 +1,477 @@
+"""One build as it stands: what its steps made, read and corrected, and what is left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+from engine.annotate.annotation import Annotation
+from engine.annotate.projects import check_annotator
+from engine.build.build_records import (
+    Clustering,
+    Expanded,
+    StoredQuery,
+    check_line,
+    clustering_basis,
+    digest,
+    expanded_from_json,
+    expanding_basis,
+    label_recipe,
+    queries_from_json,
+    queries_to_json,
+    query_basis,
+)
+from engine.build.cluster_edits import dropped, edited, find_cluster, merged, split
+from engine.build.vocabulary import Vocabulary
+from engine.corpora.library import Library
+from engine.corpora.opened import OpenCorpus
+from engine.errors import BadInputError, UnknownNameError
+from engine.types.annotating import Project
+from engine.types.builds import (
+    BUILD_STEPS,
+    LONGEST_LABEL,
+    LONGEST_QUERY,
+    BuildQuery,
+    BuildSpec,
+    BuildState,
+    BuildStep,
+    Cluster,
+    Label,
+    Maker,
+    Overlap,
+    StepState,
+)
+from storage.builds import Builds, LabelRow, StepRow
+
+MOST_KEPT = 6
+"""Values of :class:`Recent`: digests and vocabularies of two or three corpora."""
+
+
+class Recent:
+    """Values that are costly to compute, the latest used of them. Shared by threads."""
+
+    def __init__(self) -> None:
+        self._values: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """The value of a key; made on first use."""
+        value = self._values.pop(key, None)
+        if value is None:
+            value = make()
+        self._values[key] = value  # the latest used goes last
+        while len(self._values) > MOST_KEPT:
+            self._values.pop(next(iter(self._values)), None)
+        return value
+
+
+class QueryChange(NamedTuple):
+    """What a person says of a query; None leaves it as it is."""
+
+    text: str | None = None
+    dropped: bool | None = None
+
+
+Meant = Callable[[str, tuple[object, ...] | None], bool]
+"""The document or cluster, what stands of it (None: nothing yet) -> whether a change of it is
+still to be made. Raises where something else stands than the change was made for."""
+
+
+def always(*_: object) -> bool:
+    """Makes every change, whatever stands."""
+    return True
+
+
+class OpenBuild:
+    """A build. Safe to share between threads and processes.
+
+    Labels, clusters and queries are those of documents that there are, within the limit.
+
+    Attributes:
+        spec: the attribute and the settings, as they were when the build was opened.
+        author, time: of that version.
+        rows: what the ledger has of builds.
+    """
+
+    def __init__(
+        self,
+        spec: BuildSpec,
+        author: str,
+        time: datetime,
+        rows: Builds,
+        library: Library,
+        annotation: Annotation,
+        recent: Recent,
+    ) -> None:
+        self.spec, self.author, self.time = spec, author, time
+        self.rows, self.library, self.annotation = rows, library, annotation
+        self._place, self._recent = (spec.corpus, spec.name), recent
+
+    # -- the corpus --------------------------------------------------------------------
+
+    @property
+    def corpus(self) -> OpenCorpus:
+        """The corpus as it is now."""
+        return self.library.open(self.spec.corpus)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the corpus as it is now."""
+        corpus = self.corpus
+        kept: Vocabulary = self._recent.get(corpus.identity, lambda: Vocabulary(corpus))
+        return kept
+
+    def scope(self) -> list[str]:
+        """The documents that are read, in the order of the corpus."""
+        return self.corpus.doc_ids[: self.spec.limit]
+
+    def bases(self) -> Mapping[str, str]:
+        """doc_id -> a digest of what its label rests on, for documents in scope."""
+        corpus = self.corpus
+        recipe = label_recipe(self.spec, corpus.lens)
+        bases: dict[str, str] = self._recent.get(
+            (corpus.identity, recipe),
+            lambda: {i: digest(recipe, text) for i, text in _content_hashes(corpus).items()},
+        )
+        return {doc_id: bases[doc_id] for doc_id in self.scope()}
+
+    # -- labels ------------------------------------------------------------------------
+
+    def labels(self) -> list[Label]:
+        """Every labelled document, in the order of the corpus."""
+        rows = {row.doc_id: row for row in self.rows.labels(*self._place)}
+        return [_label(rows[i], basis) for i, basis in self.bases().items() if i in rows]
+
+    def unlabelled(self) -> list[str]:
+        """Documents that a model is to be asked about, in the order of the corpus."""
+        done = {label.doc_id for label in self.labels() if not _is_pending(label)}
+        return [doc_id for doc_id in self.scope() if doc_id not in done]
+
+    def shown_labels(self) -> dict[str, str]:
+        """doc_id -> label of documents that show the attribute."""
+        return {label.doc_id: label.text for label in self.labels() if label.text}
+
+    def set_labels(self, changes: Mapping[str, str], author: str, meant: Meant = always) -> int:
+        """Keep a person's labels ("": the document does not show it). What the label is already
+        is no change, unless it is outdated: whoever says it again says that it still holds.
+
+        Returns:
+            how many changed.
+
+        Raises:
+            UnknownNameError: a document that is not read.
+            BadInputError: no author; a label that is too long.
+        """
+        author, bases = check_annotator(author), self.bases()
+        lines = {}
+        for doc_id, text in changes.items():
+            if doc_id not in bases:
+                raise UnknownNameError(
+                    f"Document '{doc_id}' is not among those that '{self.spec.name}' reads.",
+                    "Check the id.",
+                )
+            lines[doc_id] = check_line(text, f"The label of '{doc_id}'", LONGEST_LABEL)
+        now, rows = datetime.now(UTC), []
+
+        def changed(standing: Mapping[str, LabelRow]) -> list[LabelRow]:
+            for doc_id, label in lines.items():
+                old, basis = standing.get(doc_id), bases[doc_id]
+                if not meant(doc_id, None if old is None else (old.label,)):
+                    continue
+                if old is None or (old.label, old.basis) != (label, basis):
+                    where = (*self._place, doc_id)
+                    rows.append(LabelRow(*where, label, "", "person", author, basis, now))
+            return rows
+
+        self.rows.change_labels(*self._place, changed)
+        return len(rows)
+
+    # -- clusters ----------------------------------------------------------------------
+
+    def clustering(self) -> Clustering | None:
+        """What the labels were collapsed into; None before they were."""
+        row = self.rows.last(*self._place, "collapse")
+        return None if row is None else self.read_clustering(row)
+
+    def read_clustering(self, row: StepRow) -> Clustering:
+        """What a row says of the documents that there are."""
+        return Clustering.from_json(row.content).within(frozenset(self.scope()))
+
+    def clusters(self) -> list[Cluster]:
+        """The clusters, the largest first; those whose size takes them out are ``dropped``."""
+        clustering = self.clustering() or Clustering()
+        return [cluster.shown(self.spec) for cluster in clustering.clusters]
+
+    def active(self) -> list[Cluster]:
+        """The clusters that become queries."""
+        return [cluster for cluster in self.clusters() if not cluster.dropped]
+
+    def change_clusters(
+        self, change: Callable[[list[Cluster]], Sequence[Cluster]], author: str
+    ) -> int:
+        """Keep the clusters as a person leaves them: those with a known key are that cluster
+        changed, others are new.
+
+        Args:
+            change: the clusters as they stand -> as they are left.
+
+        Returns:
+            how many changed.
+
+        Raises:
+            UnknownNameError, BadInputError: a document twice, unknown or gone; a cluster without
+                a name; there are no clusters yet.
+        """
+        author, order, changes = check_annotator(author), self.corpus.row_of, 0
+        scope = frozenset(self.scope())
+
+        def changed(row: StepRow | None) -> StepRow | None:
+            nonlocal changes
+            if row is None:
+                raise BadInputError(
+                    f"'{self.spec.name}' has no clusters yet.", "Run the step 'collapse' first."
+                )
+            before = Clustering.from_json(row.content).within(scope)
+            left = change([cluster.shown(self.spec) for cluster in before.clusters])
+            after, changes = edited(before, left, author, self.spec, order)
+            return _edit(row, after.to_json(), changes, author) if changes else None
+
+        self.rows.change(*self._place, "collapse", changed)
+        return changes
+
+    def merge(self, keys: Sequence[str], name: str, author: str) -> None:
+        """Put clusters together; see :func:`engine.build.cluster_edits.merged`."""
+        self.change_clusters(partial(merged, keys=keys, name=name), author)
+
+    def split(self, key: str, doc_ids: Sequence[str], name: str, author: str) -> None:
+        """Put some documents of a cluster into a new one."""
+        self.change_clusters(partial(split, key=key, doc_ids=doc_ids, name=name), author)
+
+    def drop(self, key: str, is_dropped: bool, author: str) -> None:
+        """Take a cluster out, or back in; BadInputError when its size takes it out."""
+        change = partial(dropped, key=key, is_dropped=is_dropped, spec=self.spec)
+        self.change_clusters(change, author)
+
+    # -- queries -----------------------------------------------------------------------
+
+    def wordings(self) -> dict[str, StoredQuery]:
+        """Every query that was ever worded, by the key of its cluster."""
+        return _wordings(self.rows.last(*self._place, "verbalise"))
+
+    def queries(self) -> list[BuildQuery]:
+        """The queries of the clusters that become one, in the clusters' order."""
+        worded = self.wordings()
+        return [worded[c.key].shown for c in self.active() if c.key in worded]
+
+    def asked(self) -> list[BuildQuery]:
+        """The queries that nobody took out."""
+        return [query for query in self.queries() if not query.dropped]
+
+    def unworded(self) -> list[Cluster]:
+        """Clusters without a query, or with one that was worded before they changed."""
+        bases = {key: query.basis for key, query in self.wordings().items()}
+        return [c for c in self.active() if bases.get(c.key) != query_basis(self.spec, c)]
+
+    def overlap(self, key: str, text: str) -> Overlap:
+        """How far a wording would give the documents of a cluster away; UnknownNameError."""
+        doc_ids = find_cluster(self.active(), key).doc_ids
+        return self.vocabulary.overlap(text[:LONGEST_QUERY], doc_ids)
+
+    def set_query(
+        self, key: str, author: str, *, text: str | None = None, dropped: bool | None = None
+    ) -> BuildQuery:
+        """Word a query, take it out or back in; what is None stays.
+
+        Raises:
+            UnknownNameError: no such cluster, or none that becomes a query.
+            BadInputError: an empty or too long text; there is no query yet to be dropped.
+        """
+        return self.set_queries({key: QueryChange(text, dropped)}, author)[0][key].shown
+
+    def set_queries(
+        self, changes: Mapping[str, QueryChange], author: str, meant: Meant = always
+    ) -> tuple[dict[str, StoredQuery], int]:
+        """Change several at once, all of them or, on an error, none.
+
+        Returns:
+            the queries by key, and how many changed. Raises as :meth:`set_query`.
+        """
+        author, active = check_annotator(author), self.active()
+        clusters = {key: find_cluster(active, key) for key in changes}
+        worded = {
+            key: self._by_person(clusters[key], change.text)
+            for key, change in changes.items()
+            if change.text is not None
+        }
+        after: dict[str, StoredQuery] = {}
+        changed = 0
+
+        def change_all(row: StepRow | None) -> StepRow | None:
+            nonlocal changed
+            before = _wordings(row)
+            for key, change in changes.items():
+                old = before.get(key)
+                if meant(key, None if old is None else (old.text, old.dropped)):
+                    name = clusters[key].name
+                    after[key] = _changed_query(old, worded.get(key), change.dropped, name)
+            changed = sum(before.get(key) != query for key, query in after.items())
+            if not changed:
+                return None
+            now = datetime.now(UTC)
+            first = StepRow(*self._place, "verbalise", "edit", "", "", 0, "", "", now)
+            return _edit(row or first, queries_to_json({**before, **after}), changed, author)
+
+        self.rows.change(*self._place, "verbalise", change_all)
+        return after, changed
+
+    def _by_person(self, cluster: Cluster, text: str) -> StoredQuery:
+        line = check_line(text, "The query", LONGEST_QUERY)
+        if not line:
+            raise BadInputError(f"The query of '{cluster.name}' is empty.", "Write it, or drop it.")
+        overlap = self.vocabulary.overlap(line, cluster.doc_ids)
+        return StoredQuery(
+            cluster.key, line, cluster.doc_ids, overlap.share, overlap.words,
+            query_basis(self.spec, cluster), "person", 0,
+        )  # fmt: skip
+
+    # -- the annotation project --------------------------------------------------------
+
+    def expanded(self) -> list[Expanded]:
+        """The queries as they stand in the annotation project."""
+        row = self.rows.last(*self._place, "expand")
+        return [] if row is None else expanded_from_json(row.content)
+
+    def in_project(self) -> list[Expanded]:
+        """The queries that are in the project and that nobody took out since."""
+        asked = {query.key for query in self.asked()}
+        return [one for one in self.expanded() if one.key in asked]
+
+    def has_project(self) -> bool:
+        """Whether the project of the build's name is its own: it began to make it."""
+        return self.rows.last(*self._place, "expand") is not None
+
+    def project(self) -> Project:
+        """The annotation project that the build became; UnknownNameError before "expand"."""
+        if not self.expanded():
+            raise UnknownNameError(
+                f"'{self.spec.name}' is no annotation project yet.", "Run the step 'expand'."
+            )
+        return self.annotation.project(*self._place)
+
+    def check_name(self) -> None:
+        """Raise BadInputError where the name is taken by a project that this build did not make."""
+        corpus, name = self._place
+        names = {project.name for project in self.annotation.projects(corpus)}
+        if name in names and not self.has_project():
+            raise BadInputError(
+                f"Corpus '{corpus}' has an annotation project '{name}' that is not this build's.",
+                "Begin the build under another name. What a model answered is kept.",
+            )
+
+    def candidates(self, expanded: Sequence[Expanded]) -> tuple[int, int]:
+        """Of the pool of these queries: how many items have a grade, and how many there are."""
+        if not expanded:
+            return 0, 0
+        project = self.annotation.project(*self._place)
+        asked = {one.query_id for one in expanded}
+        pool = {
+            (i.query_id, i.doc_id) for i in self.annotation.pool(project) if i.query_id in asked
+        }
+        judgments = self.annotation.judgments(project)
+        graded = {(j.query_id, j.doc_id) for j in judgments if j.relevance is not None}
+        return len(pool & graded), len(pool)
+
+    # -- the steps ---------------------------------------------------------------------
+
+    def state(self) -> BuildState:
+        """How the build stands."""
+        rows = self.rows.steps(*self._place)
+        runs = {row.step: row for row in rows if row.kind == "run"}
+        edits = {step: sum(r.changes for r in rows if r.step == step) for step in BUILD_STEPS}
+
+        def state(step: BuildStep, done: int, total: int, basis: str) -> StepState:
+            """A step whose last run says what it rested on, "" if it did not come to its end."""
+            run = runs.get(step)
+            if run is None:
+                return StepState(step, done, total, edits=edits[step])
+            stale = run.basis not in ("", basis)
+            return StepState(
+                step, done, total, stale, run.time, edits[step], run.model, not run.basis
+            )
+
+        labels = self.shown_labels()
+        placed = {doc_id for cluster in self.clusters() for doc_id in cluster.doc_ids}
+        collapse = state(
+            "collapse", len(placed & labels.keys()), len(labels),
+            clustering_basis(self.spec, labels),
+        )  # fmt: skip
+        active, unworded, worded = self.active(), self.unworded(), self.wordings()
+        # Each query has a basis of its own.
+        verbalise = replace(
+            state("verbalise", len(active) - len(unworded), len(active), ""),
+            stale=any(cluster.key in worded for cluster in unworded),
+            unfinished=False,
+        )
+        graded, pooled = self.candidates(self.expanded())
+        expand = state("expand", graded, pooled, expanding_basis(self.spec, self.asked()))
+        steps = (self._label_state(runs.get("label")), collapse, verbalise, expand)
+        return BuildState(self.spec, self.author, self.time, steps)
+
+    def _label_state(self, run: StepRow | None) -> StepState:
+        labels = self.labels()
+        pending = sum(map(_is_pending, labels))
+        # A run that was killed left its labels, but nothing that says that it ran.
+        by_model = [row for row in self.rows.labels(*self._place) if row.maker == "model"]
+        return StepState(
+            "label",
+            done=len(labels) - pending,
+            total=len(self.scope()),
+            stale=pending > 0,
+            at=run.time if run else max((row.time for row in by_model), default=None),
+            edits=sum(label.maker == "person" for label in labels),
+            model=by_model[-1].author if by_model else "",
+        )
+
+
+def _is_pending(label: Label) -> bool:
+    """Whether a model is to be asked again: never over a person's word."""
+    return label.outdated and label.maker == "model"
+
+
+def _label(row: LabelRow, basis: str) -> Label:
+    maker: Maker = "person" if row.maker == "person" else "model"
+    return Label(row.doc_id, row.label, row.quote, maker, row.author, row.basis != basis)
+
+
+def _content_hashes(corpus: OpenCorpus) -> dict[str, str]:
+    hashes: dict[str, str] = {}
+    for batch in corpus.table.columns(["doc_id", "content_hash"]):
+        ids, contents = batch["doc_id"].to_pylist(), batch["content_hash"].to_pylist()
+        hashes.update(zip(ids, contents, strict=True))
+    return hashes
+
+
+def _wordings(row: StepRow | None) -> dict[str, StoredQuery]:
+    return {} if row is None else queries_from_json(row.content)
+
+
+def _changed_query(
+    old: StoredQuery | None, new: StoredQuery | None, dropped: bool | None, name: str
+) -> StoredQuery:
+    """A query after a change; the same words are no change, whoever says them."""
+    if old is not None and (new is None or new.text == old.text):
+        return old if dropped is None else replace(old, dropped=dropped)
+    if new is None:
+        raise BadInputError(f"The cluster '{name}' has no query yet.", "Write it.")
+    if old is not None:
+        new = replace(new, tries=old.tries, dropped=old.dropped)
+    return new if dropped is None else replace(new, dropped=dropped)
+
+
+def _edit(row: StepRow, content: str, changes: int, author: str) -> StepRow:
+    return replace(
+        row, kind="edit", content=content, changes=changes, author=author, model="",
+        time=datetime.now(UTC),
+    )  # fmt: skip
