@@ -15,15 +15,11 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.search.searcher import Searcher
-from engine.search.systems import SYSTEMS
-from engine.types.reading import AskJob, AskRequest
+from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskJob, AskRequest
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Query, Result
 from storage.ledger import Ledger
 
-MOST_PASSAGES = 20
-LONGEST_QUESTION = 2000
-"""Characters."""
 REMEMBERED = 32
 Found = tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]
 """What was found for a question, and the scenarios of it."""
@@ -34,18 +30,10 @@ class Reader:
 
     Where an ``endpoint`` is taken, None is the one of the environment.
 
-    Attributes:
-        systems: that find passages for a question.
-        most_passages: that a model is given.
-
     Args:
         searcher: gives the search engine of a corpus by name.
         scenarios: knows the scenarios of an opened corpus.
     """
-
-    systems = tuple(SYSTEMS)
-    most_passages = MOST_PASSAGES
-    longest_question = LONGEST_QUESTION
 
     def __init__(
         self,

@@ -9,6 +9,11 @@ from engine.types.evaluations import Interval
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 
+MOST_PASSAGES = 20
+"""That a model is given for one question."""
+LONGEST_QUESTION = 2000
+"""Characters."""
+
 
 @dataclass(frozen=True, slots=True)
 class GivenPassage:

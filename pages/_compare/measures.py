@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
@@ -27,27 +27,41 @@ DEFINITIONS = {
     "Judged@20": "Share of the top 20 that anybody judged. Where it is low, nDCG says little.",
 }
 ORDER = tuple(DEFINITIONS)
+NO_TITLES: Mapping[str, str] = {}
 Column = tuple[str, str, Callable[[VariantRanking], str]]
 """Head, definition, and the text of a variant's cell."""
 
 
 def measures(comparison: Comparison) -> None:
     """What each variant reaches where judged, and how far it is from the first everywhere."""
-    st.html("<h3>Measures</h3>" + _table(comparison, _columns(comparison)) + _why(comparison))
+    columns = _columns(comparison)
+    table = html_table(
+        ["Variant", "System", *(name for name, _, _ in columns)],
+        (
+            [v.variant.name, v.variant.system, *(text(v) for _, _, text in columns)]
+            for v in comparison.variants
+        ),
+        {name: meaning for name, meaning, _ in columns},
+    )
+    if comparison.unjudged_reason:
+        words = f"{comparison.unjudged_reason} What is shown compares rankings with each other."
+    else:
+        words = "One seed has no interval; the whole collection has."
+    st.html(f'<h3>Measures</h3>{table}<div class="cmp-dim">{html.escape(words)}</div>')
 
 
 def _columns(comparison: Comparison) -> list[Column]:
     first = comparison.variants[0].variant.name
     after = {p.second: p for p in comparison.pairs if p.first == first}
     before = {p.first: p for p in comparison.pairs if p.second == first}
-    found: dict[str, Column] = {}
+    by_name: dict[str, Column] = {}
     for name in {name for v in comparison.variants for name in v.measures}:
         short = name.split(" ")[0]
-        found[short] = (short, DEFINITIONS.get(short, name), _measured(name))
+        by_name[short] = (short, DEFINITIONS.get(short, name), _measured(name))
     two = len(comparison.variants) > 1
-    if two and "p-MRR" not in found and any(p.p_mrr is not None for p in before.values()):
-        found["p-MRR"] = (f"p-MRR to {first}", MEASURES["p_mrr"][1], _against(before, "p_mrr"))
-    columns = [found[name] for name in ORDER if name in found]
+    if two and "p-MRR" not in by_name and any(p.p_mrr is not None for p in before.values()):
+        by_name["p-MRR"] = (f"p-MRR to {first}", MEASURES["p_mrr"][1], _against(before, "p_mrr"))
+    columns = [by_name[name] for name in ORDER if name in by_name]
     if two:
         columns += [
             (f"{MEASURES[key][0]} to {first}", MEASURES[key][1], _against(after, key))
@@ -75,27 +89,26 @@ def shown(value: float | None, *, signed: bool = False) -> str:
     return f"{value:+.3f}" if signed else f"{value:.3f}"
 
 
-def _table(comparison: Comparison, columns: list[Column]) -> str:
-    heads = "".join(
-        f'<th scope="col" title="{html.escape(meaning, quote=True)}">{html.escape(name)}</th>'
-        for name, meaning, _ in columns
+def html_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], titles: Mapping[str, str] = NO_TITLES
+) -> str:
+    """A table that scrolls sideways; its texts are escaped, the first column heads the rows.
+
+    Args:
+        titles: tooltips of some of the heads.
+    """
+    top = "".join(
+        f'<th scope="col" title="{html.escape(titles.get(name, name), quote=True)}">'
+        f"{html.escape(name)}</th>"
+        for name in heads
     )
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(v.variant.name)}</th>'
-        f"<td>{html.escape(v.variant.system)}</td>"
-        + "".join(f"<td>{html.escape(value(v))}</td>" for _, _, value in columns)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(first)}</th>'
+        + "".join(f"<td>{html.escape(text)}</td>" for text in others)
         + "</tr>"
-        for v in comparison.variants
+        for first, *others in rows
     )
     return (
-        '<div class="cmp-scroll"><table class="cmp-table"><thead><tr><th scope="col">Variant</th>'
-        f'<th scope="col">System</th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<div class="cmp-scroll"><table class="cmp-table"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
     )
-
-
-def _why(comparison: Comparison) -> str:
-    if comparison.unjudged_reason:
-        words = f"{comparison.unjudged_reason} What is shown compares rankings with each other."
-    else:
-        words = "One seed has no interval; the whole collection has."
-    return f'<div class="cmp-dim">{html.escape(words)}</div>'

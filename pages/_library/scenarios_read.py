@@ -7,8 +7,8 @@ import streamlit as st
 from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from pages._common import document_view
+from pages._common.seed_finder import picker
 from pages._common.shared import error_boundary
-from pages._explore.cards import picker
 from pages._library.scenarios_lines import scenario_list
 
 FOUND = 6

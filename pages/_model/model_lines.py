@@ -16,7 +16,6 @@ from engine.types.reranking import (
     RerankJob,
 )
 from engine.types.searches import PAGE_SIZE
-from pages._model.reranking_controls import top_sentence
 
 ENDS = {
     "": "Done",
@@ -139,24 +138,48 @@ def _top(reranking: Reranking) -> tuple[int, list[Move]]:
     return top, [move for move in reranking.moves.values() if move.rank <= top]
 
 
+def top_sentence(moved: int, came: int, top: int, *, whole: bool) -> str:
+    """What a model changed in the first results.
+
+    Args:
+        moved: documents that stand elsewhere.  came: those that stood below.
+        whole: the model has no more to say.
+
+    >>> top_sentence(2, 0, 3, whole=True)
+    'The model moved 2 of the top 3; none came in from below.'
+    """
+    who = "The model" if whole else "So far the model has"
+    if not moved:
+        return f"{who} left the top {top} as they were."
+    within = "none came in from below" if not came else f"{came} came in from below"
+    return f"{who} moved {moved} of the top {top}; {within}."
+
+
 def progress_line(job: RerankJob) -> str:
     """Round, questions, calls, tokens, cost and time so far, in one line of HTML."""
     now, report = job.progress, job.progress.report
     if not report.rounds:
         return joined([f"Asking {report.model}", duration(job.seconds)])
-    rounds = max(report.rounds, now.estimate.rounds)
-    about = "" if now.estimate.exact else "about "
+    questions = f"{now.done:,} of {counted(now.total, 'question')}"
+    rounds, *others = asked_so_far(now.estimate, report)
+    return joined([rounds.capitalize(), questions, *others, duration(job.seconds)])
+
+
+def asked_so_far(estimate: CostEstimate, report: ModelReport) -> list[str]:
+    """Rounds, calls, tokens and cost of a run that is under way, a few plain words each."""
+    about = "" if estimate.exact else "about "
     parts = [
-        f"Round {report.rounds:,} of {about}{rounds:,}",
-        f"{now.done:,} of {counted(now.total, 'question')}",
+        f"round {report.rounds:,} of {about}{max(report.rounds, estimate.rounds):,}",
         counted(report.calls, "call"),
         tokens(report.input_tokens + report.output_tokens),
-        *([money(report.cost)] if report.cost is not None else []),
-        *([f"{report.cached:,} from the ledger"] if report.cached else []),
-        *([f"{report.failed + report.unread:,} without an answer"] if _lost(report) else []),
-        duration(job.seconds),
     ]
-    return joined(parts)
+    if report.cost is not None:
+        parts.append(money(report.cost))
+    if report.cached:
+        parts.append(f"{report.cached:,} from the ledger")
+    if report.failed or report.unread:
+        parts.append(f"{report.failed + report.unread:,} without an answer")
+    return parts
 
 
 def report_line(report: ModelReport) -> str:
@@ -211,10 +234,6 @@ def _spent(report: ModelReport) -> list[tuple[str, str]]:
     if report.repeats:
         parts.append((counted(report.repeats, "repeat"), "Requests sent again after an error"))
     return parts
-
-
-def _lost(report: ModelReport) -> int:
-    return report.failed + report.unread
 
 
 def _tokens_title(report: ModelReport) -> str:

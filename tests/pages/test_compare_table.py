@@ -12,7 +12,7 @@ import pytest
 from engine.explorer import Explorer
 from engine.types.comparisons import Sensitivity, SensitivityRow, Variant
 from pages._compare.compare_tables import matrix_csv, table_csv, with_mean
-from pages._compare.exports import ranks_csv
+from pages._compare.sections import ranks_csv
 from pages._evaluate.published import WORDINGS
 from tests.pages.visits import BROKEN, Serve, click, param, shown, visit
 from tests.support import wait_until
