@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import ScenarioStore
@@ -14,35 +13,24 @@ SCENARIO_TOKENS = 240
 """Of one document, all its scenarios together."""
 
 PROBED = 50
+"""Documents looked at first for whether a corpus has scenarios."""
 
 
-class ScenarioTexts(Protocol):
-    """Knows the scenarios of a corpus's documents."""
-
-    def scenarios_of(self, doc_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """The scenarios of those that have any, a text each."""
-        ...
+ScenarioTexts = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
+"""The scenarios of those documents that have any, by doc_id, a text each."""
 
 
-class NoScenarios:
-    """For readers that get the documents alone."""
-
-    def scenarios_of(self, doc_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """None."""
-        del doc_ids
-        return {}
-
-
-class StoredScenarios:
+def stored_scenarios(corpus: OpenCorpus) -> ScenarioTexts:
     """The scenarios that are stored beside a corpus."""
+    store = ScenarioStore(corpus)
 
-    def __init__(self, corpus: OpenCorpus) -> None:
-        self._store = ScenarioStore(corpus)
+    def texts(doc_ids: Sequence[str]) -> dict[str, list[str]]:
+        return {
+            doc_id: [scenario_text(scenario) for scenario in scenarios]
+            for doc_id, scenarios in store.of(doc_ids).items()
+        }
 
-    def scenarios_of(self, doc_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """See :class:`ScenarioTexts`."""
-        found = self._store.of(doc_ids)
-        return {doc_id: [scenario_text(s) for s in some] for doc_id, some in found.items()}
+    return texts
 
 
 def scenario_text(scenario: Scenario) -> str:
@@ -60,7 +48,7 @@ def scenario_text(scenario: Scenario) -> str:
 def any_scenarios(known: ScenarioTexts, doc_ids: Sequence[str]) -> bool:
     """Whether any of these documents has scenarios."""
     # They are written in the order of the corpus: the first ones tell, as a rule.
-    return bool(known.scenarios_of(doc_ids[:PROBED]) or known.scenarios_of(doc_ids[PROBED:]))
+    return bool(known(doc_ids[:PROBED]) or known(doc_ids[PROBED:]))
 
 
 def fitting(scenarios: Sequence[str], tokens: int = SCENARIO_TOKENS) -> str:

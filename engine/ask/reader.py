@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
-from engine.ask.context import ScenarioTexts, StoredScenarios, any_scenarios
+from engine.ask.context import any_scenarios, stored_scenarios
 from engine.ask.passages import passages_of
 from engine.config import Settings
 from engine.errors import BadInputError
@@ -15,14 +15,13 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.search.searcher import Searcher
-from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskJob, AskRequest
+from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskRequest
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Query, Result
 from storage.ledger import Ledger
 
 REMEMBERED = 32
-Found = tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]
-"""What was found for a question, and the scenarios of it."""
+"""Questions whose results are kept."""
 
 
 class Reader:
@@ -30,27 +29,24 @@ class Reader:
 
     Where an ``endpoint`` is taken, None is the one of the environment.
 
+    Attributes:
+        jobs: answers under way, and those that have ended.
+
     Args:
         searcher: gives the search engine of a corpus by name.
-        scenarios: knows the scenarios of an opened corpus.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        ledger: Ledger,
-        searcher: Callable[[str], Searcher],
-        scenarios: Callable[[Searcher], ScenarioTexts] = lambda s: StoredScenarios(s.corpus),
+        self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
     ) -> None:
-        self._settings, self._answers = settings, ledger.answers
-        self._searcher, self._scenarios = searcher, scenarios
-        self._jobs = JobRunner()
-        self._found: dict[tuple[Query, str], tuple[Result, ...]] = {}
+        self._settings, self._answers, self._searcher = settings, ledger.answers, searcher
+        self.jobs = JobRunner()
+        self._results: dict[tuple[Query, str], tuple[Result, ...]] = {}
 
     def has_scenarios(self, corpus: str) -> bool:
         """Whether any document of the corpus has scenarios that can go along."""
-        searcher = self._searcher(corpus)
-        return any_scenarios(self._scenarios(searcher), searcher.corpus.doc_ids)
+        opened = self._searcher(corpus).corpus
+        return any_scenarios(stored_scenarios(opened), opened.doc_ids)
 
     def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> CostEstimate:
         """What an answer costs at most; nothing is asked. Raises as :meth:`ask`."""
@@ -58,17 +54,16 @@ class Reader:
         results, scenarios = self._find(request)
         asked = messages(request.question, passages_of(results, scenarios))
         prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
-
-        found = estimator(connection, self._answers).estimate(prompt)
+        one = estimator(connection, self._answers).estimate(prompt)
         return CostEstimate(
             ASK,
             len(results),
             calls=1,
             rounds=1,
             exact=True,
-            input_tokens=found.input_tokens,
-            output_tokens=found.output_tokens,
-            cost=found.cost,
+            input_tokens=one.input_tokens,
+            output_tokens=one.output_tokens,
+            cost=one.cost,
         )
 
     def ask(
@@ -88,37 +83,32 @@ class Reader:
         _check(request)
         connection = connect(self._settings, endpoint, most_calls)
         work = AnswerWork(request, *self._find(request), connection, self._answers)
-        return self._jobs.start(object(), work.write, work.answer(), request=request)[0]
+        return self.jobs.start(object(), work.write, work.answer(), request=request)[0]
 
-    def job(self, job_id: str) -> AskJob:
-        """How far an answer is, and its words so far; UnknownNameError."""
-        return self._jobs.job(job_id)
+    def _find(self, request: AskRequest) -> tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]:
+        """What is retrieved for a question, with its scenarios by doc_id.
 
-    def cancel(self, job_id: str) -> None:
-        """End an answer soon; what was written stays."""
-        self._jobs.cancel(job_id)
-
-    def _find(self, request: AskRequest) -> Found:
-        """What the question finds; the ranking from memory while the corpus stays the same."""
+        The ranking is from memory while the corpus stays the same.
+        """
         _check(request)
         searcher = self._searcher(request.corpus)
         query = Query(request.corpus, text=request.question, system=request.system, k=request.k)
         key = (query, searcher.corpus.identity)
-        if key not in self._found:
+        if key not in self._results:
             results = searcher.search(query).results
-            while len(self._found) >= REMEMBERED:
-                self._found.pop(next(iter(self._found)), None)
-            self._found[key] = results
-        results = self._found[key]
+            while len(self._results) >= REMEMBERED:
+                self._results.pop(next(iter(self._results)), None)
+            self._results[key] = results
+        results = self._results[key]
         if not request.use_scenarios:
             return results, {}
-        known = self._scenarios(searcher)
-        if not any_scenarios(known, searcher.corpus.doc_ids):
+        scenarios = stored_scenarios(searcher.corpus)
+        if not any_scenarios(scenarios, searcher.corpus.doc_ids):
             raise BadInputError(
                 f"The corpus '{request.corpus}' has no scenarios.",
                 "Write them first, or ask without them.",
             )
-        return results, known.scenarios_of([r.doc_id for r in results])
+        return results, scenarios([r.doc_id for r in results])
 
 
 def _check(request: AskRequest) -> None:

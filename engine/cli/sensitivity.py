@@ -1,4 +1,4 @@
-"""``seedlens sensitivity``: how far rankings obey the wording."""
+"""``seedlens sensitivity``: how far rankings follow the wording."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from engine.lenses.variants import SETS
 def sensitivity(
     path: Path, corpus: str | None, systems: str, variants: str, steer: float | None, as_json: bool
 ) -> None:
-    """Measure how far systems obey the wording, on the test collection at PATH.
+    """Measure how far systems follow the wording, on the test collection at PATH.
 
     Every (seed, aspect) query is asked in several wordings, which are read from their words
     alone: a short one that names the aspect (base), one that names none (generic), the

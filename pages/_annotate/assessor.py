@@ -25,9 +25,9 @@ from pages._annotate.judging_view import judging_view
 from pages._common.job_card import job_card
 from pages._common.shared import attempt, error_boundary
 from pages._login import login
-from pages._model.model_form import apply_model_style, endpoint, folded_panel
+from pages._model.model_form import apply_model_style, folded_panel
 from pages._model.model_lines import is_finished
-from pages._model.model_settings import chosen
+from pages._model.model_settings import chosen, endpoint
 
 ABOUT = (
     "The model reads the query, the guidelines, the scale, a few documents that are known to be "

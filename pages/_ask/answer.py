@@ -17,7 +17,6 @@ from pages._ask.ask_page import last_job
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.shared import engine, error_boundary, note
-from pages._library.corpus_list import EXPLORE
 from pages._model.model_lines import duration, report_line
 
 POLL_SECONDS = 0.3
@@ -76,7 +75,7 @@ def _open_seed(job: AskJob) -> None:
     """Go to Explore with the document that was clicked: a page can be left from a run only."""
     doc_id = st.session_state.pop(_SEED, None)
     if doc_id is not None:
-        st.switch_page(EXPLORE, query_params={"corpus": job.request.corpus, "seed": doc_id})
+        st.switch_page("explore.py", query_params={"corpus": job.request.corpus, "seed": doc_id})
 
 
 def _head(explorer: Explorer, job: AskJob) -> None:
@@ -94,7 +93,7 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     )
     if job.running:
         right.container(horizontal_alignment="right").button(
-            "Cancel", key="ask_cancel", on_click=explorer.reader.cancel, args=(job.id,),
+            "Cancel", key="ask_cancel", on_click=explorer.reader.jobs.cancel, args=(job.id,),
             help="Ends the answer; what was written stays.",
         )  # fmt: skip
 

@@ -43,7 +43,7 @@ def last_job(explorer: Explorer) -> AskJob | None:
     if job_id is None:
         return None
     try:
-        return explorer.reader.job(job_id)
+        return explorer.reader.jobs.job(job_id)
     except SeedLensError:  # the server keeps the latest only, and forgets them when it ends
         del st.session_state[JOB]
         return None
@@ -121,7 +121,7 @@ def _ask(explorer: Explorer) -> None:
     )
     job_id = explorer.reader.ask(request, chosen(explorer))
     if JOB in state:
-        explorer.reader.cancel(state[JOB])
+        explorer.reader.jobs.cancel(state[JOB])
     state[JOB] = job_id
 
 

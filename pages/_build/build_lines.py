@@ -16,7 +16,7 @@ from engine.types.builds import (
     StepState,
 )
 from pages._build.build_view import RUNS, SHOWN_BY, STEPS
-from pages._library.library_page import time_left
+from pages._model.model_lines import time_left
 from engine.types.plurals import counted
 from pages._model.model_lines import ENDS, at_most, duration, joined, spent, tokens
 

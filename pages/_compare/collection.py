@@ -16,8 +16,7 @@ from pages._common.job_card import job_card
 from pages._common.shared import attempt, download, engine, error_boundary, note, show_error
 from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
 from pages._compare.compare_view import CompareView
-from pages._library.library_page import time_left
-from pages._model.model_lines import joined
+from pages._model.model_lines import joined, time_left
 
 SYSTEMS = ("aspect", "instructed", "dense")
 """Compared unless somebody says otherwise."""
@@ -105,7 +104,7 @@ def _progress(job: SensitivityJob) -> None:
     corpus, _, systems, wordings = asked
     job_card(
         job, lambda: comparing.find_sensitivity(corpus, systems, wordings), key="compare_table",
-        label="Computing the table", line=progress_line, cancel=comparing.cancel_sensitivity,
+        label="Computing the table", line=progress_line, cancel=comparing.jobs.cancel,
         border=False,
         what_stays="Ends after the query at hand; nothing of the table is kept.",
     )  # fmt: skip
@@ -128,7 +127,7 @@ def _downloads(explorer: Explorer, table: Sensitivity) -> None:
             key="compare_collection_table.csv", mime="text/csv",
         )  # fmt: skip
         download(
-            "Distances between wordings (CSV)", "sensitivity-matrix.csv",
+            "Rank similarity (CSV)", "sensitivity-matrix.csv",
             lambda: matrix_csv(table), key="compare_collection_matrix.csv", mime="text/csv",
         )  # fmt: skip
         download(

@@ -95,7 +95,7 @@ def flow(comparison: Comparison, depth: int, selected: str, *, on_open: Open, ke
     )
 
 
-def papers(
+def moved_documents(
     comparison: Comparison,
     lens: Lens,
     opened: MoverEvidence | None,

@@ -108,8 +108,8 @@ def _start(explorer: Explorer, run: ModelRun) -> None:
 
 
 def _jobs(explorer: Explorer) -> VisitJobs[_Key]:
-    by_model = explorer.comparing.by_model
-    return VisitJobs("compare_model", by_model.job, by_model.cancel)
+    jobs = explorer.comparing.by_model.jobs
+    return VisitJobs("compare_model", jobs.job, jobs.cancel)
 
 
 def _model(explorer: Explorer) -> Any:
@@ -171,10 +171,10 @@ def _running(job: VariantsJob) -> None:
         follows = not whole or (_has_orders(job) and shows_model(ORDER))
         return len(now.progress.whole) > whole and follows
 
-    by_model = engine().comparing.by_model
+    jobs = engine().comparing.by_model.jobs
     job_card(
-        job, lambda: by_model.job(job.id), key="compare", label="Reranking", line=progress_line,
-        cancel=by_model.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        job, lambda: jobs.job(job.id), key="compare", label="Reranking", line=progress_line,
+        cancel=jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
         what_stays="What was answered is kept, and so is every order so far.",
     )  # fmt: skip
 

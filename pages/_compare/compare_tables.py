@@ -20,7 +20,7 @@ Cell = Callable[[SensitivityRow], str]
 
 
 def collection_tables(table: Sensitivity) -> None:
-    """The overview, the figures by aspect, and how far the wordings rank apart."""
+    """The overview, the figures by aspect, and how similarly the wordings rank."""
     aspects = sorted({name for s in table.systems for r in s.rows for name in r.by_aspect})
     st.html(_overview(table))
     if table.single_aspect:
@@ -120,7 +120,7 @@ def _by_aspect(table: Sensitivity, aspects: Sequence[str]) -> str:
 
 
 def _matrices(table: Sensitivity) -> None:
-    st.html("<h3>How far the wordings rank apart</h3>")
+    st.html("<h3>Rank similarity</h3>")
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     with left:
         names = [s.system for s in table.systems]

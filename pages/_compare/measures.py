@@ -10,7 +10,7 @@ import streamlit as st
 from engine.types.comparisons import Comparison, VariantPair, VariantRanking
 
 MEASURES = {
-    "rbo": ("RBO", "Rank-biased overlap (p = 0.9): how alike two rankings are, the top counting "
+    "rbo": ("RBO", "Rank-biased overlap (p = 0.9): how similar two rankings are, the top counting "
             "most. 1 is the same ranking."),
     "tau": ("Kendall's tau", "Kendall's tau-b over all documents of either ranking, every rank "
             "counting alike. From -1 (reversed) to 1 (the same)."),

@@ -15,7 +15,7 @@ from engine.types.lenses import Lens
 from pages._common.components import chart, dark
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._compare import compare_charts
-from pages._compare.compare_components import flow, papers
+from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_session import Asked, Stamp, evidence, traded
 from pages._compare.compare_tables import to_csv
 from pages._compare.compare_verdicts import verdicts
@@ -135,7 +135,7 @@ def movers(
         )
     else:
         st.html("<h3>The document you opened</h3>")
-    papers(comparison, lens, opened, on_open=_open, key="compare_papers")
+    moved_documents(comparison, lens, opened, on_open=_open, key="compare_papers")
 
 
 def sensitivity_matrix(view: CompareView, comparison: Comparison) -> None:
@@ -169,7 +169,7 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
     chart(
         figure,
         heading="<h3>What the top 20 are more similar in</h3>",
-        words="An estimate from sentence vectors: how much more alike to the seed the top 20 are "
+        words="An estimate from sentence vectors: how much more similar to the seed the top 20 are "
         "than those of the same system without a wording.",
         name="likeness",
         alt="Gain in likeness of the top 20 by aspect, for each variant (estimate)",
@@ -252,5 +252,5 @@ def _frontier_words(judged: bool) -> str:
         )
     return (
         "An estimate, as nobody judged two aspects of this seed. Right: more of the top 20 are "
-        "others than at 0 %. Up: they are more alike to the seed as a whole."
+        "others than at 0 %. Up: they are more similar to the seed as a whole."
     )

@@ -11,13 +11,9 @@ from engine.types.evaluations import CollectionInfo, EvaluationRequest
 from engine.types.reranking import CostEstimate
 from pages._common.shared import escape_label
 from pages._evaluate.evaluate_view import EvaluateView
-from pages._model.model_form import (
-    apply_model_style,
-    endpoint,
-    endpoint_panel,
-    estimate_line,
-)
-from pages._model.model_settings import chosen
+from pages._model.model_form import apply_model_style, endpoint_panel
+from pages._model.model_lines import estimate_line
+from pages._model.model_settings import chosen, endpoint
 
 MOST = "evaluate_most_calls"
 

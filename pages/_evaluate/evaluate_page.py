@@ -26,9 +26,8 @@ from pages._common.job_card import job_card
 from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_model import request_of
 from pages._evaluate.evaluate_view import EvaluateView, of_request
-from pages._library.library_page import time_left
 from pages._model.model_form import apply_model_style
-from pages._model.model_lines import joined, report_line
+from pages._model.model_lines import joined, report_line, time_left
 
 EvaluationJob = Job[EvaluationProgress, EvaluationReport]
 POLL_SECONDS = 0.5

@@ -32,7 +32,7 @@ from pages._evaluate.evaluate_tables import (
     table,
 )
 from pages._evaluate.evaluate_view import EvaluateView, of_gap, sizes_of
-from pages._model.model_form import report_line
+from pages._model.model_lines import report_line
 from pages._model.model_settings import chosen
 
 GapJob = Job[EvaluationProgress, GapReport]

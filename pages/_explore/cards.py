@@ -166,7 +166,7 @@ def _changed(page: SearchResults, reads_aspect: bool, reranking: Reranking | Non
 
 def _meter(name: str, share: float, words: str, title: str) -> str:
     return (
-        f'<div class="sl-head sl-obedience" title="{html.escape(title, quote=True)}">'
+        f'<div class="sl-head sl-changed" title="{html.escape(title, quote=True)}">'
         f'<span>{name} <span class="sl-meter" role="img" aria-label="{share:.0%}">'
         f'<span style="width:{share:.0%}"></span></span></span><span>{words}</span></div>'
     )

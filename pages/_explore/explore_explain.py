@@ -16,8 +16,7 @@ from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo, GeneratedExplanation
 from engine.types.searches import Query
 from pages._model.beside import beside
-from pages._model.model_form import endpoint
-from pages._model.model_settings import chosen
+from pages._model.model_settings import chosen, endpoint
 
 _EXPLANATIONS = "explore_explanations"
 _POLL_SECONDS = 0.4

@@ -166,8 +166,8 @@ def _instruction(view: View, lens: Lens) -> None:
     current = next((a.instruction for a in lens.aspects if a.key == view.aspect), None)
     st.session_state["explore_preset"] = current
     st.selectbox(
-        "What should be alike", list(presets), index=None, key="explore_preset", on_change=attempt,
-        args=(preset,), placeholder="Choose a wording, or click a role above",
+        "What should be similar", list(presets), index=None, key="explore_preset",
+        on_change=attempt, args=(preset,), placeholder="Choose a wording, or click a role above",
     )  # fmt: skip
     st.text_input(
         "In your own words", **sets("instruction", "explore_instruction"),

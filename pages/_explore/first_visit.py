@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import html
+
 import streamlit as st
 
 from engine.explorer import Explorer
+from pages._common.job_card import progress
 from pages._common.shared import engine, note
+from pages._library.import_jobs import progress_line, share_done
+from pages._model.model_form import apply_model_style
 
 
 def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
@@ -17,7 +22,8 @@ def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
         note("There is no corpus yet.", "Import one on the Library page.")
         st.page_link("library.py", label="Open the Library")
         st.stop()
-    if job.state == "running":
+    if job.running:
+        apply_model_style()
         st.html("<h2>Setting up</h2><p>The demo corpus (360 synthetic abstracts) is being indexed. "
                 "This happens once.</p>")  # fmt: skip
         _progress()
@@ -28,14 +34,11 @@ def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
 
 @st.fragment(run_every=0.5)
 def _progress() -> None:
-    explorer = engine()
-    job = explorer.library.demo_job()
-    progress = job.progress if job else None
-    if progress is None or not progress.total:
-        st.progress(0.0, "Loading the model")
-    else:
-        st.progress(progress.done / progress.total, f"{progress.done} of {progress.total}")
-    if explorer.library.names() or job is None or job.state != "running":
+    library = engine().library
+    job = library.demo_job()
+    if job is not None and job.running:
+        progress(html.escape(progress_line(job.progress)), share_done(job), "Indexing the demo")
+    if library.names() or job is None or not job.running:
         st.rerun(scope="app")
 
 

@@ -14,7 +14,6 @@ from engine.types.corpora import CorpusInfo, ImportJob
 from pages._common.shared import attempt_at, error_boundary
 from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
-from pages._library.library_page import EXPLORE
 
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
@@ -113,7 +112,7 @@ def _corpus(
     busy = job is not None or (writing is not None and writing.state == "running")
     with right, st.container(horizontal=True, gap="small"):
         if st.button("Open in Explore", key=f"library_open_{name}", disabled=info.state != "ready"):
-            st.switch_page(EXPLORE, query_params={"corpus": name})
+            st.switch_page("explore.py", query_params={"corpus": name})
         if st.button("Delete", key=f"library_delete_{name}", disabled=busy):
             _confirm(explorer, info)
     inside = st.expander(

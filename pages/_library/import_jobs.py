@@ -12,7 +12,7 @@ from engine.types.corpora import ImportJob, ImportReport, Progress
 from pages._common.job_card import job_card
 from pages._common.shared import attempt_at, show_problem
 from pages._library.corpus_list import source_name
-from pages._library.library_page import time_left
+from pages._model.model_lines import time_left
 
 _PHASES = {
     "checking": "Reading and checking every document",
@@ -31,6 +31,11 @@ def progress_line(progress: Progress) -> str:
             rate = f"{progress.rate:.0f}" if progress.rate >= 10 else f"{progress.rate:.1f}"
             parts += [f"{rate} documents/s", time_left(progress.seconds_left)]
     return " · ".join(parts)
+
+
+def share_done(job: ImportJob) -> float:
+    """How far an import is, 0 to 1."""
+    return min(1.0, job.progress.done / max(1, job.progress.total))
 
 
 def report_line(report: ImportReport) -> str:
@@ -70,7 +75,7 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
         label=f"Importing {job.request.name}",
         line=lambda now: html.escape(progress_line(now.progress)),
         cancel=jobs.cancel,
-        share=lambda now: min(1.0, now.progress.done / max(1, now.progress.total)),
+        share=share_done,
         ended=_report,
         resume=None if job.state == "done" else lambda: jobs.resume(job.id),
         dismiss=jobs.dismiss,

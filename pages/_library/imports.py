@@ -221,7 +221,9 @@ def _index(
     lens = _lens(explorer, name, is_there=name in documents) if fits else None
     columns = _roles(shown, mapping, str(path))
     if shown.problems:
-        st.caption("Nothing is indexed while a row cannot be read: mend the file or the columns.")
+        st.caption(
+            "Nothing is indexed while a row cannot be read: correct the file or the columns."
+        )
     st.button(
         "Index",
         key="library_index",

@@ -1,21 +1,45 @@
-"""The scenarios of a corpus on the Library page: what there is, writing, weighing, removing."""
+"""The scenarios of a corpus on the Library page: what there is, writing, weighing, removing.
+
+They are written in the server, whether or not a page shows it; who opens the Library again
+finds them. What is stored stays when the server ends: the next run goes on from there.
+"""
 
 from __future__ import annotations
 
 import html
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
+from engine.errors import UnknownNameError
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo
-from engine.types.scenarios import ScenarioJob, ScenarioState
-from pages._common.shared import attempt_at, error_boundary
-from pages._library import scenarios_make
-from pages._library.scenarios_job import place_of, scenarios_card
-from pages._library.scenarios_lines import standing
-from pages._library.scenarios_read import reader
+from engine.types.reranking import EndpointInfo
+from engine.types.scenarios import (
+    Component,
+    ScenarioEstimate,
+    ScenarioJob,
+    ScenarioRequest,
+    ScenarioSource,
+    ScenarioState,
+)
+from pages._common import document_view
+from pages._common.job_card import job_card
+from pages._common.seed_finder import picker
+from pages._common.shared import attempt_at, error_boundary, show_problem
+from pages._library.scenarios_lines import (
+    COMPONENTS,
+    estimate_line,
+    outcome_line,
+    progress_line,
+    scenario_list,
+    standing,
+)
+from pages._login import login
 from pages._model.model_form import folded_panel
+from pages._model.model_lines import is_finished
+from pages._model.model_settings import chosen, endpoint
 
 ABOUT = (
     "A scenario says which need a document meets, and why: what the text only implies. They are "
@@ -23,6 +47,23 @@ ABOUT = (
 )
 
 BEING_WRITTEN = "Scenarios are being written; what there is shows here when that is done."
+WRITERS: dict[ScenarioSource, str] = {
+    "generated": "A language model",
+    "extractive": "Extracts, without a model",
+}
+_WORDS: dict[ScenarioSource, str] = {
+    "generated": "The model reads every document, long ones in parts, and writes which needs it "
+    "meets and why. It may be wrong about a document: what it wrote is marked as generated "
+    "wherever it is shown.",
+    "extractive": "Title and key sentences of each document, put into the form by rule and marked "
+    "as extracts. They say nothing that the document does not say; on CSFCube, whose results "
+    "researchers graded, searching by them was no clear gain over dense.",
+}
+ALL = 0
+LIMITS = (10, 100, 1000)
+"""Documents that one may begin with, to see what comes of it."""
+MATCHES = 6
+"""Titles shown while one looks for a document."""
 
 
 @dataclass(slots=True)
@@ -50,22 +91,22 @@ def section(
         "Scenarios", key=f"library_scenarios_{name}", type="compact", on_change="rerun"
     )
     if not inside.open:
-        scenarios_card(explorer, name, job)
+        _card(explorer, name, job)
         return
     with inside, st.container(key=f"library_scenarios_in_{name}"), error_boundary():
         state = explorer.scenarios.status(name)
-        writing = job is not None and job.state == "running"
+        writing = job is not None and job.running
         _standing(state, writing=writing)
         busy = indexing or writing
-        by_model = scenarios_make.controls(explorer, info, state, job, busy=busy, indexing=indexing)
-        scenarios_card(explorer, name, job, resume=False)
+        by_model = _controls(explorer, info, state, job, busy=busy, indexing=indexing)
+        _card(explorer, name, job, resume=False)
         if by_model:
             _panel(explorer, name, panel)
         if state.scenarios:
             _weight(explorer, state, busy=busy)
-            reader(explorer, name)
+            st.fragment(_reader)(explorer, name)
         if state.scenarios or state.outdated:
-            _remove(state, busy=busy)
+            _remove_button(explorer, state, busy=busy)
 
 
 def _standing(state: ScenarioState, *, writing: bool) -> None:
@@ -87,13 +128,202 @@ def _panel(explorer: Explorer, corpus: str, panel: Panel) -> None:
     folded_panel(explorer, "library")
 
 
+# -- writing them ----------------------------------------------------------------------------
+
+
+def _controls(
+    explorer: Explorer,
+    info: CorpusInfo,
+    state: ScenarioState,
+    job: ScenarioJob | None,
+    *,
+    busy: bool,
+    indexing: bool,
+) -> bool:
+    """The choices, the estimate and the button; returns whether a model is wanted.
+
+    Args:
+        job: the last run over the corpus.
+        busy: scenarios are being written, or documents added.
+        indexing: documents are being added.
+    """
+    request = _choices(state, job, busy=busy)
+    st.html(f'<div class="md-dim sc-words">{_WORDS[request.source]}</div>')
+    by_model = request.source == "generated"
+    connected = endpoint(explorer)
+    estimate = _estimate(explorer, info, state, request, connected)
+    nothing = not estimate.documents and not estimate.embedded
+    lacks_model = by_model and not connected.set_up and bool(estimate.documents)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            _label(estimate, busy=busy and not indexing),
+            key=f"library_scenarios_start_{info.name}",
+            type="primary",
+            disabled=busy or nothing or lacks_model,
+            on_click=attempt_at,
+            args=(_place_of(info.name), _start, explorer, request),
+        )
+        line = estimate_line(estimate, state.covered)
+        if indexing:
+            line = "Documents are being added: wait until that is done, or cancel it below."
+        elif lacks_model:
+            line = f"{line} Connect a model, and tokens are estimated too."
+        st.html(f'<div class="md-dim">{html.escape(line)}</div>')
+    return by_model
+
+
+def _choices(state: ScenarioState, job: ScenarioJob | None, *, busy: bool) -> ScenarioRequest:
+    """Who writes, what is embedded, and how far; kept for the visit."""
+    key = f"library_scenarios_{{}}_{state.corpus}"
+    source = st.segmented_control(
+        "Written by",
+        list(WRITERS),
+        format_func=WRITERS.__getitem__,
+        default="generated" if job is None else job.request.source,
+        required=True,
+        key=key.format("source"),
+        persist_state="session",
+        disabled=busy,
+    )
+    left, right, _ = st.columns([4, 3, 4])
+    component: Component = left.selectbox(
+        "Compared with the query",
+        list(COMPONENTS),
+        index=list(COMPONENTS).index(state.component),
+        format_func=COMPONENTS.__getitem__,
+        # Another one after the corpus was set to it: the choice is what the corpus has.
+        key=key.format(f"component_{state.component}"),
+        disabled=busy,
+        help="The part of a scenario that is embedded. Another part is embedded anew for the "
+        "scenarios that there are; nothing is written twice.",
+    )
+    limit = right.selectbox(
+        "Documents now",
+        [ALL, *(n for n in LIMITS if n < state.documents)],
+        format_func=lambda n: f"the next {n:,}" if n else "all that need them",
+        key=key.format("limit"),
+        persist_state="session",
+        disabled=busy,
+        help="Documents that have scenarios by the same writer are skipped.",
+    )
+    return ScenarioRequest(state.corpus, source or "generated", component, limit=limit or None)
+
+
+def _estimate(
+    explorer: Explorer,
+    info: CorpusInfo,
+    state: ScenarioState,
+    request: ScenarioRequest,
+    connected: EndpointInfo,
+) -> ScenarioEstimate:
+    """What it will take; computed again only when something that it depends on has changed."""
+    asked = (request, state, info.updated_at, connected if request.source == "generated" else None)
+    key = f"library_scenarios_estimate_{info.name}"
+    known = st.session_state.get(key)
+    if known is None or known[0] != asked:
+        known = (asked, explorer.scenarios.estimate(request, endpoint=chosen(explorer)))
+        st.session_state[key] = known
+    estimate: ScenarioEstimate = known[1]
+    return estimate
+
+
+def _label(estimate: ScenarioEstimate, *, busy: bool) -> str:
+    if busy:
+        return "Under way"
+    if estimate.documents:
+        return "Go on writing" if estimate.done else "Write scenarios"
+    return "Embed anew" if estimate.embedded else "All written"
+
+
+def _place_of(corpus: str) -> str:
+    """Where what goes wrong with a corpus's scenarios is shown."""
+    return f"scenarios_{corpus}"
+
+
+def _start(explorer: Explorer, request: ScenarioRequest) -> None:
+    """Write in the background; raises as ``Scenarios.start``."""
+    explorer.scenarios.start(request, endpoint=chosen(explorer), owner=login.name() or "")
+
+
+def _card(explorer: Explorer, corpus: str, job: ScenarioJob | None, *, resume: bool = True) -> None:
+    """How far a run is, or how it ended; nothing where there is none.
+
+    Args:
+        resume: with a button to go on; without it where another button does so.
+    """
+    show_problem(_place_of(corpus), keep=True)
+    jobs = explorer.scenarios.jobs
+    goes_on = resume and job is not None and not is_finished(job.report)
+    job_card(
+        job,
+        lambda: jobs.latest(corpus),
+        key="library_scenarios",
+        which=corpus,
+        label=f"Writing scenarios for {corpus}",
+        line=lambda now: progress_line(now.progress, now.seconds),
+        cancel=jobs.cancel,
+        ended=outcome_line,
+        remarks=lambda now: (now.report.problem, *now.report.notes) if now.report else (),
+        resume=(lambda: _start(explorer, job.request)) if goes_on else None,
+        dismiss=jobs.dismiss,
+        more=partial(_search_button, corpus),
+        what_stays="What is written stays.",
+        attempt=partial(attempt_at, _place_of(corpus)),
+    )
+
+
+def _search_button(corpus: str, job: ScenarioJob) -> None:
+    if (
+        not job.running
+        and is_finished(job.report)
+        and st.button("Search by them", key=f"library_scenarios_search_{corpus}")
+    ):
+        st.switch_page("explore.py", query_params={"corpus": corpus, "system": "scenario"})
+
+
+# -- what is there ---------------------------------------------------------------------------
+
+
+def _reader(explorer: Explorer, corpus: str) -> None:
+    """A box for words of a title, and the scenarios of the document that was picked."""
+    chosen = f"library_scenarios_read_{corpus}"
+    words = st.text_input(
+        "Look at the scenarios of a document",
+        key=f"library_scenarios_title_{corpus}",
+        live="250ms",
+        placeholder="Words of its title, in any order, or its id",
+        width=420,
+    )
+    with error_boundary():
+        documents = explorer.find_titles(corpus, words, MATCHES) if words.strip() else []
+        if words.strip() and not documents:
+            st.caption("No title has all these words. Try fewer.")
+        picker(
+            documents,
+            on_pick=lambda event: st.session_state.update({chosen: event["doc_id"]}),
+            key=f"library_scenarios_found_{corpus}",
+        )
+        _shown(explorer, corpus, st.session_state.get(chosen))
+
+
+def _shown(explorer: Explorer, corpus: str, doc_id: str | None) -> None:
+    """The document that was picked, or the first one as an example."""
+    try:
+        document = explorer.document(corpus, doc_id) if doc_id else None
+    except UnknownNameError:  # deleted since
+        document = None
+    document = document or explorer.browse(corpus, 0, 1)[0]
+    title = document.title or document_view.shortened(document.text)
+    st.html(scenario_list(title, explorer.scenarios.of_document(corpus, document.doc_id)))
+
+
 def _weight(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:
     key = f"library_scenarios_weight_{state.corpus}"
     st.session_state[key] = round(state.weight * 100)
 
     def change() -> None:
         weight = st.session_state[key] / 100
-        attempt_at(place_of(state.corpus), explorer.scenarios.set_weight, state.corpus, weight)
+        attempt_at(_place_of(state.corpus), explorer.scenarios.set_weight, state.corpus, weight)
 
     st.slider(
         "What the document itself counts for", 0, 100, step=5, format="%d %%", key=key,
@@ -103,18 +333,18 @@ def _weight(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:
     )  # fmt: skip
 
 
-def _remove(state: ScenarioState, *, busy: bool) -> None:
+def _remove_button(explorer: Explorer, state: ScenarioState, *, busy: bool) -> None:
     if st.button(
         "Remove all scenarios",
         key=f"library_scenarios_remove_{state.corpus}",
         type="tertiary",
         disabled=busy,
     ):
-        _confirm(state)
+        _confirm(explorer, state)
 
 
 @st.dialog("Remove these scenarios?")
-def _confirm(state: ScenarioState) -> None:
+def _confirm(explorer: Explorer, state: ScenarioState) -> None:
     corpus = html.escape(state.corpus)
     kept = " What a model answered stays in the ledger: writing the same again costs nothing."
     st.html(
@@ -126,8 +356,16 @@ def _confirm(state: ScenarioState) -> None:
             "Remove",
             key="library_scenarios_confirm",
             type="primary",
-            on_click=scenarios_make.remove,
-            args=(state.corpus,),
+            on_click=attempt_at,
+            args=(_place_of(state.corpus), _remove, explorer, state.corpus),
         )
         if st.button("Keep", key="library_scenarios_keep") or yes:
             st.rerun()
+
+
+def _remove(explorer: Explorer, corpus: str) -> None:
+    """Remove all scenarios of a corpus, and the line about the last run with them."""
+    last = explorer.scenarios.jobs.latest(corpus)
+    explorer.scenarios.remove(corpus)
+    if last is not None:
+        explorer.scenarios.jobs.dismiss(last.id)

@@ -13,7 +13,7 @@ from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
 from pages._common.shared import ASSETS, engine, escape_label, note
 from pages._model.beside import beside
-from pages._model.model_lines import endpoint_parts, estimate_line, report_line
+from pages._model.model_lines import endpoint_parts
 from pages._model.model_settings import (
     ADDRESS,
     KEY,
@@ -23,22 +23,9 @@ from pages._model.model_settings import (
     forget_session,
     remember_for_session,
     secrets_problem,
-    secrets_values,
     session_values,
 )
 
-__all__ = [
-    "apply_model_style",
-    "chosen",
-    "endpoint",
-    "endpoint_panel",
-    "estimate_line",
-    "folded_panel",
-    "is_panel_busy",
-    "report_line",
-    "secrets_values",
-    "session_values",
-]
 _CHECK, _PROBLEM = "model_check", "model_problem"
 _POLL_SECONDS = 0.3
 

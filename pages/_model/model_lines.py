@@ -82,6 +82,18 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+def time_left(seconds: float | None) -> str:
+    """``about 40 s left``: rounded, as an estimate should be; empty when there is none."""
+    if seconds is None:
+        return ""
+    if seconds < 55:
+        return f"about {max(5, round(seconds / 5) * 5)} s left"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"about {minutes} min left"
+    return f"about {minutes // 60} h {minutes % 60} min left"
+
+
 def estimate_line(estimate: CostEstimate) -> str:
     """``300 calls in 6 rounds at most, about 0.30 M tokens``: plain text.
 

@@ -77,7 +77,7 @@ def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
     click(page, "compare_start")
     job = demo.comparing.find_sensitivity("demo", ("bm25", "dense"), ("generic",))
     assert job is not None
-    demo.comparing.cancel_sensitivity(job.id)
+    demo.comparing.jobs.cancel(job.id)
     assert param(page, "systems") == "bm25,dense"
     assert param(page, "wordings") == "generic"
 

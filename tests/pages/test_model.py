@@ -15,9 +15,8 @@ from engine.explorer import Explorer
 from engine.types.documents import Document
 from engine.types.reranking import CostEstimate, ModelReport, Move, RankingProgress, Reranking
 from engine.types.searches import Query, SearchResults
-from pages._model.model_form import estimate_line, report_line, secrets_values
-from pages._model.model_lines import change, change_sentence
-from pages._model.model_settings import secrets_problem
+from pages._model.model_lines import change, change_sentence, estimate_line, report_line
+from pages._model.model_settings import secrets_problem, secrets_values
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import SEED, knowledge
 from tests.pages.visits import APP, Connect, address, run, run_until, shown, visit

@@ -57,7 +57,7 @@ def answering(server: ModelServer, said: str) -> None:
 def waited(
     explorer: Explorer, job_id: str, enough: Callable[[AskJob], bool] = lambda job: False
 ) -> AskJob:
-    return ended(lambda: explorer.reader.job(job_id), enough=enough)
+    return ended(lambda: explorer.reader.jobs.job(job_id), enough=enough)
 
 
 def passage(number: int, *sentences: str) -> GivenPassage:
@@ -108,7 +108,7 @@ def test_an_answer_is_there_while_it_is_written_and_can_be_cancelled(
     early = waited(small, job_id, lambda job: len(job.progress.text) > 40)
     assert early.state == "running"
     assert early.progress.passages
-    small.reader.cancel(job_id)
+    small.reader.jobs.cancel(job_id)
     job = waited(small, job_id)
     assert job.state == "cancelled"
     assert job.progress.text.startswith(early.progress.text)
@@ -182,7 +182,7 @@ def test_what_cannot_be_asked_is_refused_before_the_model_is(
 
 def test_a_job_that_nobody_knows_is_an_error(small: Explorer) -> None:
     with pytest.raises(UnknownNameError, match="not known"):
-        small.reader.job("0123")
+        small.reader.jobs.job("0123")
 
 
 # -- what the model is told ---------------------------------------------------------------------
