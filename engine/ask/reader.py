@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
-from engine.ask.context import any_scenarios, stored_scenarios
-from engine.ask.passages import passages_of
+from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.jobs.runner import JobRunner

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.ask.context import ScenarioTexts, any_scenarios
 from engine.ask.negatives import Negatives
+from engine.ask.passages import ScenarioTexts, any_scenarios
 from engine.ask.reading_prompts import is_cut, reading
 from engine.errors import BadInputError
 from engine.llm.judges import document_text

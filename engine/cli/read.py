@@ -73,7 +73,7 @@ def read(
     the k best documents of a system. Answers are compared with the collection's by ROUGE-1
     recall. They are kept: the same test again asks nothing.
     """
-    from engine.ask.context import stored_scenarios
+    from engine.ask.passages import stored_scenarios
     from engine.ask.reader_test import estimate_reading, read_now
     from engine.ask.reading_plans import ReadingPlan, prepare
     from engine.collections.readers import read_collection

@@ -20,9 +20,9 @@ from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import job_card, what_was_asked
 from pages._common.shared import attempt, engine, note, show_error
-from pages._compare.compare_session import Asked, Stamp, asked, compared_by_model, estimated
-from pages._compare.compare_verdicts import KINDS
+from pages._compare.compare_session import Asked, Stamp, asked, compared, estimated
 from pages._compare.compare_view import RERANK_DEPTH, CompareView
+from pages._compare.sections import KINDS
 from pages._explore.explore_view import DEEPEST
 from pages._model.model_form import folded_panel, is_panel_busy
 from pages._model.model_lines import (
@@ -246,7 +246,7 @@ def shown(
         return comparison
     asked = request.corpus, request.seed, request.text, request.aspect
     which = job.id, job.state, len(job.progress.whole)
-    return compared_by_model(explorer, asked, view.variants, run.stamp, which, job.progress.orders)
+    return compared(explorer, asked, view.variants, run.stamp, which, job.progress.orders)
 
 
 def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapping[str, str]:

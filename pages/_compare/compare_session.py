@@ -45,30 +45,20 @@ def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
     return who, explorer.comparing.stamp(view.corpus), *grades
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
+@st.cache_resource(show_spinner=False, max_entries=64)
 def compared(
     _explorer: Explorer,
     asked: Asked,
     variants: tuple[Variant, ...],
     stamp: Stamp,
+    which: tuple[str, str, int] | None = None,  # noqa: ARG001 - part of the key
+    _orders: ModelOrders | None = None,
 ) -> Comparison:
-    """The comparison, computed once; errors are not remembered."""
-    return _explorer.comparing.compare(*asked, variants, annotator=stamp[0])
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def compared_by_model(
-    _explorer: Explorer,
-    asked: Asked,
-    variants: tuple[Variant, ...],
-    stamp: Stamp,
-    which: tuple[str, str, int],  # noqa: ARG001 - part of the key: tells the orders apart
-    _orders: ModelOrders,
-) -> Comparison:
-    """The comparison of what a model reranked.
+    """The comparison, computed once; errors are not remembered.
 
     Args:
-        which: id and state of the reranking, and how many variants are done.
+        which: tells a model's orders apart: id and state of the reranking, and how many
+            variants are done.
     """
     return _explorer.comparing.compare(*asked, variants, _orders, annotator=stamp[0])
 
@@ -87,11 +77,7 @@ def estimated(
 
 @st.cache_resource(show_spinner=False, max_entries=128)
 def evidence(
-    _explorer: Explorer,
-    asked: Asked,
-    variants: tuple[Variant, ...],
-    stamp: Stamp,
-    doc_id: str,
+    _explorer: Explorer, asked: Asked, variants: tuple[Variant, ...], stamp: Stamp, doc_id: str
 ) -> MoverEvidence:
     """One document's evidence under each variant."""
     return _explorer.comparing.evidence(*asked, variants, doc_id, annotator=stamp[0])
@@ -99,17 +85,11 @@ def evidence(
 
 @st.cache_resource(show_spinner=False)
 def _background() -> ThreadPoolExecutor:
-    """Where frontiers are computed: eleven rankings each, and nobody's clicks wait for them."""
+    """Where frontiers are computed: eleven rankings each, and no click waits for them."""
     return ThreadPoolExecutor(1, thread_name_prefix="frontier")
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def traded(
-    _explorer: Explorer,
-    asked: Asked,
-    variant: Variant,
-    stamp: Stamp,
-) -> Future[Frontier]:
+def traded(_explorer: Explorer, asked: Asked, variant: Variant, stamp: Stamp) -> Future[Frontier]:
     """The frontier of one variant, begun in the background."""
-    work = (*asked, variant, stamp[0])
-    return _background().submit(_explorer.comparing.frontier, *work)
+    return _background().submit(_explorer.comparing.frontier, *asked, variant, stamp[0])
