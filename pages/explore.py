@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._common.shared import engine, error_boundary, note, show_problem
+from pages._common.shared import error_boundary, note, show_problem
 from pages._explore import cards, explore_explain, explore_model, explore_page, trail
-from pages._explore.first_visit import hints, wait_for_demo
+from pages._explore.first_visit import hints, open_page
 from pages._login import login
-from pages._model.model_form import apply_model_style
 
 with error_boundary():
-    explorer = engine()
-    names = explorer.library.names()
-    wait_for_demo(explorer, names)
-    apply_model_style()
+    explorer, names = open_page()
     # Containers for what is not always there: the widgets after it must not change their place.
     with st.container():
         show_problem()

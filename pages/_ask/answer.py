@@ -145,7 +145,7 @@ def _part(part: AnswerPart, job: AskJob) -> dict[str, Any]:
         "citations": [
             {
                 "number": c.number,
-                "title": _title(by_number[c.number]),
+                "title": document_view.title_of(by_number[c.number].document),
                 "marks": [] if c.span is None else _shifted([c.span], by_number[c.number]),
             }
             for c in part.citations
@@ -161,7 +161,7 @@ def _passage(passage: GivenPassage, cited: set[int]) -> dict[str, Any]:
     return {
         "number": passage.number,
         "doc_id": passage.doc_id,
-        "title": _title(passage),
+        "title": document_view.title_of(passage.document),
         "meta": document_view.meta(passage.document),
         "cited": passage.number in cited,
         "text": text[first:last],
@@ -183,8 +183,3 @@ def _shifted(spans: tuple[Span, ...] | list[Span], passage: GivenPassage) -> lis
     """Spans of the document as spans of what is shown of it."""
     first, _ = _shown(passage)
     return [[start - first, end - first] for start, end in sorted(spans)]
-
-
-def _title(passage: GivenPassage) -> str:
-    document = passage.document
-    return document.title or document_view.shortened(document.text)

@@ -16,6 +16,11 @@ def letter(role: int | None, lens: Lens) -> str:
     return "·" if role is None else lens.aspects[role].letter
 
 
+def title_of(document: Document) -> str:
+    """Its title, or the beginning of its text."""
+    return document.title or shortened(document.text)
+
+
 def meta(document: Document) -> str:
     """Year, authors and venue in one line."""
     people = document.authors

@@ -91,7 +91,7 @@ def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
         rows = [
             {
                 "doc_id": d.doc_id,
-                "title": d.title or document_view.shortened(d.text),
+                "title": document_view.title_of(d),
                 "year": d.year,
             }
             for d in documents

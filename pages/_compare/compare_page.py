@@ -232,8 +232,6 @@ def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison |
         [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
         systems,
         [system for system in systems if explorer.reads_steer(system)],
-        on_change=lambda variants: CompareView.change(lambda now: now.with_variants(variants)),
-        key="compare_variants",
     )
 
 

@@ -150,12 +150,7 @@ def rank_flow(view: CompareView, comparison: Comparison) -> None:
         "Ranks shown", DEPTHS, **CompareView.sets("depth", "compare_depth"), required=True,
         format_func=lambda depth: f"Top {depth}", label_visibility="collapsed",
     )  # fmt: skip
-    flow(comparison, view.depth, view.document, on_open=_open, key="compare_flow")
-
-
-def _open(doc_id: str) -> None:
-    """Open a document, or close the one that is open."""
-    CompareView.change(lambda now: replace(now, document="" if doc_id == now.document else doc_id))
+    flow(view, comparison)
 
 
 def movers(
@@ -183,7 +178,7 @@ def movers(
         )
     else:
         st.html("<h3>The document you opened</h3>")
-    moved_documents(comparison, lens, opened, on_open=_open, key="compare_papers")
+    moved_documents(comparison, lens, opened)
 
 
 def sensitivity_matrix(view: CompareView, comparison: Comparison) -> None:

@@ -93,7 +93,7 @@ def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dic
     return {
         "rank": result.rank,
         "doc_id": document.doc_id,
-        "title": document.title or document_view.shortened(document.text),
+        "title": document_view.title_of(document),
         "meta": document_view.meta(document),
         "rank_change": result.rank_change,
         "by_model": moves is not None,

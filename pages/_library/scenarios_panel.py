@@ -313,7 +313,7 @@ def _shown(explorer: Explorer, corpus: str, doc_id: str | None) -> None:
     except UnknownNameError:  # deleted since
         document = None
     document = document or explorer.browse(corpus, 0, 1)[0]
-    title = document.title or document_view.shortened(document.text)
+    title = document_view.title_of(document)
     st.html(scenario_list(title, explorer.scenarios.of_document(corpus, document.doc_id)))
 
 
