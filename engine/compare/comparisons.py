@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
-from engine.compare.frontier import find_frontier
 from engine.compare.known_grades import (
     OwnGrades,
     collection_of,
@@ -94,7 +93,7 @@ class Comparisons:
         annotator: str | None = None,
     ) -> Frontier:  # fmt: skip
         """Relevance and instruction following of one wording from steer 0 to 1."""
-        return find_frontier(self._comparer(corpus, seed, text, aspect, annotator), variant)
+        return self._comparer(corpus, seed, text, aspect, annotator).frontier(variant)
 
     def runs(self, comparison: Comparison) -> str:
         """All variants as one TREC run; the tag is the variant's name, spaces as hyphens.

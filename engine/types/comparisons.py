@@ -194,7 +194,6 @@ class Frontier:
 
     points: tuple[FrontierPoint, ...]
     judged: bool
-    queries: int
 
 
 @dataclass(frozen=True, slots=True)

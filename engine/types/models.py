@@ -97,7 +97,7 @@ class ModelReport:
         calls: requests sent: trying the endpoint out and repeats included.
         failed: requests without an answer in spite of repeats.
         unread: answers that could not be read, twice.
-        unanswered: questions without a usable answer for whatever reason; they count for nobody.
+        unanswered: questions without a usable answer for whatever reason; they are not counted.
         cached: answered by the ledger at no cost.
         guessed: calls whose tokens are estimated, as the endpoint reported none.
         position_bias: probability that the first of two equally good documents is preferred,

@@ -203,7 +203,7 @@ def report_line(report: ModelReport) -> str:
             (
                 f"{report.unanswered:,} unanswered ({report.failed:,} failed, "
                 f"{report.unread:,} unreadable)",
-                "Questions without a usable answer: they count for nobody. "
+                "Questions without a usable answer: they are not counted. "
                 + (report.problem or "Unreadable: twice not in the form that was asked for."),
             )
         )
