@@ -76,7 +76,7 @@ class Comparisons:
         """Rank every variant for one seed (stored or pasted), with what differs and verdicts.
 
         Args:
-            orders: a model's, as :attr:`by_model` found them; they stand for the rankings.
+            orders: a model's, from :attr:`by_model`; they take the place of the rankings.
             annotator: whose grades count as one's own.
         """
         return self._comparer(corpus, seed, text, aspect, annotator).compare(variants, orders)

@@ -31,20 +31,14 @@ _ANSWER = component("ask")
 def answer(explorer: Explorer, job: AskJob | None) -> None:
     """The last answer of this visit, or what there will be."""
     if job is None:
-        nothing_yet(explorer)
+        st.html(
+            '<div class="sl-empty">The answer stands here, with the passages that it rests on. '
+            "Every number in it opens its passage, so that you can check what is claimed.</div>"
+        )
     elif job.running:
         st.fragment(_live, run_every=POLL_SECONDS)()
     else:
         _show(explorer, job)
-
-
-def nothing_yet(explorer: Explorer) -> None:
-    """Before the first question."""
-    del explorer
-    st.html(
-        '<div class="sl-empty">The answer stands here, with the passages that it rests on. '
-        "Every number in it opens its passage, so that you can check what is claimed.</div>"
-    )
 
 
 def _live() -> None:
@@ -108,17 +102,17 @@ def _time_line(job: AskJob) -> str:
 
 def remarks(job: AskJob) -> list[str]:
     """Plain sentences about what is odd in an answer."""
-    found = []
+    sentences = []
     if job.state == "cancelled":
-        found.append("Cancelled: this is what was written until then.")
+        sentences.append("Cancelled: this is what was written until then.")
     if job.state == "failed" and job.progress.parts:
-        found.append("The answer broke off: this is what was written until then.")
+        sentences.append("The answer broke off: this is what was written until then.")
     if job.progress.unknown:
         named = counted(job.progress.unknown, "citation names", "citations name")
-        found.append(f"{named} no passage that was given; left out.")
+        sentences.append(f"{named} no passage that was given; left out.")
     if job.state == "done" and not job.progress.cited:
-        found.append("No source cited.")
-    return found
+        sentences.append("No source cited.")
+    return sentences
 
 
 # -- as plain data ---------------------------------------------------------------------------

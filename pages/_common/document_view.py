@@ -51,14 +51,14 @@ def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:
 
 def fact(match: FactMatch) -> dict[str, Any]:
     """What answers a fact of the query, and how it was got."""
-    found = match.found
+    fact = match.found
     return {
         "asked": match.asked.text,
-        "text": found.text,
-        "how": f"from {found.derivation}" if found.derivation else "stated",
-        "kind": found.kind,
-        "generated": found.generated,
-        "sure": round(found.confidence, 2),
+        "text": fact.text,
+        "how": f"from {fact.derivation}" if fact.derivation else "stated",
+        "kind": fact.kind,
+        "generated": fact.generated,
+        "sure": round(fact.confidence, 2),
     }
 
 

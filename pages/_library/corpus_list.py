@@ -163,14 +163,16 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     if not info.documents:
         st.text("Nothing is stored yet.")
         return
-    found = explorer.library.contents(info.name)
-    titles = "".join(f"<li>{html.escape(cut(t, 200) or '(no title)')}</li>" for t in found.titles)
-    years = f"{found.years[0]} to {found.years[1]}" if found.years else "none given"
-    if found.years and found.undated:
-        years += f" ({found.undated:,} without a year)"
-    shares = " · ".join(f"{aspect.name} {share:.0%}" for aspect, share in found.shares)
-    if found.sampled < info.documents:
-        shares += f" (estimated from {found.sampled:,} documents)"
+    contents = explorer.library.contents(info.name)
+    titles = "".join(
+        f"<li>{html.escape(cut(t, 200) or '(no title)')}</li>" for t in contents.titles
+    )
+    years = f"{contents.years[0]} to {contents.years[1]}" if contents.years else "none given"
+    if contents.years and contents.undated:
+        years += f" ({contents.undated:,} without a year)"
+    shares = " · ".join(f"{aspect.name} {share:.0%}" for aspect, share in contents.shares)
+    if contents.sampled < info.documents:
+        shares += f" (estimated from {contents.sampled:,} documents)"
     facts = {
         "Years": years,
         "Sentences by aspect": shares,
