@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -21,6 +22,7 @@ from engine.types.reranking import CostEstimate, EndpointInfo
 from engine.types.searches import Query
 from pages._compare.compare_view import CompareView
 from pages._login import login
+from pages._model.beside import beside
 
 Asked = tuple[str, str | None, str | None, str]
 """Corpus, seed, pasted text, aspect."""
@@ -83,13 +85,7 @@ def evidence(
     return _explorer.comparing.evidence(*asked, variants, doc_id, annotator=stamp[0])
 
 
-@st.cache_resource(show_spinner=False)
-def _background() -> ThreadPoolExecutor:
-    """Where frontiers are computed: eleven rankings each, and no click waits for them."""
-    return ThreadPoolExecutor(1, thread_name_prefix="frontier")
-
-
 @st.cache_resource(show_spinner=False, max_entries=64)
 def traded(_explorer: Explorer, asked: Asked, variant: Variant, stamp: Stamp) -> Future[Frontier]:
-    """The frontier of one variant, begun in the background."""
-    return _background().submit(_explorer.comparing.frontier, *asked, variant, stamp[0])
+    """The frontier of one variant, begun beside the page: it takes eleven rankings."""
+    return beside(partial(_explorer.comparing.frontier, *asked, variant, stamp[0]))
