@@ -9,7 +9,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from pages._common.job_card import progress
 from pages._common.shared import ASSETS, engine, note
-from pages._library.import_jobs import progress_line, share_done
+from pages._library.import_jobs import progress_line
 from pages._model.model_form import apply_model_style
 
 
@@ -51,7 +51,7 @@ def _progress() -> None:
     library = engine().library
     job = library.demo_job()
     if job is not None and job.running:
-        progress(html.escape(progress_line(job.progress)), share_done(job), "Indexing the demo")
+        progress(html.escape(progress_line(job.progress)), job.progress.share, "Indexing the demo")
     if library.names() or job is None or not job.running:
         st.rerun(scope="app")
 

@@ -33,11 +33,6 @@ def progress_line(progress: Progress) -> str:
     return " · ".join(parts)
 
 
-def share_done(job: ImportJob) -> float:
-    """How far an import is, 0 to 1."""
-    return min(1.0, job.progress.done / max(1, job.progress.total))
-
-
 def report_line(report: ImportReport) -> str:
     """``360 documents: 360 added, 0 updated, 0 unchanged, in 7.1 s``."""
     done = (
@@ -75,7 +70,6 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
         label=f"Importing {job.request.name}",
         line=lambda now: html.escape(progress_line(now.progress)),
         cancel=jobs.cancel,
-        share=share_done,
         ended=_report,
         resume=None if job.state == "done" else lambda: jobs.resume(job.id),
         dismiss=jobs.dismiss,

@@ -125,4 +125,4 @@ def _show(place: Any, now: Progress) -> None:
     words = "Building the indexes" if now.phase == "finishing" else "Sorting the sentences"
     with place:
         line = f"{words}: {now.done:,} of {now.total:,}"
-        progress(line, now.done / max(now.total, 1), "Changing the lens")
+        progress(line, now.share, "Changing the lens")
