@@ -70,6 +70,7 @@ class Explorer:
         known_systems: all that a corpus may have.
         model_systems: those that need a language model.
         rerank_modes: how a model reranks: name -> one line for people.
+        wording_sets: built-in wordings that a whole collection can be asked in.
     """
 
     demo_corpus = DEMO_CORPUS
@@ -77,6 +78,7 @@ class Explorer:
     known_systems = (*SYSTEMS, *PREPARED)
     model_systems = Verifier.systems
     rerank_modes = Verifier.modes
+    wording_sets = SETS
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages._annotate import annotate_page
-from pages._common.shared import ASSETS, engine, error_boundary, show_problem
-from pages._explore.first_visit import wait_for_demo
+from pages._common.shared import error_boundary, show_problem
+from pages._explore.first_visit import open_page
 
 with error_boundary():
-    st.html(ASSETS / "components" / "annotate_page.css")
-    explorer = engine()
-    names = explorer.library.names()
-    wait_for_demo(explorer, names)
+    explorer, names = open_page("annotate_page.css")
     show_problem()
     view = annotate_page.open_view(explorer, names)
     view, project = annotate_page.controls(explorer, view, names)

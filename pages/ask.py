@@ -5,16 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._ask import answer, ask_page
-from pages._common.shared import ASSETS, engine, error_boundary, show_problem
-from pages._explore.first_visit import wait_for_demo
-from pages._model.model_form import apply_model_style
+from pages._common.shared import error_boundary, show_problem
+from pages._explore.first_visit import open_page
 
 with error_boundary():
-    apply_model_style()
-    st.html(ASSETS / "components" / "ask_page.css")
-    explorer = engine()
-    names = explorer.library.names()
-    wait_for_demo(explorer, names)
+    explorer, names = open_page("ask_page.css")
     show_problem()
     view = ask_page.open_view(explorer, names)
     job = ask_page.last_job(explorer)

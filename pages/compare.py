@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.errors import SeedLensError
-from pages._common.shared import ASSETS, engine, error_boundary, show_error, show_problem
+from pages._common.shared import error_boundary, show_error, show_problem
 from pages._compare import (
     compare_model,
     compare_page,
@@ -13,15 +13,10 @@ from pages._compare import (
     sections,
 )
 from pages._compare.collection import whole_collection
-from pages._explore.first_visit import wait_for_demo
-from pages._model.model_form import apply_model_style
+from pages._explore.first_visit import open_page
 
 with error_boundary():
-    st.html(ASSETS / "components" / "compare_page.css")
-    apply_model_style()
-    explorer = engine()
-    names = explorer.library.names()
-    wait_for_demo(explorer, names)
+    explorer, names = open_page("compare_page.css")
     with st.container():
         show_problem()
     view = compare_page.open_view(explorer, names)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._common.shared import ASSETS, engine, error_boundary, show_problem
+from pages._common.shared import error_boundary, show_problem
 from pages._evaluate import controls, evaluate_page, evaluate_results, files, gap_view
-from pages._explore.first_visit import wait_for_demo
+from pages._explore.first_visit import open_page
 
 with error_boundary():
-    st.html(ASSETS / "components" / "evaluate_page.css")
-    explorer = engine()
-    wait_for_demo(explorer, explorer.library.names())
+    explorer, _ = open_page("evaluate_page.css")
     show_problem()
     collections = explorer.collections.all()
     if not collections:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._common.shared import engine, error_boundary, note, show_problem
-from pages._explore import cards, explore_explain, explore_model, explore_page, explore_run, trail
-from pages._explore.first_visit import hints, wait_for_demo
+from pages._common.shared import error_boundary, note, show_problem
+from pages._explore import cards, explore_explain, explore_model, explore_page, trail
+from pages._explore.first_visit import hints, open_page
 from pages._login import login
-from pages._model.model_form import apply_model_style
 
 with error_boundary():
-    explorer = engine()
-    names = explorer.library.names()
-    wait_for_demo(explorer, names)
-    apply_model_style()
+    explorer, names = open_page()
     # Containers for what is not always there: the widgets after it must not change their place.
     with st.container():
         show_problem()
     view = explore_page.open_view(explorer, names)
     lens = explorer.library.lens(view.corpus)
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
-    run = explore_run.open_run(explorer, view)
+    run = explore_model.open_run(explorer, view)
     with error_boundary():
         trail.trail_bar(explorer, view)
     with st.container():
@@ -42,34 +38,34 @@ with error_boundary():
         explore_page.filters(view)
     with right, error_boundary():
         query = view.to_query(explorer)
-        page = explore_run.shown(explorer, view, query, run)
-        found = page.found
+        shown = explore_model.shown(explorer, view, query, run)
+        page = shown.results
         events = explore_page.events(explorer, view, query)
         with place:
-            cards.seed_card(found, lens, on=events, key="explore_seed")
-        cards.header(found, page.reads_aspect, page.reranking)
+            cards.seed_card(page, lens, on=events, key="explore_seed")
+        cards.header(page, shown.reads_aspect, shown.reranking)
         with st.container(key="explore_run", gap="small"), error_boundary():
-            explore_run.run_area(run)
+            explore_model.run_area(run)
         with st.container():
-            for text in found.notes:
+            for text in page.notes:
                 note(text)
-        if found.results:
-            generated = explore_explain.shown(explorer, query, [r.doc_id for r in found.results])
+        if page.results:
+            generated = explore_explain.shown(explorer, query, [r.doc_id for r in page.results])
             cards.result_list(
-                found,
+                page,
                 lens,
                 scale=explorer.annotation.project(query.corpus).scale,
                 grades=explorer.notebook.grades(query, login.name()),
                 kept=trail.kept_here(explorer, view),
                 search=view.link(),
-                reads_aspect=page.reads_aspect,
-                reranking=page.reranking,
+                reads_aspect=shown.reads_aspect,
+                reranking=shown.reranking,
                 generated=generated,
                 on=events,
                 key="explore_results",
             )
             explore_explain.watch(generated)
         else:
-            explore_page.nothing(found)
-        explore_page.pages_bar(view, found.total)
+            explore_page.nothing(page)
+        explore_page.pages_bar(view, page.total)
         trail.remember(explorer, view, query)

@@ -115,7 +115,7 @@ const quotes = (who, texts) => {
 
 const explained = (words) => {
   const nodes = [make("p", "text", words.text)]
-  if (!words.similar) nodes.unshift(make("p", "", "It takes the two not to be alike in this:"))
+  if (!words.similar) nodes.unshift(make("p", "", "The model finds the two not similar in this:"))
   if (words.seed_quotes.length) nodes.push(quotes("seed", words.seed_quotes))
   if (words.document_quotes.length) nodes.push(quotes("this", words.document_quotes))
   nodes.push(make("p", "small", words.checked))
@@ -188,7 +188,7 @@ const actions = (result, data, state, redraw, send) => {
     if (words?.state === "done") return redraw()
     send("explain", { doc_id: result.doc_id })
   })
-  explain.title = "Ask the model why this is alike: one question, answered here"
+  explain.title = "Ask the model why this is similar: one question, answered here"
   explain.disabled = asking
   explain.dataset.key = `explain-${result.doc_id}`
   bar.append(grades, seed, keep, why, explain)

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from engine.ask.citations import read_citations
-from engine.ask.context import fitting
-from engine.ask.passages import PASSAGE_TOKENS, passages_of
+from engine.ask.passages import PASSAGE_TOKENS, fitting, passages_of
 from engine.assist.reranking import usage_report
 from engine.llm.budget import Usage
 from engine.llm.client import Client

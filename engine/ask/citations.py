@@ -92,15 +92,15 @@ def _numbers(text: str) -> list[int]:
     >>> _numbers("1, 3-5")
     [1, 3, 4, 5]
     """
-    found: list[int] = []
+    numbers: list[int] = []
     for piece in re.split(r",|;|&|and", text):
         spread = _RANGE.fullmatch(piece.strip())
         first, last = (int(spread[1]), int(spread[2])) if spread else (0, -1)
         if spread and first <= last <= first + _WIDEST:
-            found += range(first, last + 1)
+            numbers += range(first, last + 1)
         else:
-            found += [int(n) for n in re.findall(r"\d+", piece)]
-    return found
+            numbers += [int(n) for n in re.findall(r"\d+", piece)]
+    return numbers
 
 
 def _claim(text: str) -> str:

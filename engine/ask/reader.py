@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
-from engine.ask.context import ScenarioTexts, StoredScenarios, any_scenarios
-from engine.ask.passages import passages_of
+from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.jobs.runner import JobRunner
@@ -16,18 +15,13 @@ from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.search.searcher import Searcher
-from engine.search.systems import SYSTEMS
-from engine.types.reading import AskRequest
+from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskRequest
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Query, Result
 from storage.ledger import Ledger
 
-MOST_PASSAGES = 20
-LONGEST_QUESTION = 2000
-"""Characters."""
 REMEMBERED = 32
-Found = tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]
-"""What was found for a question, and the scenarios of it."""
+"""Questions whose results are kept."""
 
 
 class Reader:
@@ -36,35 +30,23 @@ class Reader:
     Where an ``endpoint`` is taken, None is the one of the environment.
 
     Attributes:
-        systems: that find passages for a question.
-        most_passages: that a model is given.
-        jobs: each an :data:`AskJob`. Of one that is cancelled, what was written stays.
+        jobs: answers under way, and those that have ended.
 
     Args:
         searcher: gives the search engine of a corpus by name.
-        scenarios: knows the scenarios of an opened corpus.
     """
 
-    systems = tuple(SYSTEMS)
-    most_passages = MOST_PASSAGES
-    longest_question = LONGEST_QUESTION
-
     def __init__(
-        self,
-        settings: Settings,
-        ledger: Ledger,
-        searcher: Callable[[str], Searcher],
-        scenarios: Callable[[Searcher], ScenarioTexts] = lambda s: StoredScenarios(s.corpus),
+        self, settings: Settings, ledger: Ledger, searcher: Callable[[str], Searcher]
     ) -> None:
-        self._settings, self._answers = settings, ledger.answers
-        self._searcher, self._scenarios = searcher, scenarios
+        self._settings, self._answers, self._searcher = settings, ledger.answers, searcher
         self.jobs = JobRunner()
-        self._found: dict[tuple[Query, str], tuple[Result, ...]] = {}
+        self._results: dict[tuple[Query, str], tuple[Result, ...]] = {}
 
     def has_scenarios(self, corpus: str) -> bool:
         """Whether any document of the corpus has scenarios that can go along."""
-        searcher = self._searcher(corpus)
-        return any_scenarios(self._scenarios(searcher), searcher.corpus.doc_ids)
+        opened = self._searcher(corpus).corpus
+        return any_scenarios(stored_scenarios(opened), opened.doc_ids)
 
     def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> CostEstimate:
         """What an answer costs at most; nothing is asked. Raises as :meth:`ask`."""
@@ -72,7 +54,6 @@ class Reader:
         results, scenarios = self._find(request)
         asked = messages(request.question, passages_of(results, scenarios))
         prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
-
         cost = estimator(connection, self._answers).estimate([prompt], 1)
         return CostEstimate(ASK, len(results), rounds=1, exact=True, **asdict(cost))
 
@@ -99,27 +80,30 @@ class Reader:
         work = AnswerWork(request, *self._find(request), connection, self._answers)
         return self.jobs.start(object(), work.write, work.answer(), request=request, owner=owner)[0]
 
-    def _find(self, request: AskRequest) -> Found:
-        """What the question finds; the ranking from memory while the corpus stays the same."""
+    def _find(self, request: AskRequest) -> tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]:
+        """What is retrieved for a question, with its scenarios by doc_id.
+
+        The ranking is from memory while the corpus stays the same.
+        """
         _check(request)
         searcher = self._searcher(request.corpus)
         query = Query(request.corpus, text=request.question, system=request.system, k=request.k)
         key = (query, searcher.corpus.identity)
-        if key not in self._found:
+        if key not in self._results:
             results = searcher.search(query).results
-            while len(self._found) >= REMEMBERED:
-                self._found.pop(next(iter(self._found)), None)
-            self._found[key] = results
-        results = self._found[key]
+            while len(self._results) >= REMEMBERED:
+                self._results.pop(next(iter(self._results)), None)
+            self._results[key] = results
+        results = self._results[key]
         if not request.use_scenarios:
             return results, {}
-        known = self._scenarios(searcher)
-        if not any_scenarios(known, searcher.corpus.doc_ids):
+        scenarios = stored_scenarios(searcher.corpus)
+        if not any_scenarios(scenarios, searcher.corpus.doc_ids):
             raise BadInputError(
                 f"The corpus '{request.corpus}' has no scenarios.",
                 "Write them first, or ask without them.",
             )
-        return results, known.scenarios_of([r.doc_id for r in results])
+        return results, scenarios([r.doc_id for r in results])
 
 
 def _check(request: AskRequest) -> None:

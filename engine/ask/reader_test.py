@@ -8,12 +8,11 @@ context, and a judge grades the answers against the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
-from engine.ask.context import ScenarioTexts
-from engine.ask.reading_plans import Asked, Condition, Ground, ReadingPlan, prepare
+from engine.ask.reading_plans import Asked, Condition, PreparedReading
 from engine.ask.reading_prompts import Grade, declines, grading
 from engine.assist.model import Model
 from engine.assist.reranking import usage_report
@@ -23,15 +22,12 @@ from engine.llm.messages import Prompt
 from engine.llm.run import Outcome, complete
 from engine.measures.metrics import confidence_interval, mean
 from engine.measures.rouge import rouge_1_recall
-from engine.search.searcher import Searcher
-from engine.types.callbacks import tell_nobody
-from engine.types.collections import Collection
 from engine.types.models import summed
 from engine.types.reading import ReadAnswer, ReadingRow, ReadingTest
 from engine.types.reranking import CostEstimate
 
 SAMPLED = 20
-"""Questions of a condition whose lengths stand for all when the cost is estimated."""
+"""Questions of a condition from whose lengths its cost is estimated."""
 READ = "read"
 _OWN_JUDGE = "The model that answered also graded the answers; it may favour its own words."
 _FEW_NEGATIVES = "Some queries have fewer hard negatives than asked for (see documents)."
@@ -45,66 +41,52 @@ class Read:
     points: Sequence[float | None]
 
 
-def read_collection(
-    searcher: Searcher,
-    collection: Collection,
-    plan: ReadingPlan,
-    model: Model,
-    scenarios: ScenarioTexts | None = None,
-    on_query: Callable[[], None] = tell_nobody,
-) -> ReadingTest:
-    """Let a model answer a collection's questions under every condition of ``plan``.
+def read_now(prepared: PreparedReading, model: Model) -> ReadingTest:
+    """Let a model answer a collection's questions under every condition.
 
     Answers are kept: the same test again asks nothing. A run that ends early (Ctrl-C, budget,
     endpoint) is measured on what was answered, and its report says so.
 
     Raises:
         EndpointError: the endpoint refused or failed, and there is not a single answer.
-        BadInputError, UnknownNameError: as :func:`engine.ask.reading_plans.prepare`.
     """
-    return read_now(prepare(searcher, collection, plan, scenarios, on_query), model)
-
-
-def read_now(ground: Ground, model: Model) -> ReadingTest:
-    """:func:`read_collection` on what was prepared."""
 
     async def work(client: Client) -> dict[Condition, Read]:
-        found = {}
-        for condition in ground.given:
+        answers = {}
+        for condition in prepared.given:
             if client.stopped:
                 break
-            found[condition] = await _read(client, ground, condition)
-        return found
+            answers[condition] = await _read(client, prepared, condition)
+        return answers
 
     outcome = complete(model.connection, model.store, work, model.tell, model.cancelled)
-    return _measured(ground, outcome)
+    return _measured(prepared, outcome)
 
 
-def foresee(ground: Ground, model: Model) -> CostEstimate:
+def estimate_reading(prepared: PreparedReading, model: Model) -> CostEstimate:
     """What the test costs at most when nothing of it was asked before. Nothing is asked."""
-
     known = estimator(model.connection, model.store)
-    every = max(1, ground.queries // SAMPLED)
-    parts = [known.estimate(ground.prompts(c, every), ground.queries) for c in ground.given]
-    if ground.plan.grade:
-        asked = next(iter(ground.given.values()))[0]
+    every = max(1, prepared.queries // SAMPLED)
+    parts = [known.estimate(prepared.prompts(c, every), prepared.queries) for c in prepared.given]
+    if prepared.plan.grade:
+        asked = next(iter(prepared.given.values()))[0]
         question = grading(asked.question, "?" * 200, asked.reference)
-        parts.append(known.estimate([question], ground.queries * len(parts)))
-    rounds = len(ground.given) * (2 if ground.plan.grade else 1)
+        parts.append(known.estimate([question], prepared.queries * len(parts)))
+    rounds = len(prepared.given) * (2 if prepared.plan.grade else 1)
     return CostEstimate(
         READ,
-        max(ground.plan.sizes),
+        max(prepared.plan.sizes),
         rounds,
-        exact=not ground.plan.grade,
+        exact=not prepared.plan.grade,
         **asdict(summed(parts)),
     )
 
 
-async def _read(client: Client, ground: Ground, condition: Condition) -> Read:
-    answers = await client.ask(ground.prompts(condition))
+async def _read(client: Client, prepared: PreparedReading, condition: Condition) -> Read:
+    answers = await client.ask(prepared.prompts(condition))
     points: list[float | None] = [None] * len(answers)
-    if ground.plan.grade and not client.stopped:
-        asked = ground.given[condition]
+    if prepared.plan.grade and not client.stopped:
+        asked = prepared.given[condition]
         prompts: dict[int, Prompt[Grade]] = {
             at: grading(one.question, answer, one.reference)
             for at, (one, answer) in enumerate(zip(asked, answers, strict=True))
@@ -119,27 +101,29 @@ async def _read(client: Client, ground: Ground, condition: Condition) -> Read:
 # -- measuring -----------------------------------------------------------------------------
 
 
-def _measured(ground: Ground, outcome: Outcome[dict[Condition, Read]]) -> ReadingTest:
-    rows = tuple(_row(ground, condition, outcome.value) for condition in ground.given)
+def _measured(prepared: PreparedReading, outcome: Outcome[dict[Condition, Read]]) -> ReadingTest:
+    rows = tuple(_row(prepared, condition, outcome.value) for condition in prepared.given)
     usage = outcome.usage
     unanswered = usage.asked - usage.answered - usage.cached
-    report = usage_report(READ, max(ground.plan.sizes), ground.queries, unanswered, usage)
+    report = usage_report(READ, max(prepared.plan.sizes), prepared.queries, unanswered, usage)
     return ReadingTest(
-        collection=ground.collection.name,
-        corpus=ground.searcher.corpus.name,
-        queries=ground.queries,
-        without_answer=ground.without_answer,
-        negatives=ground.negatives,
+        collection=prepared.collection.name,
+        corpus=prepared.searcher.corpus.name,
+        queries=prepared.queries,
+        without_answer=prepared.without_answer,
+        negatives=prepared.negatives,
         rows=rows,
         report=report,
-        notes=tuple(_notes(ground, rows, report.stopped)),
+        notes=tuple(_notes(prepared, rows, report.stopped)),
     )
 
 
-def _row(ground: Ground, condition: Condition, found: Mapping[Condition, Read]) -> ReadingRow:
-    asked = ground.given[condition]
+def _row(
+    prepared: PreparedReading, condition: Condition, read_so_far: Mapping[Condition, Read]
+) -> ReadingRow:
+    asked = prepared.given[condition]
     nothing: list[None] = [None] * len(asked)
-    read = found.get(condition, Read(nothing, nothing))
+    read = read_so_far.get(condition, Read(nothing, nothing))
     rows = zip(asked, read.answers, read.points, strict=True)
     answers = [_answer(one, answer, points) for one, answer, points in rows]
     said = [a for a in answers if a.answer is not None]
@@ -154,7 +138,7 @@ def _row(ground: Ground, condition: Condition, found: Mapping[Condition, Read]) 
         declined=sum(declines(a.answer or "") for a in said),
         documents=fmean(len(one.doc_ids) for one in asked),
         found=fmean(bool(one.gold) for one in asked),
-        cut=ground.cut(condition),
+        cut=prepared.cut(condition),
         rouge=mean(rouge),
         rouge_interval=confidence_interval(rouge),
         words=mean([len((a.answer or "").split()) for a in said]),
@@ -170,7 +154,7 @@ def _answer(asked: Asked, answer: str | None, points: float | None) -> ReadAnswe
     return ReadAnswer(asked.query_id, asked.doc_ids, asked.gold, answer, rouge, points)
 
 
-def _notes(ground: Ground, rows: Sequence[ReadingRow], stopped: str) -> list[str]:
+def _notes(prepared: PreparedReading, rows: Sequence[ReadingRow], stopped: str) -> list[str]:
     notes = []
     if stopped:
         notes.append(
@@ -178,8 +162,8 @@ def _notes(ground: Ground, rows: Sequence[ReadingRow], stopped: str) -> list[str
         )
     if any(not row.system and row.documents < row.k for row in rows):
         notes.append(_FEW_NEGATIVES)
-    if ground.without_answer:
-        notes.append(f"{ground.without_answer:,} queries have no reference answer; left out.")
-    if ground.plan.grade:
+    if prepared.without_answer:
+        notes.append(f"{prepared.without_answer:,} queries have no reference answer; left out.")
+    if prepared.plan.grade:
         notes.append(_OWN_JUDGE)
     return notes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from engine.ask.context import NoScenarios, ScenarioTexts, any_scenarios
 from engine.ask.negatives import Negatives
+from engine.ask.passages import ScenarioTexts, any_scenarios
 from engine.ask.reading_prompts import is_cut, reading
 from engine.errors import BadInputError
 from engine.llm.judges import document_text
@@ -78,7 +78,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PreparedReading:
     """All that is known before the model is asked.
 
     Attributes:
@@ -92,7 +92,7 @@ class Ground:
     given: Mapping[Condition, Sequence[Asked]]
     without_answer: int
     negatives: str
-    scenarios: ScenarioTexts = field(default_factory=NoScenarios)
+    scenarios: ScenarioTexts
 
     @property
     def queries(self) -> int:
@@ -102,14 +102,12 @@ class Ground:
         """The questions of a condition, or of every n-th query."""
         asked = self.given[condition][::every]
         texts = self._texts(asked)
-        notes: Mapping[str, Sequence[str]] = {}
-        if condition.scenarios:
-            notes = self.scenarios.scenarios_of(sorted(texts))
-        found = []
+        notes = self.scenarios(sorted(texts)) if condition.scenarios else {}
+        prompts = []
         for one in asked:
             beside = [notes.get(d, ()) for d in one.doc_ids] if condition.scenarios else []
-            found.append(reading(one.question, [texts[d] for d in one.doc_ids], beside))
-        return found
+            prompts.append(reading(one.question, [texts[d] for d in one.doc_ids], beside))
+        return prompts
 
     def cut(self, condition: Condition) -> int:
         """Documents of which a reader sees the beginning only, over all queries."""
@@ -128,7 +126,7 @@ def prepare(
     plan: ReadingPlan,
     scenarios: ScenarioTexts | None = None,
     on_query: Callable[[], None] = tell_nobody,
-) -> Ground:
+) -> PreparedReading:
     """Choose the documents of every query under every condition.
 
     Args:
@@ -148,8 +146,11 @@ def prepare(
         )
     topics = usable_topics(sampled(readable, plan.sample), searcher)
     check_documents(collection, searcher)
-    if plan.scenarios:
-        _check_scenarios(searcher, scenarios)
+    if plan.scenarios and not (scenarios and any_scenarios(scenarios, searcher.corpus.doc_ids)):
+        raise BadInputError(
+            f"The corpus '{searcher.corpus.name}' has no scenarios.",
+            "Write them first, or leave them out.",
+        )
     negatives = Negatives(searcher, collection)
     topics = [t for t in topics if negatives.gold(t)]
     if not topics:
@@ -163,17 +164,9 @@ def prepare(
         for along in (False, True) if plan.scenarios else (False,):
             given[Condition(system, k, along)] = asked
     without = len(collection.topics) - len(readable)
-    return Ground(
-        searcher, collection, plan, given, without, negatives.source, scenarios or NoScenarios()
+    return PreparedReading(
+        searcher, collection, plan, given, without, negatives.source, scenarios or (lambda _: {})
     )
-
-
-def _check_scenarios(searcher: Searcher, scenarios: ScenarioTexts | None) -> None:
-    if scenarios is None or not any_scenarios(scenarios, searcher.corpus.doc_ids):
-        raise BadInputError(
-            f"The corpus '{searcher.corpus.name}' has no scenarios.",
-            "Write them first, or leave them out.",
-        )
 
 
 def _chosen(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from engine.ask.context import SCENARIO_TOKENS, fitting
+from engine.ask.passages import SCENARIO_TOKENS, fitting
 from engine.llm.messages import QUOTED_RULE, Message, Prompt, Reply, json_prompt, without_reasoning
 from engine.llm.texts import cut_text, fenced
 

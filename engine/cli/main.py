@@ -193,7 +193,7 @@ def corpora(as_json: bool) -> None:
 @click.option("--text", help="A text to start from instead.")
 @click.option(
     "--aspect",
-    help="What should be alike: background, method or result, or an aspect of the corpus's lens.",
+    help="What should be similar: background, method or result, or an aspect of the corpus's lens.",
 )
 @click.option("--instruction", help="The aspect in your own words.")
 @click.option(

@@ -71,7 +71,7 @@ def asking() -> Iterator[Callable[[RoundProgress], None]]:
 
 def say_what_it_took(name: str, report: ModelReport) -> None:
     """What was asked and how it went, on stderr."""
-    bias = "" if report.position_bias is None else f", first shown wins {report.position_bias:.0%}"
+    bias = "" if report.position_bias is None else f", position bias {report.position_bias:.0%}"
     click.echo(
         f"{name}: {report.questions:,} questions in {report.rounds:,} rounds; {report.calls:,} "
         f"calls, {report.cached:,} from the ledger, {report.unanswered:,} unanswered, "

@@ -73,8 +73,8 @@ def read(
     the k best documents of a system. Answers are compared with the collection's by ROUGE-1
     recall. They are kept: the same test again asks nothing.
     """
-    from engine.ask.context import StoredScenarios
-    from engine.ask.reader_test import foresee, read_now
+    from engine.ask.passages import stored_scenarios
+    from engine.ask.reader_test import estimate_reading, read_now
     from engine.ask.reading_plans import ReadingPlan, prepare
     from engine.collections.readers import read_collection
 
@@ -84,25 +84,25 @@ def read(
     explorer = open_explorer()
     connection = explorer.verifier.connection(most_calls=budget_calls)
     searcher = explorer.searcher(corpus_of(explorer, collection, corpus))
-    stored = StoredScenarios(searcher.corpus) if with_scenarios else None
+    stored = stored_scenarios(searcher.corpus) if with_scenarios else None
     with bar_of("queries") as bar:
-        ground = prepare(searcher, collection, plan, stored, bar.update)
-    foreseen = foresee(ground, explorer.verifier.model(connection))
+        prepared = prepare(searcher, collection, plan, stored, bar.update)
+    most = estimate_reading(prepared, explorer.verifier.model(connection))
     if estimate:
         if as_json:
-            print_json(asdict(foreseen))
+            print_json(asdict(most))
         else:
-            click.echo(estimate_line(foreseen))
+            click.echo(estimate_line(most))
         return
-    click.echo(f"At most: {estimate_line(foreseen)}", err=True)
+    click.echo(f"At most: {estimate_line(most)}", err=True)
     with asking() as told:
-        found = read_now(ground, explorer.verifier.model(connection, told))
-    say_what_it_took("read", found.report)
+        test = read_now(prepared, explorer.verifier.model(connection, told))
+    say_what_it_took("read", test.report)
     if as_json:
-        print_json(reading_report(found))
+        print_json(reading_report(test))
     else:
-        print_reading(found)
-    sys.exit(exit_code(found.report))
+        print_reading(test)
+    sys.exit(exit_code(test.report))
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -114,36 +114,36 @@ def _sizes(text: str) -> tuple[int, ...]:
         ) from error
 
 
-def estimate_line(foreseen: CostEstimate) -> str:
+def estimate_line(estimate: CostEstimate) -> str:
     """``270 questions, 410,000 + 27,000 tokens``."""
     return (
-        f"{foreseen.calls:,} questions, {foreseen.input_tokens or 0:,} + "
-        f"{foreseen.output_tokens or 0:,} tokens{cost(foreseen.cost)}"
+        f"{estimate.calls:,} questions, {estimate.input_tokens or 0:,} + "
+        f"{estimate.output_tokens or 0:,} tokens{cost(estimate.cost)}"
     )
 
 
-def reading_report(found: ReadingTest) -> dict[str, Any]:
+def reading_report(test: ReadingTest) -> dict[str, Any]:
     """``seedlens read --json``."""
-    data = asdict(found)
-    for row, one in zip(data["rows"], found.rows, strict=True):
+    data = asdict(test)
+    for row, one in zip(data["rows"], test.rows, strict=True):
         row["name"], row["unanswered"] = one.name, one.unanswered
     return data
 
 
-def print_reading(found: ReadingTest) -> None:
+def print_reading(test: ReadingTest) -> None:
     """A row per condition."""
     click.echo(
-        f"{found.collection}: {found.queries} questions on corpus '{found.corpus}', answered by "
-        f"{found.report.model}"
+        f"{test.collection}: {test.queries} questions on corpus '{test.corpus}', answered by "
+        f"{test.report.model}"
     )
-    if found.negatives:
-        click.echo(f"Hard negatives: {found.negatives}")
-    graded = any(row.graded for row in found.rows)
-    width = max(len(row.name) for row in found.rows)
+    if test.negatives:
+        click.echo(f"Hard negatives: {test.negatives}")
+    graded = any(row.graded for row in test.rows)
+    width = max(len(row.name) for row in test.rows)
     heads = ("answered", "declined", "gold given", "words", "ROUGE-1 R", "95 %")
     head = "".join(f"{name:>12}" for name in heads[:5]) + f"{heads[5]:>16}"
     click.echo(f"\n{'':{width}}{head}" + (f"{'grade':>8}" if graded else ""))
-    for row in found.rows:
+    for row in test.rows:
         bounds = row.rouge_interval
         between = "" if bounds is None else f"{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f}"
         share = f"{row.answered}/{row.queries}"
@@ -154,5 +154,5 @@ def print_reading(found: ReadingTest) -> None:
         if graded:
             line += f"{'–' if row.grade is None else f'{row.grade:.1f}':>8}"
         click.echo(f"{row.name:{width}}{line}")
-    for note in found.notes:
+    for note in test.notes:
         click.echo(f"Note: {note}", err=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.compare.verdicts import Profile, find_verdicts
+from engine.compare.verdicts import Judgments, Profile, find_verdicts
 from engine.corpora.contracts import Focus, Seed
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
@@ -17,6 +17,7 @@ from engine.lenses.definitions import find_aspect
 from engine.lenses.variants import check_variants
 from engine.measures.metrics import csfcube_ndcg, judged_at, p_mrr_among_judged
 from engine.measures.ranking_change import compare_rankings, movers
+from engine.numeric import standardised
 from engine.search.evidence import find_evidence
 from engine.search.interpretation import avoided, focus_on_aspect, understood
 from engine.search.queries import check_query
@@ -25,6 +26,8 @@ from engine.search.systems import find_system
 from engine.search.systems.aspect_system import focus_vector
 from engine.types.comparisons import (
     Comparison,
+    Frontier,
+    FrontierPoint,
     ModelOrders,
     Mover,
     MoverEvidence,
@@ -35,8 +38,8 @@ from engine.types.comparisons import (
 from engine.types.searches import PAGE_SIZE, Query, Ranking
 
 MOST_MOVERS = 12
-Judgments = Mapping[str, Mapping[str, int]]
-"""aspect key -> doc_id -> grade, for one seed."""
+STEERS = tuple(i / 10 for i in range(11))
+"""Aspect weights of a frontier; the first one is what the others are compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +93,8 @@ class Comparer:
             self._described(r, gain, judged) for r, gain in zip(ranked, gains, strict=True)
         )
         profiles = [
-            Profile(r, before, gain, find_system(r.variant.system).reads_aspect, found.by_model)
-            for r, found, before, gain in zip(rankings, ranked, blind, gains, strict=True)
+            Profile(r, before, gain, find_system(r.variant.system).reads_aspect, own.by_model)
+            for r, own, before, gain in zip(rankings, ranked, blind, gains, strict=True)
         ]
         return Comparison(
             corpus=self.query.corpus,
@@ -112,15 +115,50 @@ class Comparer:
         """The evidence for one document under each variant."""
         corpus = self.searcher.corpus
         document = corpus.seed(doc_id)
-        found = []
+        evidence = []
         for variant in variants:
             seed, focus, _ = self._read(variant, self.asked(variant))
-            found.append(find_evidence(seed, document, focus, corpus.rarity))
-        shown = {(e.seed_text, e.doc_text) for e in found[0]} if found else set()
+            evidence.append(find_evidence(seed, document, focus, corpus.rarity))
+        shown = {(e.seed_text, e.doc_text) for e in evidence[0]} if evidence else set()
         gained = tuple(
-            tuple(e for e in pairs if (e.seed_text, e.doc_text) not in shown) for pairs in found
+            tuple(e for e in pairs if (e.seed_text, e.doc_text) not in shown) for pairs in evidence
         )
-        return MoverEvidence(document.document, tuple(found), gained)
+        return MoverEvidence(document.document, tuple(evidence), gained)
+
+    def frontier(self, variant: Variant) -> Frontier:
+        """What the aspect weight of one wording trades: instruction following against relevance.
+
+        With two judged aspects: nDCG@20 (CSFCube's) of the judged documents against p-MRR to
+        the ranking of aspect weight 0. Else an estimate: how similar the top 20 are to the whole
+        seed (standardised cosine) against the share of the top 20 that weight 0 has not.
+        """
+        rankings = [self.rank(replace(variant, steer=steer)).doc_ids for steer in STEERS]
+        judged = sum(bool(grades) for grades in self.judgments.values()) > 1
+        judged = judged and bool(self.judgments.get(self.aspect))
+        points = self._judged_points(rankings) if judged else self._estimated_points(rankings)
+        return Frontier(
+            tuple(FrontierPoint(s, r, o) for s, (r, o) in zip(STEERS, points, strict=True)), judged
+        )
+
+    def _judged_points(
+        self, rankings: Sequence[Sequence[str]]
+    ) -> Iterable[tuple[float, float | None]]:
+        grades = self.judgments[self.aspect]
+        for ranking in rankings:
+            relevance = csfcube_ndcg([d for d in ranking if d in grades], grades)
+            yield relevance, p_mrr_among_judged(ranking, rankings[0], self.aspect, self.judgments)
+
+    def _estimated_points(
+        self, rankings: Sequence[Sequence[str]]
+    ) -> Iterable[tuple[float, float | None]]:
+        corpus = self.searcher.corpus
+        tops = [ranking[:PAGE_SIZE] for ranking in rankings]
+        pool = sorted({d for top in tops for d in top})
+        cosines = corpus.cosines(corpus.rows(pool), [("vector", self._seed.vector)])[:, 0]
+        similarity = dict(zip(pool, standardised(cosines).tolist(), strict=True))
+        for top in tops:
+            relevance = float(np.mean([similarity[d] for d in top])) if top else 0.0
+            yield relevance, len(set(top) - set(tops[0])) / len(top) if top else 0.0
 
     # -- ranking -------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from engine.collections.trec import run_lines
 from engine.compare.comparer import Comparer
-from engine.compare.frontier import find_frontier
 from engine.compare.known_grades import (
     OwnGrades,
     collection_of,
@@ -17,7 +16,7 @@ from engine.compare.known_grades import (
     signature_of_judgments,
 )
 from engine.compare.model_comparisons import ModelComparisons
-from engine.compare.sensitivity_table import sensitivity
+from engine.compare.sensitivity_table import sensitivity, topics_to_vary
 from engine.corpora.library import Library
 from engine.errors import BadInputError
 from engine.jobs.runner import CancelledWorkError, JobRunner
@@ -48,6 +47,7 @@ class Comparisons:
 
     Attributes:
         by_model: rerankings of all variants by a language model.
+        jobs: tables of whole collections. Cancelling ends one after the query at hand.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -58,7 +58,7 @@ class Comparisons:
     ) -> None:
         self._library, self._own_grades, self._searcher = library, own_grades, searcher
         self.by_model = ModelComparisons(self._comparer)
-        self._jobs = JobRunner()
+        self.jobs = JobRunner()
 
     # -- one seed --------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class Comparisons:
         """Rank every variant for one seed (stored or pasted), with what differs and verdicts.
 
         Args:
-            orders: a model's, as :attr:`by_model` found them; they stand for the rankings.
+            orders: a model's, from :attr:`by_model`; they take the place of the rankings.
             annotator: whose grades count as one's own.
         """
         return self._comparer(corpus, seed, text, aspect, annotator).compare(variants, orders)
@@ -93,7 +93,7 @@ class Comparisons:
         annotator: str | None = None,
     ) -> Frontier:  # fmt: skip
         """Relevance and instruction following of one wording from steer 0 to 1."""
-        return find_frontier(self._comparer(corpus, seed, text, aspect, annotator), variant)
+        return self._comparer(corpus, seed, text, aspect, annotator).frontier(variant)
 
     def runs(self, comparison: Comparison) -> str:
         """All variants as one TREC run; the tag is the variant's name, spaces as hyphens.
@@ -137,18 +137,13 @@ class Comparisons:
         Raises:
             BadInputError: there is none.
         """
-        found = collection_of(self._library.corpus(corpus))
-        if found is None:
+        collection = collection_of(self._library.corpus(corpus))
+        if collection is None:
             raise BadInputError(
                 f"The corpus '{corpus}' did not come from a test collection, or that is gone.",
                 "Import a collection with judgments (CSFCube, or topics and qrels).",
             )
-        return found
-
-    @property
-    def sets(self) -> tuple[str, ...]:
-        """Names of the sets of variants that a whole collection can be asked in."""
-        return SETS
+        return collection
 
     def start_sensitivity(
         self,
@@ -168,8 +163,7 @@ class Comparisons:
         for name in systems:
             find_system(name)
         collection = self.collection(corpus)
-        topics = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
-        progress = RunProgress(0, len(topics) * len(systems))
+        progress = RunProgress(0, len(topics_to_vary(collection)) * len(systems))
         started = time.monotonic()
 
         def work(tell: Callable[[RunProgress], None], cancelled: Ask) -> Sensitivity:
@@ -186,21 +180,17 @@ class Comparisons:
             return sensitivity(searcher, collection, systems, variants, on_query=step)
 
         key = self._key(corpus, systems, variants)
-        return self._jobs.start(key, work, progress, request=key, owner=owner)[0]
+        return self.jobs.start(key, work, progress, request=key, owner=owner)[0]
 
     def find_sensitivity(
         self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS
     ) -> SensitivityJob | None:
         """The last computation of this table on the corpus as it is now; None without one."""
-        return self._jobs.latest(self._key(corpus, systems, variants))
+        return self.jobs.latest(self._key(corpus, systems, variants))
 
-    def cancel_sensitivity(self, job_id: str) -> None:
-        """End the computation of a table after the query at hand."""
-        self._jobs.cancel(job_id)
-
-    def sensitivity_json(self, found: Sensitivity) -> str:
+    def sensitivity_json(self, table: Sensitivity) -> str:
         """All of a table as the JSON of ``seedlens sensitivity --json``."""
-        return json.dumps(sensitivity_report(found), ensure_ascii=False, indent=2)
+        return json.dumps(sensitivity_report(table), ensure_ascii=False, indent=2)
 
     def _key(self, corpus: str, systems: Sequence[str], variants: Sequence[str]) -> _Key:
         return corpus, self.stamp(corpus), tuple(systems), tuple(variants)

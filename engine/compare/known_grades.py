@@ -63,16 +63,16 @@ def judgments_of(
         annotator: whose grades are one's own; None: of whoever is the default.
     """
     collection = collection_of(info)
-    found: dict[str, dict[str, int]] = {}
+    judgments: dict[str, dict[str, int]] = {}
     if collection is not None:
         listed = {t.aspect: t.query_id for t in collection.topics if t.seed == seed and t.aspect}
         for aspect, query_id in listed.items():
             unlisted = dict.fromkeys(corpus.doc_ids, 0) if collection.complete else {}
-            found[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
+            judgments[aspect] = {**unlisted, **collection.qrels.get(query_id, {})}
     for aspect in corpus.aspects:
         own = own_grades(Query(corpus.name, seed=seed, aspect=aspect), annotator)
         if own:
-            found[aspect] = {**found.get(aspect, {}), **own}
-    for grades in found.values():
+            judgments[aspect] = {**judgments.get(aspect, {}), **own}
+    for grades in judgments.values():
         grades.pop(seed, None)
-    return {aspect: grades for aspect, grades in found.items() if grades}
+    return {aspect: grades for aspect, grades in judgments.items() if grades}

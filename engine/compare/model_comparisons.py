@@ -34,7 +34,6 @@ from engine.search.criterion import criterion_for
 from engine.types.callbacks import Ask
 from engine.types.comparisons import (
     ModelOrders,
-    VariantsJob,
     VariantsProgress,
     VariantsRequest,
 )
@@ -50,8 +49,8 @@ class Task:
     """A ranking for the model to improve.
 
     Attributes:
-        variants: names of those that rank so.
-        unworded: names of the systems that rank so for the seed alone.
+        variants: names of the variants with this ranking.
+        unworded: names of the systems with this ranking for the seed alone.
     """
 
     assignment: Assignment
@@ -60,7 +59,11 @@ class Task:
 
 
 class ModelComparisons:
-    """Rerankings of variants under way, by id. Safe to share between threads.
+    """Rerankings of variants. Safe to share between threads.
+
+    Attributes:
+        jobs: those under way, and those that have ended. What was answered is kept when one is
+            cancelled, and so are the orders so far.
 
     Args:
         comparer: for a corpus, a seed or a text, and an aspect.
@@ -68,7 +71,7 @@ class ModelComparisons:
 
     def __init__(self, comparer: Callable[[str, str | None, str | None, str], Comparer]) -> None:
         self._comparer = comparer
-        self._jobs = JobRunner()
+        self.jobs = JobRunner()
 
     def estimate(self, request: VariantsRequest, model: Model) -> CostEstimate:
         """What reranking all variants would cost at most; nothing is asked.
@@ -87,7 +90,7 @@ class ModelComparisons:
         tasks, place = self._tasks(request), model.connection.endpoint
         run = _Run(request, tasks, model, _estimate(request, tasks, model))
         nothing = run.progress(Usage(endpoint=place.address, model=place.model))
-        return self._jobs.start(object(), run.work, nothing, request=request, owner=owner)[0]
+        return self.jobs.start(object(), run.work, nothing, request=request, owner=owner)[0]
 
     def recall(self, request: VariantsRequest, model: Model) -> str | None:
         """The id of a job that is done, from answers in the ledger alone.
@@ -96,15 +99,7 @@ class ModelComparisons:
         """
         budget = replace(model.connection.budget, calls=0)
         free = replace(model, connection=replace(model.connection, budget=budget))
-        return recalled(self._jobs, self.start(request, free))
-
-    def job(self, job_id: str) -> VariantsJob:
-        """How far a reranking is; UnknownNameError."""
-        return self._jobs.job(job_id)
-
-    def cancel(self, job_id: str) -> None:
-        """End a job soon; what was answered is kept, and so are the orders so far."""
-        self._jobs.cancel(job_id)
+        return recalled(self.jobs, self.start(request, free))
 
     def _tasks(self, request: VariantsRequest) -> list[Task]:
         return tasks_of(
@@ -162,7 +157,7 @@ class _Run:
         """
         done = {n: f.reranked for n, f in self._finished.items()}
         orders: dict[int, Progress | Reranked] = {**(self._begun if ended else {}), **done}
-        heard = {n: found.order for n, found in orders.items() if _heard(found)}
+        heard = {n: ranked.order for n, ranked in orders.items() if _heard(ranked)}
         whole = (n for n in sorted(done) if not done[n].stopped)
         finished = [self._finished[n] for n in sorted(done)] if ended else []
         return VariantsProgress(
@@ -190,9 +185,9 @@ class _Run:
         await asyncio.gather(*(one(i, task) for i, task in enumerate(self._tasks)))
 
 
-def _heard(found: Progress | Reranked) -> bool:
+def _heard(ranked: Progress | Reranked) -> bool:
     """Whether any question of a reranking was answered, or none was needed."""
-    return not found.calls or found.unanswered < found.calls
+    return not ranked.calls or ranked.unanswered < ranked.calls
 
 
 def tasks_of(comparer: Comparer, request: VariantsRequest) -> list[Task]:

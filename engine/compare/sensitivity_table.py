@@ -1,4 +1,4 @@
-"""How far systems obey the wording, over a whole test collection."""
+"""How far systems follow the wording, over a whole test collection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from engine.types.comparisons import Sensitivity, SensitivityRow, SystemSensitiv
 from engine.types.searches import Query, Ranking
 
 NDCG = "nDCG@20"
-CHANGES = ("rbo", "tau", "overlap@20")
+CHANGES = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
+"""Measure -> field of a :class:`RankingChange`."""
 Values = Mapping[str, float | None]
 
 
@@ -52,7 +53,7 @@ def sensitivity(
     """
     for name in systems:
         find_system(name)
-    asked = [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
+    asked = topics_to_vary(collection)
     if not asked:
         raise BadInputError(
             f"No query of {collection.name} has a seed and an aspect, so there is no wording to "
@@ -63,9 +64,14 @@ def sensitivity(
     seeds = {t.seed: searcher.seed(Query(searcher.corpus.name, seed=t.seed)) for t in topics}
     steer = Query("").steer if steer is None else steer
     study = _Study(searcher, collection, topics, seeds, sets, steer, on_query)
-    found = tuple(study.of_system(name) for name in systems)
-    undefined = all(r.metrics[P_MRR] is None for s in found for r in s.rows)
-    return Sensitivity(collection.name, searcher.corpus.name, len(topics), found, undefined)
+    tables = tuple(study.of_system(name) for name in systems)
+    undefined = all(r.metrics[P_MRR] is None for s in tables for r in s.rows)
+    return Sensitivity(collection.name, searcher.corpus.name, len(topics), tables, undefined)
+
+
+def topics_to_vary(collection: Collection) -> list[Topic]:
+    """Topics that ask for an aspect of a seed, without a wording of their own."""
+    return [t for t in collection.topics if t.aspect and t.seed and not t.instruction]
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class _Study:
             self.on_query()
         rankings = {n: r for n, r in rankings.items() if len(r) == len(self.topics)}
         matrix = self._matrix(rankings)
-        rows = tuple(self._row(system, name, found, matrix) for name, found in rankings.items())
+        rows = tuple(self._row(system, name, ranked, matrix) for name, ranked in rankings.items())
         return SystemSensitivity(system, rows, matrix, time.perf_counter() - started)
 
     def _variants(self, topic: Topic, system: str) -> tuple[Variant, ...]:
@@ -184,21 +190,14 @@ class _Study:
         self, rankings: Mapping[str, Mapping[str, Ranking]]
     ) -> dict[str, dict[str, dict[str, float | None]]]:
         """measure -> first -> second -> mean over topics."""
-        found: dict[str, dict[str, dict[str, float | None]]] = {c: {} for c in CHANGES}
+        means: dict[str, dict[str, dict[str, float | None]]] = {c: {} for c in CHANGES}
         for first, mine in rankings.items():
             for second, theirs in rankings.items():
                 changes = [
                     compare_rankings(mine[t.query_id].doc_ids, theirs[t.query_id].doc_ids)
                     for t in self.topics
                 ]
-                for measure, values in zip(
-                    CHANGES,
-                    (
-                        [c.rbo for c in changes],
-                        [c.tau for c in changes],
-                        [c.overlap for c in changes],
-                    ),
-                    strict=True,
-                ):
-                    found[measure].setdefault(first, {})[second] = mean(values)
-        return found
+                for measure, name in CHANGES.items():
+                    values = [getattr(change, name) for change in changes]
+                    means[measure].setdefault(first, {})[second] = mean(values)
+        return means

@@ -16,7 +16,7 @@ NOTHING = 0.98
 LITTLE = 0.85
 """From which they differ only in places."""
 NOTICEABLE = 0.25
-"""Standard deviations by which the top 20 must become more alike in an aspect to say so."""
+"""Standard deviations by which the top 20 must become more similar in an aspect to say so."""
 MOVED = 0.02
 """p-MRR beyond which documents went the right or the wrong way."""
 
@@ -94,7 +94,7 @@ def _judged_verdict(
 def _estimated_verdict(
     profile: Profile, name: str, aspect: str, change: RankingChange, numbers: str
 ) -> Verdict:
-    """Without judgments: in which aspect did the top 20 become more alike?"""
+    """Without judgments: in which aspect did the top 20 become more similar?"""
     variant = profile.ranking.variant
     gains = dict(profile.gain)
     best = max(gains, key=lambda a: gains[a], default="")
@@ -103,16 +103,16 @@ def _estimated_verdict(
     kind: VerdictKind
     if best == aspect and gains[best] >= NOTICEABLE:
         kind = "follows"
-        text = f"{name} follows: the top 20 became more alike in {aspect} (estimate)."
+        text = f"{name} follows: the top 20 became more similar in {aspect} (estimate)."
     elif best and best != aspect and gains[best] >= NOTICEABLE:
         kind = "wrong way"
-        text = f"{name} moves the wrong way: the top 20 became more alike in {best} (estimate)."
+        text = f"{name} moves the wrong way: the top 20 became more similar in {best} (estimate)."
     elif change.rbo is not None and change.rbo >= LITTLE:
         kind = "little"
         text = f"{name} changes little: a few documents swap places."
     else:
         kind = "different"
-        text = f"{name} ranks differently, without becoming more alike in {aspect} (estimate)."
+        text = f"{name} ranks differently, without becoming more similar in {aspect} (estimate)."
     return Verdict(variant.name, kind, text, numbers)
 
 

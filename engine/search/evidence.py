@@ -179,8 +179,8 @@ def explain(
     What answers a fact of the query comes first.
     """
     answers = " ".join(f"It says {in_words(match.found)}." for match in facts)
-    alike = _alike(evidence, seed, focus, lens, change) if evidence else ""
-    return f"{answers} {alike}".strip() or None
+    similar = _similar(evidence, seed, focus, lens, change) if evidence else ""
+    return f"{answers} {similar}".strip() or None
 
 
 def in_words(fact: Fact) -> str:
@@ -188,14 +188,14 @@ def in_words(fact: Fact) -> str:
     return f"{fact.text}, from {fact.derivation}" if fact.derivation else fact.text
 
 
-def _alike(
+def _similar(
     evidence: Sequence[Evidence], seed: Seed, focus: Focus | None, lens: Lens, change: int | None
 ) -> str:
     respect = "overall"
     if focus is not None:
         respect = f"in {lens.aspects[int(focus.aspect_weights.argmax())].name.lower()}"
     best = evidence[0]
-    text = f"Alike {respect} (cosine {best.score:.2f} between the two passages)"
+    text = f"Similar {respect} (cosine {best.score:.2f} between the two passages)"
     words = [seed.document.text[a:b] for a, b in best.seed_marks]
     if words:
         text += ", matched on " + ", ".join(f"“{w}”" for w in dict.fromkeys(words))

@@ -194,7 +194,6 @@ class Frontier:
 
     points: tuple[FrontierPoint, ...]
     judged: bool
-    queries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +231,7 @@ class SystemSensitivity:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How far systems obey the wording, over a collection.
+    """How far systems follow the wording, over a collection.
 
     Attributes:
         single_aspect: no seed is judged for two aspects, so there is no p-MRR.

@@ -43,6 +43,11 @@ class Progress:
     rate: float = 0.0
 
     @property
+    def share(self) -> float:
+        """How far it is, 0 to 1."""
+        return min(1.0, self.done / max(1, self.total))
+
+    @property
     def seconds_left(self) -> float | None:
         """Estimated seconds to go, None while there is no rate yet."""
         return (self.total - self.done) / self.rate if self.rate > 0 else None

@@ -9,6 +9,11 @@ from engine.types.evaluations import Interval
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 
+MOST_PASSAGES = 20
+"""That a model is given for one question."""
+LONGEST_QUESTION = 2000
+"""Characters."""
+
 
 @dataclass(frozen=True, slots=True)
 class GivenPassage:
@@ -138,7 +143,7 @@ class ReadingRow:
         system: what chose the documents; "" where the gold document stands among hard negatives.
         k: documents given at most; ``documents`` is how many there were on average.
         scenarios: the documents' scenarios went along.
-        queries: that were to be answered: ``answered`` of them were, the rest counts for nobody.
+        queries: that were to be answered: ``answered`` of them were, the rest is not counted.
         declined: answers that say that the documents do not tell.
         found: share of the queries with a relevant document among those given, 0 to 1.
         cut: documents of which the model saw the beginning only, over all queries.

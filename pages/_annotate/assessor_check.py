@@ -26,8 +26,7 @@ from pages._annotate.annotate_view import AnnotateView
 from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
 from pages._common.shared import attempt
-from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, tokens
+from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
 
 
 def estimate_line(estimate: GradingEstimate) -> str:

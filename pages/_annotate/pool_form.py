@@ -17,8 +17,8 @@ from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
 from pages._common.job_card import job_card
 from pages._common.shared import error_boundary
-from pages._library.library_page import time_left
 from pages._login import login
+from pages._model.model_lines import time_left
 
 WORDINGS = {
     "generic": "a wording that names no aspect",

@@ -17,7 +17,6 @@ from pages._ask.ask_page import last_job
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.shared import engine, error_boundary, note
-from pages._library.corpus_list import EXPLORE
 from pages._model.model_lines import duration, report_line
 
 POLL_SECONDS = 0.3
@@ -32,20 +31,14 @@ _ANSWER = component("ask")
 def answer(explorer: Explorer, job: AskJob | None) -> None:
     """The last answer of this visit, or what there will be."""
     if job is None:
-        nothing_yet(explorer)
+        st.html(
+            '<div class="sl-empty">The answer stands here, with the passages that it rests on. '
+            "Every number in it opens its passage, so that you can check what is claimed.</div>"
+        )
     elif job.running:
         st.fragment(_live, run_every=POLL_SECONDS)()
     else:
         _show(explorer, job)
-
-
-def nothing_yet(explorer: Explorer) -> None:
-    """Before the first question."""
-    del explorer
-    st.html(
-        '<div class="sl-empty">The answer stands here, with the passages that it rests on. '
-        "Every number in it opens its passage, so that you can check what is claimed.</div>"
-    )
 
 
 def _live() -> None:
@@ -76,7 +69,7 @@ def _open_seed(job: AskJob) -> None:
     """Go to Explore with the document that was clicked: a page can be left from a run only."""
     doc_id = st.session_state.pop(_SEED, None)
     if doc_id is not None:
-        st.switch_page(EXPLORE, query_params={"corpus": job.request.corpus, "seed": doc_id})
+        st.switch_page("explore.py", query_params={"corpus": job.request.corpus, "seed": doc_id})
 
 
 def _head(explorer: Explorer, job: AskJob) -> None:
@@ -109,17 +102,17 @@ def _time_line(job: AskJob) -> str:
 
 def remarks(job: AskJob) -> list[str]:
     """Plain sentences about what is odd in an answer."""
-    found = []
+    sentences = []
     if job.state == "cancelled":
-        found.append("Cancelled: this is what was written until then.")
+        sentences.append("Cancelled: this is what was written until then.")
     if job.state == "failed" and job.progress.parts:
-        found.append("The answer broke off: this is what was written until then.")
+        sentences.append("The answer broke off: this is what was written until then.")
     if job.progress.unknown:
         named = counted(job.progress.unknown, "citation names", "citations name")
-        found.append(f"{named} no passage that was given; left out.")
+        sentences.append(f"{named} no passage that was given; left out.")
     if job.state == "done" and not job.progress.cited:
-        found.append("No source cited.")
-    return found
+        sentences.append("No source cited.")
+    return sentences
 
 
 # -- as plain data ---------------------------------------------------------------------------
@@ -146,7 +139,7 @@ def _part(part: AnswerPart, job: AskJob) -> dict[str, Any]:
         "citations": [
             {
                 "number": c.number,
-                "title": _title(by_number[c.number]),
+                "title": document_view.title_of(by_number[c.number].document),
                 "marks": [] if c.span is None else _shifted([c.span], by_number[c.number]),
             }
             for c in part.citations
@@ -162,7 +155,7 @@ def _passage(passage: GivenPassage, cited: set[int]) -> dict[str, Any]:
     return {
         "number": passage.number,
         "doc_id": passage.doc_id,
-        "title": _title(passage),
+        "title": document_view.title_of(passage.document),
         "meta": document_view.meta(passage.document),
         "cited": passage.number in cited,
         "text": text[first:last],
@@ -184,8 +177,3 @@ def _shifted(spans: tuple[Span, ...] | list[Span], passage: GivenPassage) -> lis
     """Spans of the document as spans of what is shown of it."""
     first, _ = _shown(passage)
     return [[start - first, end - first] for start, end in sorted(spans)]
-
-
-def _title(passage: GivenPassage) -> str:
-    document = passage.document
-    return document.title or document_view.shortened(document.text)

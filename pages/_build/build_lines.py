@@ -17,8 +17,7 @@ from engine.types.builds import (
 )
 from engine.types.plurals import counted
 from pages._build.build_view import RUNS, SHOWN_BY, STEPS
-from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, tokens
+from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
 
 
 class StepWords(NamedTuple):

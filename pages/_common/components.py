@@ -8,8 +8,8 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages._common.chart_style import image_config
 from pages._common.shared import ASSETS, attempt
-from pages._compare.compare_charts import image_config
 
 Event = Callable[[Mapping[str, Any]], None]
 

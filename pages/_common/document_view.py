@@ -16,6 +16,11 @@ def letter(role: int | None, lens: Lens) -> str:
     return "·" if role is None else lens.aspects[role].letter
 
 
+def title_of(document: Document) -> str:
+    """Its title, or the beginning of its text."""
+    return document.title or shortened(document.text)
+
+
 def meta(document: Document) -> str:
     """Year, authors and venue in one line."""
     people = document.authors
@@ -46,14 +51,14 @@ def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:
 
 def fact(match: FactMatch) -> dict[str, Any]:
     """What answers a fact of the query, and how it was got."""
-    found = match.found
+    fact = match.found
     return {
         "asked": match.asked.text,
-        "text": found.text,
-        "how": f"from {found.derivation}" if found.derivation else "stated",
-        "kind": found.kind,
-        "generated": found.generated,
-        "sure": round(found.confidence, 2),
+        "text": fact.text,
+        "how": f"from {fact.derivation}" if fact.derivation else "stated",
+        "kind": fact.kind,
+        "generated": fact.generated,
+        "sure": round(fact.confidence, 2),
     }
 
 

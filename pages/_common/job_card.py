@@ -31,7 +31,6 @@ def job_card(
     label: str,
     line: Callable[[Any], str],
     cancel: Callable[[str], object],
-    share: Callable[[Any], float] = lambda job: job.progress.share,
     ended: Callable[[Any], str] = lambda _: "",
     remarks: Callable[[Any], Iterable[str]] = lambda _: (),
     resume: Do | None = None,
@@ -56,7 +55,6 @@ def job_card(
         label: what is done, for who cannot see the bar.
         line: how far it is, in HTML.
         cancel, dismiss: do so by the job's id; without ``dismiss`` there is no such button.
-        share: of the work that is done, 0 to 1.
         ended: what the job did, in HTML; "" for nothing to say.
         remarks: plain sentences about how it ended, each in a box of its own.
         resume: goes on with what is left; the button stands below a job that has ended.
@@ -83,7 +81,7 @@ def job_card(
         with left:
             stopping = joined(["stopping after the step at hand"]) if now.stopping else ""
             owner = joined([f"started by {now.owner}"]) if now.owner else ""
-            progress(line(now) + stopping + owner, share(now), label)
+            progress(line(now) + stopping + owner, now.progress.share, label)
         with right:
             click("cancel", "Cancel", lambda: cancel(now.id), what_stays, disabled=now.stopping)
             if more is not None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
+from pages._common import document_view
+from pages._common.components import Event, component, dark, listen
 from pages._common.shared import attempt, error_boundary
-from pages._explore.cards import picker
 
 BROWSE_PAGE = 10
+_PICKER = component("picker")
 
 
 def seed_finder(
@@ -49,10 +51,10 @@ def _by_title(explorer: Explorer, corpus: str, pick: Callable[[str], None], key:
     if not words.strip():
         st.caption("The list narrows as you type.")
         return
-    found = explorer.find_titles(corpus, words)
-    if not found:
+    documents = explorer.find_titles(corpus, words)
+    if not documents:
         st.caption("No title has all these words. Try fewer, or Browse.")
-    _choices(found, pick, f"{key}_found")
+    _choices(documents, pick, f"{key}_found")
 
 
 def _browse(explorer: Explorer, corpus: str, pick: Callable[[str], None], key: str) -> None:
@@ -81,3 +83,21 @@ def _paste(explorer: Explorer, use: Callable[[str], None], key: str) -> None:
         disabled=not text.strip(),
         key=f"{key}_use",
     )
+
+
+def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
+    """Titles to choose one from."""
+    if documents:
+        rows = [
+            {
+                "doc_id": d.doc_id,
+                "title": document_view.title_of(d),
+                "year": d.year,
+            }
+            for d in documents
+        ]
+        _PICKER(
+            key=key,
+            data={"documents": rows, "dark": dark()},
+            on_pick_change=listen(key, "pick", on_pick),
+        )

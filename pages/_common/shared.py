@@ -141,3 +141,13 @@ def remembered(key: str, basis: object, make: Callable[[], T]) -> T:
 def apply_style() -> None:
     """The style sheet that Streamlit's theme cannot express."""
     st.html(ASSETS / "style.css")
+
+
+def download(
+    label: str, file: str, make: Callable[[], str], *, key: str, mime: str = "text/plain"
+) -> None:
+    """A button for a text file, which is made when it is pressed."""
+    st.download_button(
+        label, data=lambda: make().encode(), file_name=f"seedlens-{file}", mime=mime, key=key,
+        on_click="ignore", width="stretch",
+    )  # fmt: skip

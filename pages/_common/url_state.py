@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from engine.errors import BadInputError
+from engine.explorer import Explorer
+from pages._common.shared import attempt
 
 T = TypeVar("T")
 Read = Callable[[str], T]
@@ -60,6 +62,12 @@ def join(values: Sequence[object]) -> str:
     return ",".join(map(str, values))
 
 
+def some_of(choices: Sequence[str]) -> Read[tuple[str, ...]]:
+    """Reads some of ``choices`` between commas; :func:`join` writes them."""
+    one = one_of(choices)
+    return lambda text: tuple(map(one, names(text)))
+
+
 def flag(text: str) -> bool:
     """Reads ``1`` as true, everything else as false."""
     return text == "1"
@@ -76,12 +84,12 @@ class UrlState:
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out."""
-        found = {}
+        params = {}
         for one in fields(self):
             value = getattr(self, one.name)
             if value != one.default:
-                found[one.metadata["name"]] = one.metadata["write"](value)
-        return {name: text for name, text in found.items() if text}
+                params[one.metadata["name"]] = one.metadata["write"](value)
+        return {name: text for name, text in params.items() if text}
 
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> Self:
@@ -127,3 +135,32 @@ class UrlState:
         then is older than the URL.
         """
         change(cls.read()).write()
+
+    @classmethod
+    def sets(
+        cls, name: str, key: str, read: Callable[[Any], Any] = lambda value: value, **also: Any
+    ) -> dict[str, Any]:
+        """Key and callback of a widget that changes the field ``name``, and nothing else.
+
+        Args:
+            read: the field's value from the widget's.
+            also: fields that are set along with it.
+        """
+
+        def change() -> None:
+            value = read(st.session_state[key])
+            cls.change(lambda now: replace(now, **{name: value}, **also))
+
+        return {"key": key, "on_change": attempt, "args": (change,)}
+
+
+def corpus_to_open(explorer: Explorer, corpus: str, known: Sequence[str]) -> str:
+    """The corpus that a link names, or the first to show where it names none.
+
+    Raises:
+        SeedLensError: it cannot be opened; says why.
+    """
+    if corpus and corpus not in known:
+        explorer.library.open(corpus)
+    first = explorer.demo_corpus if explorer.demo_corpus in known else known[0]
+    return corpus or first

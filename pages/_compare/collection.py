@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -13,12 +13,11 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Sensitivity, SensitivityJob
 from engine.types.plurals import counted
 from pages._common.job_card import job_card
-from pages._common.shared import attempt, engine, error_boundary, note, show_error
+from pages._common.shared import attempt, download, engine, error_boundary, note, show_error
 from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
-from pages._compare.compare_view import CompareView, change_view
-from pages._library.library_page import time_left
+from pages._compare.compare_view import CompareView
 from pages._login import login
-from pages._model.model_lines import joined
+from pages._model.model_lines import joined, time_left
 
 SYSTEMS = ("aspect", "instructed", "dense")
 """Compared unless somebody says otherwise."""
@@ -38,7 +37,7 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
         "and aspect, under every wording, on every system. Each wording is read from its words "
         "alone; nothing else tells a system which aspect is meant.</div>"
     )
-    systems, sets = asked_of(explorer, view)
+    systems, sets = _asked_of(explorer, view)
     job = explorer.comparing.find_sensitivity(view.corpus, systems, sets)
     _choices(explorer, systems, sets, disabled=job is not None and job.running)
     if job is not None and job.running:
@@ -56,13 +55,13 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
     paper_table()
 
 
-def asked_of(explorer: Explorer, view: CompareView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _asked_of(explorer: Explorer, view: CompareView) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Systems and sets of wordings that the view asks for, in the order of the engine."""
     systems = view.systems or SYSTEMS
-    sets = view.wordings or explorer.comparing.sets
+    sets = view.wordings or explorer.wording_sets
     return (
         tuple(s for s in explorer.systems if s in systems),
-        tuple(s for s in explorer.comparing.sets if s in sets),
+        tuple(s for s in explorer.wording_sets if s in sets),
     )
 
 
@@ -72,38 +71,28 @@ def _choices(
     def choose(field: str) -> None:
         chosen = tuple(st.session_state[f"compare_{field}"])
         # Without any there would be nothing to compute: the last one stays.
-        change_view(explorer, lambda now: replace(now, **{field: chosen}) if chosen else now)
+        CompareView.change(lambda now: replace(now, **{field: chosen}) if chosen else now)
 
     st.session_state.update(compare_systems=list(systems), compare_wordings=list(sets))
     st.pills(
-        "Systems",
-        explorer.systems,
-        selection_mode="multi",
-        key="compare_systems",
-        on_change=attempt,
-        args=(lambda: choose("systems"),),
-        disabled=disabled,
-    )
+        "Systems", explorer.systems, selection_mode="multi", key="compare_systems",
+        on_change=attempt, args=(lambda: choose("systems"),), disabled=disabled,
+    )  # fmt: skip
     st.pills(
-        "Wordings",
-        explorer.comparing.sets,
-        selection_mode="multi",
-        key="compare_wordings",
-        on_change=attempt,
-        args=(lambda: choose("wordings"),),
-        disabled=disabled,
+        "Wordings", explorer.wording_sets, selection_mode="multi", key="compare_wordings",
+        on_change=attempt, args=(lambda: choose("wordings"),), disabled=disabled,
         help="RBO, tau and overlap are against base.",
-    )
+    )  # fmt: skip
 
 
 def _start_button(explorer: Explorer) -> None:
     def start() -> None:
         def asked(now: CompareView) -> CompareView:
-            systems, wordings = asked_of(explorer, now)
+            systems, wordings = _asked_of(explorer, now)
             explorer.comparing.start_sensitivity(now.corpus, systems, wordings, login.owner())
             return replace(now, systems=systems, wordings=wordings)
 
-        change_view(explorer, asked)
+        CompareView.change(asked)
 
     st.button(
         "Compute the table", key="compare_start", type="primary", on_click=attempt, args=(start,)
@@ -116,7 +105,7 @@ def _progress(job: SensitivityJob) -> None:
     corpus, _, systems, wordings = asked
     job_card(
         job, lambda: comparing.find_sensitivity(corpus, systems, wordings), key="compare_table",
-        label="Computing the table", line=progress_line, cancel=comparing.cancel_sensitivity,
+        label="Computing the table", line=progress_line, cancel=comparing.jobs.cancel,
         border=False,
         what_stays="Ends after the query at hand; nothing of the table is kept.",
     )  # fmt: skip
@@ -132,24 +121,21 @@ def progress_line(job: SensitivityJob) -> str:
     ])  # fmt: skip
 
 
-def _downloads(explorer: Explorer, found: Sensitivity) -> None:
-    files: tuple[tuple[str, str, str, Callable[[], str]], ...] = (
-        ("Table (CSV)", "table.csv", "text/csv", lambda: table_csv(found)),
-        ("Distances between wordings (CSV)", "matrix.csv", "text/csv", lambda: matrix_csv(found)),
-        ("Everything (JSON)", "table.json", "application/json",
-         lambda: explorer.comparing.sensitivity_json(found)),
-    )  # fmt: skip
+def _downloads(explorer: Explorer, table: Sensitivity) -> None:
     with st.popover("Export"):
-        for label, file, mime, make in files:
-            st.download_button(
-                label,
-                data=lambda make=make: make().encode(),
-                file_name=f"seedlens-sensitivity-{file}",
-                mime=mime,
-                key=f"compare_collection_{file}",
-                on_click="ignore",
-                width="stretch",
-            )
+        download(
+            "Table (CSV)", "sensitivity-table.csv", lambda: table_csv(table),
+            key="compare_collection_table.csv", mime="text/csv",
+        )  # fmt: skip
+        download(
+            "Rank similarity (CSV)", "sensitivity-matrix.csv",
+            lambda: matrix_csv(table), key="compare_collection_matrix.csv", mime="text/csv",
+        )  # fmt: skip
+        download(
+            "Everything (JSON)", "sensitivity-table.json",
+            lambda: explorer.comparing.sensitivity_json(table),
+            key="compare_collection_table.json", mime="application/json",
+        )  # fmt: skip
         st.caption(
             "This page as a link: copy it from the address bar. It holds what is compared; the "
             "figures are computed again where they are not in memory."

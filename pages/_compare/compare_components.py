@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from engine.errors import BadInputError
@@ -11,13 +12,17 @@ from engine.types.lenses import Lens
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._compare import compare_charts
-from pages._compare.compare_view import MOST_VARIANTS, free_name, variants_from_rows
+from pages._compare.compare_view import (
+    MOST_VARIANTS,
+    CompareView,
+    free_name,
+    variants_from_rows,
+)
 
 PAIRS_SHOWN = 2
 _VARIANTS = component("compare_variants")
 _FLOW = component("compare_flow")
-_PAPERS = component("compare_papers")
-Open = Callable[[str], None]
+_DOCUMENTS = component("compare_papers")
 
 
 def variant_rows(
@@ -25,17 +30,18 @@ def variant_rows(
     read: Sequence[str],
     systems: Sequence[str],
     steered: Sequence[str],
-    *,
-    on_change: Callable[[tuple[Variant, ...]], None],
-    key: str,
 ) -> None:
     """The variants as rows to edit, copy, add and remove.
 
     Args:
         read: what each wording was understood to ask for, in words.
         steered: those of the systems that read steer.
-        on_change: gets all variants anew, their names made unlike one another.
     """
+
+    def change(event: Mapping[str, Any]) -> None:
+        own = edited(event["rows"], len(variants))
+        CompareView.change(lambda now: now.with_variants(own))
+
     rows = [
         {
             "name": v.name,
@@ -47,7 +53,7 @@ def variant_rows(
         for v in variants
     ]
     _VARIANTS(
-        key=key,
+        key="compare_variants",
         data={
             "rows": rows,
             "read": list(read),
@@ -56,9 +62,7 @@ def variant_rows(
             "most": MOST_VARIANTS,
             "dark": dark(),
         },
-        on_rows_change=listen(
-            key, "rows", lambda event: on_change(edited(event["rows"], len(variants)))
-        ),
+        on_rows_change=listen("compare_variants", "rows", change),
     )
 
 
@@ -82,53 +86,44 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
     named: list[Variant] = []
     for v in variants:
         name = free_name(v.name, [n.name for n in named])
-        named.append(Variant(name, v.instruction, v.system, v.steer, v.subset))
+        named.append(replace(v, name=name))
     return tuple(named)
 
 
-def flow(comparison: Comparison, depth: int, selected: str, *, on_open: Open, key: str) -> None:
+def flow(view: CompareView, comparison: Comparison) -> None:
     """Documents through the variants' rankings, one line each; a click opens one."""
+    ranks = compare_charts.rank_flow(comparison, view.depth)
     _FLOW(
-        key=key,
-        data={**compare_charts.rank_flow(comparison, depth), "selected": selected, "dark": dark()},
-        on_open_change=listen(key, "open", lambda event: on_open(event["doc_id"])),
+        key="compare_flow",
+        data={**ranks, "selected": view.document, "dark": dark()},
+        on_open_change=listen("compare_flow", "open", _open),
     )
 
 
-def papers(
-    comparison: Comparison,
-    lens: Lens,
-    opened: MoverEvidence | None,
-    *,
-    on_open: Open,
-    key: str,
-) -> None:
+def moved_documents(comparison: Comparison, lens: Lens, opened: MoverEvidence | None) -> None:
     """The biggest movers, and the document opened elsewhere, with the evidence of the latter."""
-    rows = [
-        {"doc_id": m.doc_id, "title": m.title or m.doc_id, "ranks": list(m.ranks)}
-        for m in comparison.movers
-    ]
-    if opened is not None and opened.document.doc_id not in {m.doc_id for m in comparison.movers}:
-        document = opened.document
-        title = document.title or document_view.shortened(document.text)
-        rows.insert(
-            0,
-            {
-                "doc_id": document.doc_id,
-                "title": title,
-                "ranks": list(comparison.ranks_of(document.doc_id)),
-            },
-        )
-    _PAPERS(
-        key=key,
+    titles = {m.doc_id: m.title or m.doc_id for m in comparison.movers}
+    if opened is not None and opened.document.doc_id not in titles:
+        titles = {opened.document.doc_id: document_view.title_of(opened.document), **titles}
+    _DOCUMENTS(
+        key="compare_papers",
         data={
             "columns": [v.variant.name for v in comparison.variants],
-            "papers": rows,
+            "papers": [
+                {"doc_id": d, "title": title, "ranks": list(comparison.ranks_of(d))}
+                for d, title in titles.items()
+            ],
             "opened": None if opened is None else _opened(opened, comparison, lens),
             "dark": dark(),
         },
-        on_open_change=listen(key, "open", lambda event: on_open(event["doc_id"])),
+        on_open_change=listen("compare_papers", "open", _open),
     )
+
+
+def _open(event: Mapping[str, Any]) -> None:
+    """Open a document, or close the one that is open."""
+    doc_id = event["doc_id"]
+    CompareView.change(lambda now: replace(now, document="" if doc_id == now.document else doc_id))
 
 
 def _opened(opened: MoverEvidence, comparison: Comparison, lens: Lens) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -19,26 +19,31 @@ from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import job_card, what_was_asked
-from pages._common.shared import attempt, engine, note
-from pages._compare.compare_session import Asked, Stamp, asked, compared_by_model, estimated
-from pages._compare.compare_verdicts import KINDS
-from pages._compare.compare_view import RERANK_DEPTH, CompareView, change_view, read_view
+from pages._common.shared import attempt, engine, note, show_error
+from pages._compare.compare_session import Asked, Stamp, asked, compared, estimated
+from pages._compare.compare_view import RERANK_DEPTH, CompareView
+from pages._compare.sections import KINDS
 from pages._explore.explore_view import DEEPEST
 from pages._login import login
 from pages._model.model_form import folded_panel, is_panel_busy
-from pages._model.model_lines import duration, estimate_line, joined, money, tokens
+from pages._model.model_lines import (
+    asked_so_far,
+    duration,
+    estimate_line,
+    joined,
+    top_sentence,
+)
 from pages._model.model_settings import chosen, endpoint
 from pages._model.reranking_controls import (
     NOT_CONNECTED,
     OWN,
     POLL_SECONDS,
+    ask_label,
     is_whole,
-    mode_and_depth,
     order_switch,
     other_jobs,
-    rerank_switch,
+    rerank_controls,
     shows_model,
-    top_sentence,
 )
 from pages._model.visit_jobs import VisitJobs
 
@@ -74,19 +79,19 @@ def no_run(explorer: Explorer) -> ModelRun:
 def open_run(explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp) -> ModelRun:
     """The model's part in a view. Asks nothing; what the ledger knows is there at once."""
     info = endpoint(explorer)
-    request = wanted(view, asked)
+    request = _wanted(view, asked)
     if request is None or not info.set_up:
         return ModelRun(info, request, stamp, None)
     known, key = _jobs(explorer), (request, stamp, info.address, info.model)
     job = known.find(key)
-    # While the endpoint is tried out, what it can do is not known: nothing would be found.
+    # While the endpoint is tried out, what it can do is not known: no answer would match.
     if job is None and info.tried and not is_panel_busy():
         by_model = explorer.comparing.by_model
         job = known.recall(key, lambda: by_model.recall(request, _model(explorer)))
     return ModelRun(info, request, stamp, job)
 
 
-def wanted(view: CompareView, asked: Asked) -> VariantsRequest | None:
+def _wanted(view: CompareView, asked: Asked) -> VariantsRequest | None:
     """What the model is to rerank in a view; None when it is not to."""
     if not view.rerank:
         return None
@@ -95,8 +100,8 @@ def wanted(view: CompareView, asked: Asked) -> VariantsRequest | None:
 
 def _start(explorer: Explorer, run: ModelRun) -> None:
     # A click may come before the page has caught up: other variants are not what was agreed to.
-    now = read_view(explorer)
-    if run.request is None or wanted(now, asked(explorer, now)) != run.request:
+    now = CompareView.read()
+    if run.request is None or _wanted(now, asked(explorer, now)) != run.request:
         return
     job_id = explorer.comparing.by_model.start(run.request, _model(explorer), login.owner())
     _jobs(explorer).keep((run.request, run.stamp, run.info.address, run.info.model), job_id)
@@ -104,8 +109,8 @@ def _start(explorer: Explorer, run: ModelRun) -> None:
 
 
 def _jobs(explorer: Explorer) -> VisitJobs[_Key]:
-    by_model = explorer.comparing.by_model
-    return VisitJobs("compare_model", by_model.job, by_model.cancel)
+    jobs = explorer.comparing.by_model.jobs
+    return VisitJobs("compare_model", jobs.job, jobs.cancel)
 
 
 def _model(explorer: Explorer) -> Any:
@@ -118,28 +123,17 @@ def _model(explorer: Explorer) -> Any:
 def model_controls(explorer: Explorer, view: CompareView, run: ModelRun) -> None:
     """The switch under the variants, how to rerank, and the panel to connect a model."""
 
-    def sets(field: str, key: str, read: Any = lambda value: value) -> dict[str, Any]:
-        def change() -> None:
-            value = read(st.session_state[key])
-            change_view(explorer, lambda now: replace(now, **{field: value}))
-
-        return {"key": key, "on_change": attempt, "args": (change,)}
-
-    rerank_switch(
-        explorer, view.rerank, "compare_rerank", sets,
-        "A language model reads what each variant ranks first, and its wording, and puts it into "
-        "its own order.",
+    rerank_controls(
+        explorer, "compare", view.rerank, view.rerank_depth, DEPTHS, CompareView.sets,
+        depth_field="rerank_depth", whose="each variant's",
+        words="A language model reads what each variant ranks first, and its wording, and puts it "
+        "into its own order.",
     )  # fmt: skip
-    if view.rerank:
-        mode_and_depth(
-            explorer, view.rerank, view.rerank_depth, DEPTHS, sets("rerank", "compare_mode"),
-            sets("rerank_depth", "compare_rerank_depth", int), "each variant's",
-        )  # fmt: skip
-        if not run.info.set_up:
-            st.html(
-                f'<div class="md-dim">{NOT_CONNECTED} Until then, the rankings are those without '
-                "it.</div>"
-            )
+    if view.rerank and not run.info.set_up:
+        st.html(
+            f'<div class="md-dim">{NOT_CONNECTED} Until then, the rankings are those without '
+            "it.</div>"
+        )
     other_jobs(
         _jobs(explorer), run.job, "compare_cancel_others", "other comparison", "other comparisons"
     )
@@ -159,7 +153,7 @@ def run_area(explorer: Explorer, run: ModelRun) -> None:
         return
     if job is not None and job.running:
         _running(job)
-        if has_orders(job):
+        if _has_orders(job):
             order_switch(ORDER, "Order of the rankings")
         return
     if job is not None and job.state == "failed":
@@ -175,13 +169,13 @@ def _running(job: VariantsJob) -> None:
 
     def is_news(now: VariantsJob) -> bool:
         """Another variant is ranked, and its ranking is looked at, or the first that can be."""
-        follows = not whole or (has_orders(job) and shows_model(ORDER))
+        follows = not whole or (_has_orders(job) and shows_model(ORDER))
         return len(now.progress.whole) > whole and follows
 
-    by_model = engine().comparing.by_model
+    jobs = engine().comparing.by_model.jobs
     job_card(
-        job, lambda: by_model.job(job.id), key="compare", label="Reranking", line=progress_line,
-        cancel=by_model.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
+        job, lambda: jobs.job(job.id), key="compare", label="Reranking", line=progress_line,
+        cancel=jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
         what_stays="What was answered is kept, and so is every order so far.",
     )  # fmt: skip
 
@@ -190,7 +184,7 @@ def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
     """Which order is shown, and the button that asks for what is missing, with its estimate."""
     job = run.job
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if has_orders(job):
+        if _has_orders(job):
             order_switch(ORDER, "Order of the rankings")
         if job is None or not is_whole(job):
             _button(explorer, run)
@@ -208,12 +202,11 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
     try:
         estimate = estimated(explorer, run.request, run.stamp, run.info, _model(explorer))
     except SeedLensError as error:
-        note(error.message, error.remedy, kind="error")
+        show_error(error)
         return
     job = run.job
-    label = "Rerank" if job is None else "Try again" if job.state == "failed" else "Go on"
     st.button(
-        label, key="compare_ask", type="primary", on_click=attempt,
+        ask_label("Rerank", job), key="compare_ask", type="primary", on_click=attempt,
         args=(lambda: _start(explorer, run),),
     )  # fmt: skip
     line, count = estimate_line(estimate), len(run.request.variants)
@@ -229,28 +222,17 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
 
 def progress_line(job: VariantsJob) -> str:
     """Variants, rounds, calls, tokens, cost and time so far, in one line of HTML."""
-    now, report = job.progress, job.progress.report
-    of = "" if now.estimate.exact else "about "
+    now = job.progress
     parts = [f"{len(now.whole)} of {counted(len(job.request.variants), 'variant')} done"]
-    if report.rounds:
-        rounds = max(report.rounds, now.estimate.rounds)
-        lost = report.failed + report.unread
-        parts += [
-            f"round {report.rounds:,} of {of}{rounds:,}",
-            counted(report.calls, "call"),
-            tokens(report.input_tokens + report.output_tokens),
-            *([money(report.cost)] if report.cost is not None else []),
-            *([f"{report.cached:,} from the ledger"] if report.cached else []),
-            *([f"{lost:,} without an answer"] if lost else []),
-        ]
-    parts.append(duration(job.seconds))
-    return joined(parts)
+    if now.report.rounds:
+        parts += asked_so_far(now.estimate, now.report)
+    return joined([*parts, duration(job.seconds)])
 
 
 # -- the rankings ----------------------------------------------------------------------------
 
 
-def has_orders(job: VariantsJob | None) -> bool:
+def _has_orders(job: VariantsJob | None) -> bool:
     """Whether the model has ranked anything yet."""
     return job is not None and bool(job.progress.orders.variants)
 
@@ -259,32 +241,28 @@ def shown(
     explorer: Explorer, view: CompareView, run: ModelRun, comparison: Comparison | None
 ) -> Comparison | None:
     """The comparison in the model's order where there is one and it is looked at."""
-    job = run.job
-    if (
-        comparison is None
-        or run.request is None
-        or job is None
-        or not (has_orders(job) and shows_model(ORDER))
-    ):
+    job, request = run.job, run.request
+    looked_at = _has_orders(job) and shows_model(ORDER)
+    if comparison is None or request is None or job is None or not looked_at:
         return comparison
-    asked = run.request.corpus, run.request.seed, run.request.text, run.request.aspect
+    asked = request.corpus, request.seed, request.text, request.aspect
     which = job.id, job.state, len(job.progress.whole)
-    return compared_by_model(explorer, asked, view.variants, run.stamp, which, job.progress.orders)
+    return compared(explorer, asked, view.variants, run.stamp, which, job.progress.orders)
 
 
 def changes(before: Comparison, after: Comparison | None, run: ModelRun) -> Mapping[str, str]:
     """For each variant that a model reranked, what that changed: plain text."""
     kinds = {v.variant: KINDS[v.kind][0] for v in before.verdicts}
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     if after is None or run.job is None:
-        return found
+        return sentences
     for old, new in zip(before.variants, after.variants, strict=True):
         name = new.variant.name
         if name in after.by_model:
             whole = name in run.job.progress.whole
             moved = moved_sentence(old.ranking.doc_ids, new.ranking.doc_ids, whole=whole)
-            found[name] = f"{moved} Without it: {kinds[name]}."
-    return found
+            sentences[name] = f"{moved} Without it: {kinds[name]}."
+    return sentences
 
 
 def moved_sentence(before: tuple[str, ...], after: tuple[str, ...], *, whole: bool = True) -> str:

@@ -17,14 +17,9 @@ from engine.types.lenses import Lens
 from pages._common.document_view import meta
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note, show_error
+from pages._common.url_state import corpus_to_open
 from pages._compare.compare_components import variant_rows
-from pages._compare.compare_view import (
-    MOST_VARIANTS,
-    CompareView,
-    change_view,
-    read_view,
-    write_view,
-)
+from pages._compare.compare_view import MOST_VARIANTS, CompareView
 
 OPENING_SYSTEMS = ("aspect", "instructed", "dense")
 """One wording on a system that reads it, one that is told it, and one that does neither."""
@@ -38,20 +33,15 @@ DEMO_ASPECT = "result"
 def open_view(explorer: Explorer, names: list[str]) -> CompareView:
     """The view of the address; one that cannot be opened is explained and replaced."""
     try:
-        view = read_view(explorer)
-        if view.corpus and view.corpus not in names:
-            explorer.library.open(view.corpus)  # says why not
-        return start_view(explorer, view, names)
+        return _filled(explorer, CompareView.read(), names)
     except SeedLensError as error:
         show_error(error)
-        return start_view(explorer, CompareView(), names)
+        return _filled(explorer, CompareView(), names)
 
 
-def start_view(explorer: Explorer, view: CompareView, names: list[str]) -> CompareView:
+def _filled(explorer: Explorer, view: CompareView, names: list[str]) -> CompareView:
     """Fill in what a visit leaves open, so that there is a comparison to read at once."""
-    if not view.corpus:
-        corpus = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
-        view = replace(view, corpus=corpus)
+    view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
     lens = explorer.library.lens(view.corpus)
     keys = [aspect.key for aspect in lens.aspects]
     if not view.seed and not view.text_id:
@@ -62,7 +52,7 @@ def start_view(explorer: Explorer, view: CompareView, names: list[str]) -> Compa
     if not view.variants:
         known = view.aspect if view.aspect in keys else keys[0]
         view = view.with_variants(against_instructed(explorer, view.corpus, known))
-    write_view(view, explorer)
+    view.write()
     return view
 
 
@@ -129,16 +119,14 @@ PRESETS = {
 # -- the left column -----------------------------------------------------------------------
 
 
-def corpus_box(explorer: Explorer, view: CompareView, names: list[str]) -> None:
+def corpus_box(view: CompareView, names: list[str]) -> None:
     """Which corpus to compare on."""
 
     def change() -> None:
-        other = CompareView(
-            corpus=st.session_state["compare_corpus"],
-            rerank=view.rerank,
-            rerank_depth=view.rerank_depth,
+        corpus = st.session_state["compare_corpus"]
+        CompareView.change(
+            lambda now: CompareView(corpus=corpus, rerank=now.rerank, rerank_depth=now.rerank_depth)
         )
-        write_view(other, explorer)
 
     st.session_state["compare_corpus"] = view.corpus
     st.selectbox("Corpus", names, key="compare_corpus", on_change=attempt, args=(change,))
@@ -148,7 +136,7 @@ def seed_box(explorer: Explorer, view: CompareView) -> None:
     """Ways to another seed."""
 
     def use(seed: str, text_id: str) -> None:
-        change_view(explorer, lambda now: replace(now, seed=seed, text_id=text_id, document=""))
+        CompareView.change(lambda now: replace(now, seed=seed, text_id=text_id, document=""))
 
     seed_finder(
         explorer,
@@ -191,7 +179,7 @@ def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
     def change() -> None:
         key = st.session_state["compare_aspect"]
         if key:
-            change_view(explorer, lambda now: reworded(explorer, now, key))
+            CompareView.change(lambda now: reworded(explorer, now, key))
 
     st.session_state["compare_aspect"] = view.aspect if view.aspect in names else None
     st.segmented_control(
@@ -222,7 +210,7 @@ def presets_bar(explorer: Explorer) -> None:
     """Sets of variants to start from."""
 
     def choose(make: Callable[[Explorer, str, str], tuple[Variant, ...]]) -> None:
-        change_view(explorer, lambda now: now.with_variants(make(explorer, now.corpus, now.aspect)))
+        CompareView.change(lambda now: now.with_variants(make(explorer, now.corpus, now.aspect)))
 
     with st.container(horizontal=True, gap="small", key="compare_presets"):
         for name, (make, meaning) in PRESETS.items():
@@ -244,23 +232,21 @@ def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison |
         [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
         systems,
         [system for system in systems if explorer.reads_steer(system)],
-        on_change=lambda variants: change_view(explorer, lambda now: now.with_variants(variants)),
-        key="compare_variants",
     )
 
 
 def _reading(comparison: Comparison, index: int) -> str:
     """What a wording was understood to ask for, in one line."""
-    found = comparison.variants[index]
-    if not found.variant.instruction.strip():
+    ranked = comparison.variants[index]
+    if not ranked.variant.instruction.strip():
         said = "No instruction: ranked by the seed alone."
-    elif found.understood:
-        wanted = sorted(found.understood, key=lambda pair: -pair[1])
+    elif ranked.understood:
+        wanted = sorted(ranked.understood, key=lambda pair: -pair[1])
         said = "Read as " + ", ".join(f"{name} {weight:.0%}" for name, weight in wanted) + "."
     else:
         said = ""
-    ruled_out = f"Rules out {', '.join(found.avoided)}." if found.avoided else ""
-    return " ".join(part for part in (said, ruled_out, *found.notes) if part)
+    ruled_out = f"Rules out {', '.join(ranked.avoided)}." if ranked.avoided else ""
+    return " ".join(part for part in (said, ruled_out, *ranked.notes) if part)
 
 
 def left_column(
@@ -273,7 +259,7 @@ def left_column(
     """Corpus, seed, aspect and the variants; all there even when nothing can be compared."""
     top = st.columns([2, 3], vertical_alignment="bottom")
     with top[0]:
-        corpus_box(explorer, view, names)
+        corpus_box(view, names)
     with top[1]:
         seed_box(explorer, view)
     if explorer.library.is_synthetic(explorer.library.corpus(view.corpus)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -21,6 +22,7 @@ from engine.types.reranking import CostEstimate, EndpointInfo
 from engine.types.searches import Query
 from pages._compare.compare_view import CompareView
 from pages._login import login
+from pages._model.beside import beside
 
 Asked = tuple[str, str | None, str | None, str]
 """Corpus, seed, pasted text, aspect."""
@@ -45,30 +47,20 @@ def stamp(explorer: Explorer, view: CompareView, lens: Lens) -> Stamp:
     return who, explorer.comparing.stamp(view.corpus), *grades
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
+@st.cache_resource(show_spinner=False, max_entries=64)
 def compared(
     _explorer: Explorer,
     asked: Asked,
     variants: tuple[Variant, ...],
     stamp: Stamp,
+    which: tuple[str, str, int] | None = None,  # noqa: ARG001 - part of the key
+    _orders: ModelOrders | None = None,
 ) -> Comparison:
-    """The comparison, computed once; errors are not remembered."""
-    return _explorer.comparing.compare(*asked, variants, annotator=stamp[0])
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def compared_by_model(
-    _explorer: Explorer,
-    asked: Asked,
-    variants: tuple[Variant, ...],
-    stamp: Stamp,
-    which: tuple[str, str, int],  # noqa: ARG001 - part of the key: tells the orders apart
-    _orders: ModelOrders,
-) -> Comparison:
-    """The comparison of what a model reranked.
+    """The comparison, computed once; errors are not remembered.
 
     Args:
-        which: id and state of the reranking, and how many variants are done.
+        which: tells a model's orders apart: id and state of the reranking, and how many
+            variants are done.
     """
     return _explorer.comparing.compare(*asked, variants, _orders, annotator=stamp[0])
 
@@ -87,29 +79,13 @@ def estimated(
 
 @st.cache_resource(show_spinner=False, max_entries=128)
 def evidence(
-    _explorer: Explorer,
-    asked: Asked,
-    variants: tuple[Variant, ...],
-    stamp: Stamp,
-    doc_id: str,
+    _explorer: Explorer, asked: Asked, variants: tuple[Variant, ...], stamp: Stamp, doc_id: str
 ) -> MoverEvidence:
     """One document's evidence under each variant."""
     return _explorer.comparing.evidence(*asked, variants, doc_id, annotator=stamp[0])
 
 
-@st.cache_resource(show_spinner=False)
-def _background() -> ThreadPoolExecutor:
-    """Where frontiers are computed: eleven rankings each, and nobody's clicks wait for them."""
-    return ThreadPoolExecutor(1, thread_name_prefix="frontier")
-
-
 @st.cache_resource(show_spinner=False, max_entries=64)
-def traded(
-    _explorer: Explorer,
-    asked: Asked,
-    variant: Variant,
-    stamp: Stamp,
-) -> Future[Frontier]:
-    """The frontier of one variant, begun in the background."""
-    work = (*asked, variant, stamp[0])
-    return _background().submit(_explorer.comparing.frontier, *work)
+def traded(_explorer: Explorer, asked: Asked, variant: Variant, stamp: Stamp) -> Future[Frontier]:
+    """The frontier of one variant, begun beside the page: it takes eleven rankings."""
+    return beside(partial(_explorer.comparing.frontier, *asked, variant, stamp[0]))

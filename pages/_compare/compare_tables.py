@@ -1,4 +1,4 @@
-"""The tables of a whole collection: on the page, as CSV, and as the paper has them."""
+"""The tables of a comparison and of a whole collection: on the page, as CSV, and published."""
 
 from __future__ import annotations
 
@@ -9,30 +9,142 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
 
-from engine.types.comparisons import Sensitivity, SensitivityRow, SystemSensitivity
+from engine.types.comparisons import (
+    Comparison,
+    Sensitivity,
+    SensitivityRow,
+    SystemSensitivity,
+    VariantPair,
+    VariantRanking,
+)
 from pages._common.components import chart, dark
 from pages._common.shared import note
 from pages._compare import compare_charts
-from pages._compare.measures import MEASURES, shown
 from pages._evaluate.published import COLUMNS, WORDINGS
 
+MEASURES = {
+    "rbo": ("RBO", "Rank-biased overlap (p = 0.9): how similar two rankings are, the top counting "
+            "most. 1 is the same ranking."),
+    "tau": ("Kendall's tau", "Kendall's tau-b over all documents of either ranking, every rank "
+            "counting alike. From -1 (reversed) to 1 (the same)."),
+    "overlap": ("Overlap", "Share of the top 20 that two rankings have in common, in whatever "
+                "order."),
+    "p_mrr": ("p-MRR", "How far documents judged alike only in this aspect stand higher under "
+              "the row's variant than under the column's. From -1 to 1; 0 when nothing moves."),
+}  # fmt: skip
+DEFINITIONS = {
+    "nDCG@20": "Gain of the first 20 judged documents by their grades, later ranks discounted "
+    "(the first two alike, as CSFCube's script has it), against the best order: 0 to 1.",
+    "p-MRR": "How far documents judged alike only in this aspect stand higher than in another "
+    "ranking of the seed: from -1 to 1.",
+    "Judged@20": "Share of the top 20 that anybody judged. Where it is low, nDCG says little.",
+}
+ORDER = tuple(DEFINITIONS)
+NO_TITLES: Mapping[str, str] = {}
+Column = tuple[str, str, Callable[[VariantRanking], str]]
+"""Head, definition, and the text of a variant's cell."""
 Cell = Callable[[SensitivityRow], str]
 
 
-def collection_tables(found: Sensitivity) -> None:
-    """The overview, the figures by aspect, and how far the wordings rank apart."""
-    aspects = sorted({name for s in found.systems for r in s.rows for name in r.by_aspect})
-    st.html(_overview(found))
-    if found.single_aspect:
+def measures(comparison: Comparison) -> None:
+    """What each variant reaches where judged, and how far it is from the first everywhere."""
+    columns = _columns(comparison)
+    table = html_table(
+        ["Variant", "System", *(name for name, _, _ in columns)],
+        (
+            [v.variant.name, v.variant.system, *(text(v) for _, _, text in columns)]
+            for v in comparison.variants
+        ),
+        {name: meaning for name, meaning, _ in columns},
+    )
+    if comparison.unjudged_reason:
+        words = f"{comparison.unjudged_reason} What is shown compares rankings with each other."
+    else:
+        words = "One seed has no interval; the whole collection has."
+    st.html(f'<h3>Measures</h3>{table}<div class="cmp-dim">{html.escape(words)}</div>')
+
+
+def _columns(comparison: Comparison) -> list[Column]:
+    first = comparison.variants[0].variant.name
+    after = {p.second: p for p in comparison.pairs if p.first == first}
+    before = {p.first: p for p in comparison.pairs if p.second == first}
+    by_name: dict[str, Column] = {}
+    for name in {name for v in comparison.variants for name in v.measures}:
+        short = name.split(" ")[0]
+        by_name[short] = (short, DEFINITIONS.get(short, name), _measured(name))
+    two = len(comparison.variants) > 1
+    if two and "p-MRR" not in by_name and any(p.p_mrr is not None for p in before.values()):
+        by_name["p-MRR"] = (f"p-MRR to {first}", MEASURES["p_mrr"][1], _against(before, "p_mrr"))
+    columns = [by_name[name] for name in ORDER if name in by_name]
+    if two:
+        columns += [
+            (f"{MEASURES[key][0]} to {first}", MEASURES[key][1], _against(after, key))
+            for key in ("rbo", "tau", "overlap")
+        ]
+    return columns
+
+
+def _measured(name: str) -> Callable[[VariantRanking], str]:
+    return lambda v: shown(v.measures.get(name), signed=name == "p-MRR")
+
+
+def _against(pairs: Mapping[str, VariantPair], key: str) -> Callable[[VariantRanking], str]:
+    def cell(v: VariantRanking) -> str:
+        pair = pairs.get(v.variant.name)
+        return shown(None if pair is None else getattr(pair, key), signed=key in ("tau", "p_mrr"))
+
+    return cell
+
+
+def shown(value: float | None, *, signed: bool = False) -> str:
+    """A figure with three digits, or a dash where it is undefined."""
+    if value is None:
+        return "–"
+    return f"{value:+.3f}" if signed else f"{value:.3f}"
+
+
+def html_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], titles: Mapping[str, str] = NO_TITLES
+) -> str:
+    """A table that scrolls sideways; its texts are escaped, the first column heads the rows.
+
+    Args:
+        titles: tooltips of some of the heads.
+    """
+    top = "".join(
+        f'<th scope="col" title="{html.escape(titles.get(name, name), quote=True)}">'
+        f"{html.escape(name)}</th>"
+        for name in heads
+    )
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(first)}</th>'
+        + "".join(f"<td>{html.escape(text)}</td>" for text in others)
+        + "</tr>"
+        for first, *others in rows
+    )
+    return (
+        f'<div class="cmp-scroll"><table class="cmp-table"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+# -- a whole collection -------------------------------------------------------------------
+
+
+def collection_tables(table: Sensitivity) -> None:
+    """The overview, the figures by aspect, and how similarly the wordings rank."""
+    aspects = sorted({name for s in table.systems for r in s.rows for name in r.by_aspect})
+    st.html(_overview(table))
+    if table.single_aspect:
         note("No seed is judged for two aspects, so there is no p-MRR.",
              "RBO, tau and overlap need no judgments.")  # fmt: skip
     if aspects:
         with st.expander("By aspect"):
-            st.html(_by_aspect(found, aspects))
-    _matrices(found)
+            st.html(_by_aspect(table, aspects))
+    _matrices(table)
 
 
-def _overview(found: Sensitivity) -> str:
+def _overview(table: Sensitivity) -> str:
     columns: list[tuple[str, str, Cell]] = [
         ("nDCG@20", "Mean over queries, 0 to 1, with its 95 % confidence interval.",
          lambda r: _with_interval(r, "nDCG@20", signed=False)),
@@ -52,9 +164,9 @@ def _overview(found: Sensitivity) -> str:
         f'<th scope="col" title="{html.escape(meaning, quote=True)}">{name}</th>'
         for name, meaning, _ in columns
     )
-    body = "".join(_group(system, columns) for system in found.systems)
+    body = "".join(_group(system, columns) for system in table.systems)
     return (
-        f'<div class="cmp-dim">{found.queries} queries. Documents that were judged are ranked '
+        f'<div class="cmp-dim">{table.queries} queries. Documents that were judged are ranked '
         "among themselves where a query has a judged pool.</div>"
         '<div class="cmp-scroll"><table class="cmp-table cmp-wide"><thead><tr>'
         f'<th scope="col">Variant</th>{heads}</tr></thead>{body}</table></div>'
@@ -90,8 +202,8 @@ def with_mean(rows: Sequence[SensitivityRow]) -> list[SensitivityRow]:
         variant="paraphrases, mean",
         metrics={m: mean([r.metrics.get(m) for r in several]) for m in several[0].metrics},
         by_aspect={
-            aspect: {m: mean([r.by_aspect[aspect].get(m) for r in several]) for m in found}
-            for aspect, found in several[0].by_aspect.items()
+            aspect: {m: mean([r.by_aspect[aspect].get(m) for r in several]) for m in metrics}
+            for aspect, metrics in several[0].by_aspect.items()
         },
         intervals={},
         read_as_asked=mean([r.read_as_asked for r in several]),
@@ -108,39 +220,24 @@ def _with_interval(row: SensitivityRow, measure: str, *, signed: bool) -> str:
     return f'{value} <span class="cmp-dim">[{low}, {high}]</span>'
 
 
-def _by_aspect(found: Sensitivity, aspects: Sequence[str]) -> str:
-    heads = "".join(
-        f'<th scope="col">{measure} {html.escape(aspect)}</th>'
-        for measure in ("nDCG@20", "p-MRR")
-        for aspect in aspects
-    )
-
-    def cells(row: SensitivityRow) -> str:
-        return "".join(
-            f"<td>{shown(row.by_aspect.get(a, {}).get(m), signed=m == 'p-MRR')}</td>"
-            for m in ("nDCG@20", "p-MRR")
-            for a in aspects
-        )
-
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(s.system)} · {html.escape(row.variant)}</th>'
-        f"{cells(row)}</tr>"
-        for s in found.systems
-        for row in with_mean(s.rows)
-    )
-    return (
-        '<div class="cmp-scroll"><table class="cmp-table"><thead><tr><th scope="col">Variant</th>'
-        f"{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+def _by_aspect(table: Sensitivity, aspects: Sequence[str]) -> str:
+    columns = [(measure, aspect) for measure in ("nDCG@20", "p-MRR") for aspect in aspects]
+    rows = [
+        [f"{system.system} · {row.variant}"]
+        + [shown(row.by_aspect.get(a, {}).get(m), signed=m == "p-MRR") for m, a in columns]
+        for system in table.systems
+        for row in with_mean(system.rows)
+    ]
+    return html_table(["Variant", *(f"{m} {a}" for m, a in columns)], rows)
 
 
-def _matrices(found: Sensitivity) -> None:
-    st.html("<h3>How far the wordings rank apart</h3>")
+def _matrices(table: Sensitivity) -> None:
+    st.html("<h3>Rank similarity</h3>")
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     with left:
-        names = [s.system for s in found.systems]
+        names = [s.system for s in table.systems]
         chosen = st.selectbox("System", names, key="compare_matrix_system")
-    system = next((s for s in found.systems if s.system == chosen), found.systems[0])
+    system = next((s for s in table.systems if s.system == chosen), table.systems[0])
     keys = {_plain(key): key for key in system.matrix}
     known = [key for key in MEASURES if key in keys]
     if not known:
@@ -162,7 +259,6 @@ def _matrices(found: Sensitivity) -> None:
             measure,
             dark=dark(),
         ),
-        heading="",
         words=f"{MEASURES[measure][1]} The mean over queries.",
         name=f"matrix-{system.system}-{measure}",
         alt=f"Mean {MEASURES[measure][0]} between the variants on {system.system}",
@@ -183,40 +279,32 @@ def _pairs(
 
 def paper_table() -> None:
     """The published figures for the same wordings."""
-    rows = "".join(
-        f'<tr><th scope="row">{name}</th><td>{ndcg[0]:.2f}</td><td>{p_mrr[0]:+.2f}</td>'
-        + "".join(f"<td>{value:.2f}</td>" for value in ndcg[1:])
-        + "".join(f"<td>{value:+.2f}</td>" for value in p_mrr[1:])
-        + "</tr>"
+    rows = [
+        [name, f"{ndcg[0]:.2f}", f"{p_mrr[0]:+.2f}",
+         *(f"{value:.2f}" for value in ndcg[1:]), *(f"{value:+.2f}" for value in p_mrr[1:])]
         for name, (ndcg, p_mrr) in WORDINGS.items()
-    )
-    heads = "".join(
-        f'<th scope="col">{measure} {aspect.capitalize()}</th>'
-        for measure in ("nDCG@20", "p-MRR")
-        for aspect in COLUMNS[1:]
-    )
+    ]  # fmt: skip
+    measures = ("nDCG@20", "p-MRR")
+    heads = [*measures, *(f"{m} {aspect.capitalize()}" for m in measures for aspect in COLUMNS[1:])]
     st.html(
         "<h3>The paper's figures</h3>"
         '<div class="cmp-dim">GritLM-7B, an instructed retriever, as published, times 100: '
         "Maheshwari, Mysore and Zamani, “Can Instructed Retrieval Models Really Support "
         "Exploration?”, CHIIR 2026, Table 3. It re-ranks 200 candidates out of 800,000 papers "
         "with wordings of its own; compare how the rows differ rather than the figures "
-        "themselves.</div>"
-        '<div class="cmp-scroll"><table class="cmp-table"><thead><tr><th scope="col">Variant</th>'
-        f'<th scope="col">nDCG@20</th><th scope="col">p-MRR</th>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        "themselves.</div>" + html_table(["Variant", *heads], rows)
     )
 
 
 # -- files ---------------------------------------------------------------------------------
 
 
-def table_csv(found: Sensitivity) -> str:
+def table_csv(table: Sensitivity) -> str:
     """A line per system and variant, with intervals and the figures by aspect.
 
     What is undefined is an empty field.
     """
-    rows = [(s.system, row) for s in found.systems for row in with_mean(s.rows)]
+    rows = [(s.system, row) for s in table.systems for row in with_mean(s.rows)]
     names = list(dict.fromkeys(name for _, row in rows for name in row.metrics))
     bounded = [n for n in names if any(row.intervals.get(n) for _, row in rows)]
     by_aspect = sorted({(a, m) for _, r in rows for a, of in r.by_aspect.items() for m in of})
@@ -234,21 +322,22 @@ def table_csv(found: Sensitivity) -> str:
         ]
         for system, row in rows
     ]
-    return _csv(head, lines)
+    return to_csv(head, lines)
 
 
-def matrix_csv(found: Sensitivity) -> str:
+def matrix_csv(table: Sensitivity) -> str:
     """A line per system, measure and ordered pair of variants: the mean over queries."""
     lines = [
         [s.system, measure, first, second, value]
-        for s in found.systems
+        for s in table.systems
         for measure, matrix in s.matrix.items()
         for (first, second), value in _pairs(matrix).items()
     ]
-    return _csv(["system", "measure", "first", "second", "mean"], lines)
+    return to_csv(["system", "measure", "first", "second", "mean"], lines)
 
 
-def _csv(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+def to_csv(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """A table as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(head)

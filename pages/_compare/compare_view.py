@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
+from pages._common.shared import engine
+from pages._common.url_state import UrlState, integer, join, one_of, param, some_of
 from pages._explore.explore_view import DEEPEST
 
 MOST_VARIANTS = 8
@@ -27,155 +29,6 @@ RERANK_DEPTH = 50
 _DEFAULT = Variant("", "")
 _KEYS = {"name": str, "wording": str, "system": str, "steer": (int, float), "subset": bool}
 """A variant in a link: its keys and what they may hold; what is default is left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompareView:
-    """A seed, an aspect, the variants, and what of their comparison is looked at.
-
-    Attributes:
-        text_id: a pasted seed; the text itself is in the ledger.
-        depth: ranks that the rank flow shows.
-        document: the one whose evidence is open, or empty.
-        matrix: one of MATRICES.
-        steered: name of the variant whose frontier is shown, or empty for the first.
-        show: ``seed``, or ``collection`` for the sensitivity over all judged seeds.
-        systems, wordings: what the whole collection is asked on and in; empty for the usual.
-        rerank: the way in which a model reranks all variants; "" for not at all.
-        rerank_depth: documents of each ranking that it reranks.
-    """
-
-    corpus: str = ""
-    seed: str = ""
-    text_id: str = ""
-    aspect: str = ""
-    variants: tuple[Variant, ...] = ()
-    depth: int = DEPTHS[-1]
-    document: str = ""
-    matrix: str = "rbo"
-    steered: str = ""
-    show: str = "seed"
-    systems: tuple[str, ...] = ()
-    wordings: tuple[str, ...] = ()
-    rerank: str = ""
-    rerank_depth: int = RERANK_DEPTH
-
-    def to_params(self) -> dict[str, str]:
-        """URL parameters, defaults left out."""
-        found = {
-            "corpus": self.corpus,
-            "seed": self.seed,
-            "text": self.text_id,
-            "aspect": self.aspect,
-            "variants": variants_to_json(self.variants) if self.variants else "",
-            "depth": "" if self.depth == DEPTHS[-1] else str(self.depth),
-            "document": self.document,
-            "matrix": "" if self.matrix == MATRICES[0] else self.matrix,
-            "steered": self.steered,
-            "show": "" if self.show == SHOWS[0] else self.show,
-            "systems": ",".join(self.systems),
-            "wordings": ",".join(self.wordings),
-            "rerank": self.rerank,
-            "rerank_depth": str(self.rerank_depth) if self._own_depth else "",
-        }
-        return {k: v for k, v in found.items() if v}
-
-    @property
-    def _own_depth(self) -> bool:
-        return bool(self.rerank) and self.rerank_depth != RERANK_DEPTH
-
-    def with_variants(self, variants: Sequence[Variant]) -> CompareView:
-        """The same seed and aspect under other variants."""
-        names = {variant.name for variant in variants}
-        steered = self.steered if self.steered in names else ""
-        return replace(self, variants=tuple(variants), steered=steered)
-
-
-def link_params(view: CompareView, explorer: Explorer) -> dict[str, str]:
-    """The parameters of a link; variants that would make it too long are stored in the ledger."""
-    params = view.to_params()
-    if len(urlencode(params)) > LONGEST_LINK:
-        params["stored"] = explorer.notebook.put_text(params.pop("variants"))
-    return params
-
-
-def params_of_search(
-    corpus: str, seed: str, text_id: str, aspect: str, own: Variant | None
-) -> dict[str, str]:
-    """The parameters that open this page on a search from elsewhere.
-
-    Args:
-        own: the wording of that search, compared with none; without one the page opens with
-            its own comparison.
-    """
-    bare = Variant("none", "", own.system, own.steer) if own else None
-    variants = (own, bare) if own and bare else ()
-    return CompareView(corpus, seed, text_id, aspect, variants).to_params()
-
-
-def write_view(view: CompareView, explorer: Explorer) -> None:
-    """Put a view into the URL; the browser's back button brings the former one back."""
-    params = link_params(view, explorer)
-    if st.query_params.to_dict() != params:
-        st.query_params.from_dict(params)
-
-
-def change_view(explorer: Explorer, change: Callable[[CompareView], CompareView]) -> None:
-    """Change what the URL says now.
-
-    A click may come before the page has caught up with the last one: what the page showed
-    then is older than the URL.
-    """
-    write_view(change(read_view(explorer)), explorer)
-
-
-def read_view(explorer: Explorer) -> CompareView:
-    """The view of the URL.
-
-    Raises:
-        BadInputError: a parameter that cannot be read, named.
-        UnknownNameError: variants or a text that are not stored here.
-    """
-    params = st.query_params
-    written = params.get("variants", "")
-    if not written and "stored" in params:
-        written = explorer.notebook.text(params["stored"])
-    try:
-        deep = int(params.get("rerank_depth", RERANK_DEPTH))
-        if not 1 <= deep <= DEEPEST:
-            raise ValueError(f"rerank_depth is {deep}, not a number from 1 to {DEEPEST}")
-        return CompareView(
-            corpus=params.get("corpus", ""),
-            seed=params.get("seed", ""),
-            text_id=params.get("text", ""),
-            aspect=params.get("aspect", ""),
-            variants=variants_from_json(written) if written else (),
-            depth=int(_one_of(params.get("depth"), [str(d) for d in DEPTHS], str(DEPTHS[-1]))),
-            document=params.get("document", ""),
-            matrix=_one_of(params.get("matrix"), MATRICES, MATRICES[0]),
-            steered=params.get("steered", ""),
-            show=_one_of(params.get("show"), SHOWS, SHOWS[0]),
-            systems=_some_of(params.get("systems", ""), explorer.systems),
-            wordings=_some_of(params.get("wordings", ""), explorer.comparing.sets),
-            rerank=_one_of(params.get("rerank"), tuple(explorer.verifier.modes), ""),
-            rerank_depth=deep,
-        )
-    except ValueError as error:
-        raise BadInputError(
-            f"This link cannot be read: {error}.", "Open the page without it and start again."
-        ) from error
-
-
-def _one_of(value: str | None, known: Sequence[str], default: str) -> str:
-    if value is None:
-        return default
-    if value not in known:
-        raise ValueError(f"'{value}' is none of {', '.join(known)}")
-    return value
-
-
-def _some_of(value: str, known: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_one_of(v, known, "") for v in value.split(",") if v))
 
 
 def variants_to_json(variants: Sequence[Variant]) -> str:
@@ -256,3 +109,72 @@ def free_name(name: str, taken: Sequence[str]) -> str:
         number += 1
         tried = f"{name}-{number}"
     return tried
+
+
+@dataclass(frozen=True, slots=True)
+class CompareView(UrlState):
+    """A seed, an aspect, the variants, and what of their comparison is looked at.
+
+    Attributes:
+        text_id: a pasted seed; the text itself is in the ledger.
+        depth: ranks that the rank flow shows.
+        document: the one whose evidence is open, or empty.
+        steered: name of the variant whose frontier is shown, or empty for the first.
+        show: ``seed``, or ``collection`` for the sensitivity over all judged seeds.
+        systems, wordings: what the whole collection is asked on and in; empty for the usual.
+        rerank: the way in which a model reranks all variants; "" for not at all.
+        rerank_depth: documents of each ranking that it reranks.
+    """
+
+    corpus: str = param("corpus", "")
+    seed: str = param("seed", "")
+    text_id: str = param("text", "")
+    aspect: str = param("aspect", "")
+    variants: tuple[Variant, ...] = param("variants", (), variants_from_json, variants_to_json)
+    depth: int = param("depth", DEPTHS[-1], lambda text: int(one_of(["10", "20"])(text)))
+    document: str = param("document", "")
+    matrix: str = param("matrix", MATRICES[0], one_of(MATRICES))
+    steered: str = param("steered", "")
+    show: str = param("show", SHOWS[0], one_of(SHOWS))
+    systems: tuple[str, ...] = param("systems", (), some_of(Explorer.systems), join)
+    wordings: tuple[str, ...] = param("wordings", (), some_of(Explorer.wording_sets), join)
+    rerank: str = param("rerank", "", one_of(tuple(Explorer.rerank_modes)))
+    rerank_depth: int = param("rerank_depth", RERANK_DEPTH, integer("rerank_depth", 1, DEEPEST))
+
+    def to_params(self) -> dict[str, str]:
+        """URL parameters: defaults left out, and the depth where nothing is reranked.
+
+        Variants that would make a link too long are stored in the ledger.
+        """
+        view = self if self.rerank else replace(self, rerank_depth=RERANK_DEPTH)
+        params = UrlState.to_params(view)
+        if len(urlencode(params)) > LONGEST_LINK:
+            params["stored"] = engine().notebook.put_text(params.pop("variants"))
+        return params
+
+    @classmethod
+    def read(cls) -> Self:
+        """The view of the URL; UnknownNameError too, for variants that are not stored here."""
+        params = st.query_params.to_dict()
+        if "stored" in params and not params.get("variants"):
+            params["variants"] = engine().notebook.text(params["stored"])
+        return cls.from_params(params)
+
+    def with_variants(self, variants: Sequence[Variant]) -> Self:
+        """The same seed and aspect under other variants."""
+        names = {variant.name for variant in variants}
+        steered = self.steered if self.steered in names else ""
+        return replace(self, variants=tuple(variants), steered=steered)
+
+
+def params_of_search(
+    corpus: str, seed: str, text_id: str, aspect: str, own: Variant | None
+) -> dict[str, str]:
+    """The parameters that open this page on a search from elsewhere.
+
+    Args:
+        own: the wording of that search, compared with none; without one the page opens with
+            its own comparison.
+    """
+    variants = (own, Variant("none", "", own.system, own.steer)) if own else ()
+    return CompareView(corpus, seed, text_id, aspect, variants).to_params()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -13,38 +15,65 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.lenses import Lens
 from pages._common.components import chart, dark
-from pages._common.shared import attempt, error_boundary, note, show_error
+from pages._common.shared import download, error_boundary, note, show_error
 from pages._compare import compare_charts
-from pages._compare.compare_components import flow, papers
+from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_session import Asked, Stamp, evidence, traded
-from pages._compare.compare_verdicts import verdicts
-from pages._compare.compare_view import DEPTHS, MATRICES, SHOWS, CompareView, change_view
-from pages._compare.exports import exports
-from pages._compare.measures import MEASURES, measures
+from pages._compare.compare_tables import MEASURES, measures, to_csv
+from pages._compare.compare_view import DEPTHS, MATRICES, SHOWS, CompareView
+
+KINDS = {
+    "follows": ("follows", "●"),
+    "nothing": ("no effect", "○"),
+    "wrong way": ("wrong way", "⇄"),
+    "little": ("little", "◔"),
+    "different": ("different", "◇"),
+}
+TRADE_OFF = "<h3>Relevance-adherence trade-off</h3>"
 
 
 def heading(explorer: Explorer, view: CompareView, comparison: Comparison | None) -> str:
     """What the right column is about; returns the choice between one seed and all of them."""
-
-    def switch() -> None:
-        chosen = st.session_state["compare_show"]
-        change_view(explorer, lambda now: replace(now, show=chosen or now.show))
-
     left, right = st.columns([4, 1.6], vertical_alignment="center")
     st.session_state["compare_show"] = view.show
     left.segmented_control(
-        "What to compare on",
-        SHOWS,
+        "What to compare on", SHOWS, **CompareView.sets("show", "compare_show"), required=True,
         format_func={"seed": "This seed", "collection": "Whole collection"}.__getitem__,
-        key="compare_show",
-        on_change=attempt,
-        args=(switch,),
         label_visibility="collapsed",
-    )
+    )  # fmt: skip
     if comparison is not None and view.show == "seed":
         with right:
             exports(explorer, view, comparison)
     return view.show
+
+
+def exports(explorer: Explorer, view: CompareView, comparison: Comparison) -> None:
+    """The ranks, the runs, and the link."""
+    with st.popover("Export", width="stretch"):
+        download(
+            "Ranks (CSV)", "ranks.csv", lambda: ranks_csv(explorer, comparison), key="compare_csv",
+            mime="text/csv",
+        )  # fmt: skip
+        download(
+            "Rankings (TREC runs)", "variants.run", lambda: explorer.comparing.runs(comparison),
+            key="compare_runs",
+        )  # fmt: skip
+        st.caption("This page as a link: copy it from the address bar; it restores everything.")
+        if view.text_id or "stored" in st.query_params:
+            st.caption("It names texts that are stored here, so it opens only with this home.")
+
+
+def ranks_csv(explorer: Explorer, comparison: Comparison) -> str:
+    """doc_id, title, and the rank under each variant; empty where a ranking does not reach."""
+    opened = explorer.library.open(comparison.corpus)
+    places = [{d: i for i, d in enumerate(v.ranking.doc_ids, start=1)} for v in comparison.variants]
+    return to_csv(
+        ["doc_id", "title", *(v.variant.name for v in comparison.variants)],
+        (
+            [doc_id, opened.titles[opened.row_of[doc_id]], *(p.get(doc_id, "") for p in places)]
+            for doc_id in dict.fromkeys(d for place in places for d in place)
+        ),
+    )
 
 
 def all_sections(
@@ -62,48 +91,66 @@ def all_sections(
         changes: for each variant that a model reranked, what that changed.
     """
     verdicts(comparison, changes)
-    rank_flow(explorer, view, comparison)
+    rank_flow(view, comparison)
     movers(explorer, view, comparison, lens, asked, stamp)
     if len(comparison.variants) > 1:
-        sensitivity_matrix(explorer, view, comparison)
+        sensitivity_matrix(view, comparison)
     measures(comparison)
     likeness(comparison, lens)
     frontier(explorer, view, asked, stamp, by_model=bool(changes))
 
 
-def rank_flow(explorer: Explorer, view: CompareView, comparison: Comparison) -> None:
+def verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
+    """One sentence a variant, its numbers on demand.
+
+    Args:
+        changes: for each variant that a model reranked, what that changed.
+    """
+    rows = [_question(comparison)] if changes else []
+    for verdict in comparison.verdicts:
+        word, mark = KINDS[verdict.kind]
+        change = changes.get(verdict.variant, "")
+        more = f'<span class="cmp-change">{html.escape(change)}</span>' if change else ""
+        rows.append(
+            f'<details class="cmp-verdict"><summary><span class="cmp-kind cmp-{word.split()[0]}">'
+            f'<span aria-hidden="true">{mark}</span> {word}</span> '
+            f"<span>{_figures_whole(html.escape(verdict.text))}{more}</span>"
+            '<span class="cmp-more">numbers</span></summary>'
+            f"<div>{html.escape(verdict.numbers)}</div></details>"
+        )
+    if len(comparison.variants) == 1:
+        rows.append(
+            '<div class="cmp-dim">It takes two to compare: add or duplicate a variant to see '
+            "what another wording changes. Below is this one's ranking.</div>"
+        )
+    st.html("".join(rows))
+
+
+def _question(comparison: Comparison) -> str:
+    judged = not comparison.unjudged_reason
+    how = "judged documents" if judged else "an estimate, as nobody judged two aspects of this seed"
+    return (
+        '<h3 class="cmp-question">Does the model follow the wording?</h3>'
+        f'<div class="cmp-dim">By {how}. Each variant is held against the model’s own order of '
+        "the same system without a wording, so that merely ranking better does not count.</div>"
+    )
+
+
+def _figures_whole(text: str) -> str:
+    """A figure does not break at the end of a line."""
+    return re.sub(r"p-MRR [+-][\d.]+\d", r'<span class="cmp-figure">\g<0></span>', text)
+
+
+def rank_flow(view: CompareView, comparison: Comparison) -> None:
     """The rank flow, and how deep it shows the rankings."""
-
-    def deepen() -> None:
-        depth = st.session_state["compare_depth"]
-        change_view(explorer, lambda now: replace(now, depth=depth or now.depth))
-
     left, right = st.columns([3, 1.2], vertical_alignment="center")
     left.html("<h3>Rank flow</h3>")
     st.session_state["compare_depth"] = view.depth
     right.segmented_control(
-        "Ranks shown",
-        DEPTHS,
-        format_func=lambda depth: f"Top {depth}",
-        key="compare_depth",
-        on_change=attempt,
-        args=(deepen,),
-        label_visibility="collapsed",
-    )
-    flow(
-        comparison,
-        view.depth,
-        view.document,
-        on_open=lambda doc_id: _open(explorer, doc_id),
-        key="compare_flow",
-    )
-
-
-def _open(explorer: Explorer, doc_id: str) -> None:
-    """Open a document, or close the one that is open."""
-    change_view(
-        explorer, lambda now: replace(now, document="" if doc_id == now.document else doc_id)
-    )
+        "Ranks shown", DEPTHS, **CompareView.sets("depth", "compare_depth"), required=True,
+        format_func=lambda depth: f"Top {depth}", label_visibility="collapsed",
+    )  # fmt: skip
+    flow(view, comparison)
 
 
 def movers(
@@ -123,40 +170,25 @@ def movers(
             show_error(error)
     if not comparison.movers and opened is None:
         return
-    title = "Largest rank changes" if comparison.movers else "The document you opened"
-    st.html(
-        f'<h3>{title}</h3><div class="cmp-dim">Places near the top count more. Open one '
-        "for its evidence under each wording; what the first variant does not show is marked.</div>"
-        if comparison.movers
-        else f"<h3>{title}</h3>"
-    )
-    papers(
-        comparison,
-        lens,
-        opened,
-        on_open=lambda doc_id: _open(explorer, doc_id),
-        key="compare_papers",
-    )
+    if comparison.movers:
+        st.html(
+            '<h3>Largest rank changes</h3><div class="cmp-dim">Places near the top count more. '
+            "Open one for its evidence under each wording; what the first variant does not show "
+            "is marked.</div>"
+        )
+    else:
+        st.html("<h3>The document you opened</h3>")
+    moved_documents(comparison, lens, opened)
 
 
-def sensitivity_matrix(explorer: Explorer, view: CompareView, comparison: Comparison) -> None:
+def sensitivity_matrix(view: CompareView, comparison: Comparison) -> None:
     """Every variant against every other, by the measure that is chosen."""
-
-    def switch() -> None:
-        chosen = st.session_state["compare_matrix"]
-        change_view(explorer, lambda now: replace(now, matrix=chosen or now.matrix))
-
     st.html("<h3>Rank similarity</h3>")
     st.session_state["compare_matrix"] = view.matrix
     st.segmented_control(
-        "Measure",
-        MATRICES,
-        format_func=lambda key: MEASURES[key][0],
-        key="compare_matrix",
-        on_change=attempt,
-        args=(switch,),
-        label_visibility="collapsed",
-    )
+        "Measure", MATRICES, **CompareView.sets("matrix", "compare_matrix"), required=True,
+        format_func=lambda key: MEASURES[key][0], label_visibility="collapsed",
+    )  # fmt: skip
     values = {(p.first, p.second): getattr(p, view.matrix) for p in comparison.pairs}
     if view.matrix == "p_mrr" and all(v is None for v in values.values()):
         reason = comparison.unjudged_reason or "No document is judged alike in one aspect only."
@@ -165,7 +197,6 @@ def sensitivity_matrix(explorer: Explorer, view: CompareView, comparison: Compar
     names = [v.variant.name for v in comparison.variants]
     chart(
         compare_charts.matrix(names, values, view.matrix, dark=dark()),
-        heading="",
         words=MEASURES[view.matrix][1],
         name=f"matrix-{view.matrix}",
         alt=f"{MEASURES[view.matrix][0]} between {len(names)} variants",
@@ -181,7 +212,7 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
     chart(
         figure,
         heading="<h3>What the top 20 are more similar in</h3>",
-        words="An estimate from sentence vectors: how much more alike to the seed the top 20 are "
+        words="An estimate from sentence vectors: how much more similar to the seed the top 20 are "
         "than those of the same system without a wording.",
         name="likeness",
         alt="Gain in likeness of the top 20 by aspect, for each variant (estimate)",
@@ -195,36 +226,36 @@ def frontier(
     """What steer trades for what, for one variant whose system reads it."""
     steered = [v for v in view.variants if explorer.reads_steer(v.system)]
     if not steered:
-        st.html("<h3>Relevance-adherence trade-off</h3>")
+        st.html(TRADE_OFF)
         note(
             "None of these systems reads the aspect weight.",
             "Add a variant on the system “aspect”.",
         )
         return
-    variant = _steered(explorer, view, steered)
+    variant = _steered(view, steered)
     key = (explorer, asked, replace(variant, name="steered", steer=0.5), stamp)
-    found = traded(*key)
-    if not found.done():
+    work = traded(*key)
+    if not work.done():
         st.html(
-            "<h3>Relevance-adherence trade-off</h3>"
-            '<div class="cmp-dim" role="status">Ranking at eleven aspect weights …</div>'
+            f'{TRADE_OFF}<div class="cmp-dim" role="status">'
+            "Ranking at eleven aspect weights …</div>"
         )
-        st.fragment(_wait, run_every=0.5)(found)
+        st.fragment(_wait, run_every=0.5)(work)
         return
-    if found.exception() is not None:
+    if work.exception() is not None:
         traded.clear(*key)  # so that another visit tries again
     with error_boundary():
-        _draw_frontier(found.result(), variant, by_model=by_model)
+        _draw_frontier(work.result(), variant, by_model=by_model)
 
 
-def _wait(found: Future[Frontier]) -> None:
-    if found.done():
+def _wait(work: Future[Frontier]) -> None:
+    if work.done():
         st.rerun(scope="app")
 
 
-def _draw_frontier(found: Frontier, variant: Variant, *, by_model: bool) -> None:
-    if all(point.instruction_following is None for point in found.points):
-        st.html("<h3>Relevance-adherence trade-off</h3>")
+def _draw_frontier(curve: Frontier, variant: Variant, *, by_model: bool) -> None:
+    if all(point.instruction_following is None for point in curve.points):
+        st.html(TRADE_OFF)
         note(
             "Instruction following is undefined for this seed: there is nothing to set against "
             "relevance.",
@@ -232,10 +263,10 @@ def _draw_frontier(found: Frontier, variant: Variant, *, by_model: bool) -> None
         )
         return
     chart(
-        compare_charts.frontier(found, variant.steer, dark=dark()),
-        heading="<h3>Relevance-adherence trade-off</h3>",
+        compare_charts.frontier(curve, variant.steer, dark=dark()),
+        heading=TRADE_OFF,
         words=("Of the system alone, without the model. " if by_model else "")
-        + _frontier_words(found.judged),
+        + _frontier_words(curve.judged),
         name="frontier",
         alt="Instruction following against relevance from aspect weight 0 to 100 %; "
         f"{variant.steer:.0%} is in use",
@@ -243,21 +274,15 @@ def _draw_frontier(found: Frontier, variant: Variant, *, by_model: bool) -> None
     )
 
 
-def _steered(explorer: Explorer, view: CompareView, steered: list[Variant]) -> Variant:
+def _steered(view: CompareView, steered: list[Variant]) -> Variant:
     by_name = {v.name: v for v in steered}
     current = by_name.get(view.steered, steered[0])
-    if len(by_name) == 1:
-        return current
-
-    def change() -> None:
-        chosen = st.session_state["compare_steered"]
-        change_view(explorer, lambda now: replace(now, steered=chosen))
-
-    # Names are people's words, and a select box shows its options as they are.
-    st.session_state["compare_steered"] = current.name
-    st.selectbox(
-        "Trade-off of", list(by_name), key="compare_steered", on_change=attempt, args=(change,)
-    )
+    if len(by_name) > 1:
+        # Names are people's words, and a select box shows its options as they are.
+        st.session_state["compare_steered"] = current.name
+        st.selectbox(
+            "Trade-off of", list(by_name), **CompareView.sets("steered", "compare_steered")
+        )
     return current
 
 
@@ -270,5 +295,5 @@ def _frontier_words(judged: bool) -> str:
         )
     return (
         "An estimate, as nobody judged two aspects of this seed. Right: more of the top 20 are "
-        "others than at 0 %. Up: they are more alike to the seed as a whole."
+        "others than at 0 %. Up: they are more similar to the seed as a whole."
     )

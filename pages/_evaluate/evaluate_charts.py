@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from engine.types.evaluations import Evaluation, Interval
 from engine.types.reranking import Gap, GapPoint
-from pages._compare.compare_charts import ACCENT, COUNTER, INK, PAPER, ROLE_COLOURS, label
+from pages._common.chart_style import ACCENT, COUNTER, INK, PAPER, ROLE_COLOURS, label
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "pentagon")
 """One per aspect, so that colour is never the only difference."""

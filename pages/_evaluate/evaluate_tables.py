@@ -225,7 +225,7 @@ REPORT_HELP: Mapping[str, str] = {
     "From ledger": "Answered before, at no cost.",
     "Failed": "No answer in spite of repeated requests. Run asks these again.",
     "Unanswered": "Questions without a usable answer, failed ones among them; they do not count.",
-    "First preferred": "Position bias: how often the first of two equally good documents is "
+    "Position bias": "How often the first of two equally good documents is "
     "preferred; 0.5 is none. It is taken out of the order.",
     "Cost": "By the prices that were set.",
     "Seconds": "From the first question to the last answer.",
@@ -246,16 +246,16 @@ def report_rows(reports: Mapping[str, ModelReport]) -> pd.DataFrame:
             "From ledger": report.cached,
             "Failed": report.failed,
             "Unanswered": report.unanswered,
-            "First preferred": report.position_bias,
+            "Position bias": report.position_bias,
             "Cost": report.cost,
             "Seconds": report.seconds,
         }
         for name, report in reports.items()
     ]
     frame = pd.DataFrame(rows).astype(
-        {"First preferred": "float64", "Cost": "float64", "Seconds": "float64"}
+        {"Position bias": "float64", "Cost": "float64", "Seconds": "float64"}
     )
-    optional = [c for c in ("First preferred", "Cost") if frame[c].isna().all()]
+    optional = [c for c in ("Position bias", "Cost") if frame[c].isna().all()]
     return frame.drop(columns=optional)
 
 

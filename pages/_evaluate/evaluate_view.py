@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo, EvaluationRequest
 from engine.types.reranking import MOST_POOL, GapRecord, GapRequest
 from pages._common.url_state import (
-    Read,
     UrlState,
     flag,
     integer,
     join,
-    names,
     number,
     one_of,
     param,
+    some_of,
     write_flag,
 )
 
@@ -44,19 +42,6 @@ CHARTED = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "RR", "R@100")
 DEEPEST = 1_000
 """Documents of each ranking that a model may rerank."""
 _PLAIN, _GAP = EvaluationRequest("", ()), GapRequest("")
-
-
-def _systems(known: Sequence[str]) -> Read[tuple[str, ...]]:
-    """Reads names of systems between commas."""
-
-    def read(text: str) -> tuple[str, ...]:
-        systems = names(text)
-        unknown = [name for name in systems if name not in known]
-        if unknown:
-            raise ValueError(f"there is no system '{unknown[0]}'")
-        return systems
-
-    return read
 
 
 def _sample(text: str) -> int:
@@ -95,7 +80,7 @@ class EvaluateView(UrlState):
 
     collection: str = param("collection", "")
     systems: tuple[str, ...] = param(
-        "systems", SYSTEMS, _systems((*Explorer.known_systems, *Explorer.model_systems)), join
+        "systems", SYSTEMS, some_of((*Explorer.known_systems, *Explorer.model_systems)), join
     )
     steer: float = param("steer", _PLAIN.steer, number("steer", 0, 1), "{:g}".format)
     sample: int | None = param("seeds", None, _sample, lambda seeds: str(seeds or "all"))
@@ -110,7 +95,7 @@ class EvaluateView(UrlState):
     part: str = param("part", "systems", one_of(tuple(PARTS)))
     verifier: str = param("verifier", _GAP.verifier, one_of(tuple(Explorer.rerank_modes)))
     retrievers: tuple[str, ...] = param(
-        "retrievers", _GAP.systems, _systems(Explorer.known_systems), join
+        "retrievers", _GAP.systems, some_of(Explorer.known_systems), join
     )
     sizes: tuple[int, ...] = param("sizes", _GAP.sizes, sizes_of, join)
 

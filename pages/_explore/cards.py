@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from engine.types.annotating import Scale
-from engine.types.documents import Document
 from engine.types.lenses import Lens
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
 from pages._common import document_view
-from pages._common.components import Event, component, dark, listen, listeners
+from pages._common.components import Event, component, dark, listeners
 from pages._model.model_lines import change, change_sentence
 
 _SEED = component("seed")
 _RESULTS = component("results")
-_PICKER = component("picker")
 
 
-def seed_card(found: SearchResults, lens: Lens, *, on: Mapping[str, Event], key: str) -> None:
+def seed_card(page: SearchResults, lens: Lens, *, on: Mapping[str, Event], key: str) -> None:
     """The seed with its sentences by role.
 
     Args:
         on: what to do on ``aspect`` (a role was clicked) and ``focus`` (a sentence was).
     """
-    seed, query = found.seed, found.query
+    seed, query = page.seed, page.query
     _SEED(
         key=key,
         data={
@@ -41,7 +39,7 @@ def seed_card(found: SearchResults, lens: Lens, *, on: Mapping[str, Event], key:
                 for a in lens.aspects
             ],
             "sentences": document_view.sentences(seed, lens),
-            "weights": [round(w, 3) for w in found.weights],
+            "weights": [round(w, 3) for w in page.weights],
             "focus": list(query.focus),
             "dark": dark(),
         },
@@ -49,26 +47,8 @@ def seed_card(found: SearchResults, lens: Lens, *, on: Mapping[str, Event], key:
     )
 
 
-def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:
-    """Titles to choose one from."""
-    if documents:
-        rows = [
-            {
-                "doc_id": d.doc_id,
-                "title": d.title or document_view.shortened(d.text),
-                "year": d.year,
-            }
-            for d in documents
-        ]
-        _PICKER(
-            key=key,
-            data={"documents": rows, "dark": dark()},
-            on_pick_change=listen(key, "pick", on_pick),
-        )
-
-
 def result_list(
-    found: SearchResults,
+    page: SearchResults,
     lens: Lens,
     *,
     scale: Scale,
@@ -95,11 +75,11 @@ def result_list(
         key=key,
         data={
             "search": search,
-            "reads_aspect": reads_aspect and found.instruction_following is not None,
+            "reads_aspect": reads_aspect and page.instruction_following is not None,
             "grades": [[grade.value, grade.name] for grade in scale.grades],
-            "graded": {r.doc_id: grades[r.doc_id] for r in found.results if r.doc_id in grades},
-            "kept": [r.doc_id for r in found.results if r.doc_id in kept],
-            "results": [_result(r, lens, moves) for r in found.results],
+            "graded": {r.doc_id: grades[r.doc_id] for r in page.results if r.doc_id in grades},
+            "kept": [r.doc_id for r in page.results if r.doc_id in kept],
+            "results": [_result(r, lens, moves) for r in page.results],
             "generated": {d: dict(words) for d, words in generated.items()},
             "dark": dark(),
         },
@@ -113,7 +93,7 @@ def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dic
     return {
         "rank": result.rank,
         "doc_id": document.doc_id,
-        "title": document.title or document_view.shortened(document.text),
+        "title": document_view.title_of(document),
         "meta": document_view.meta(document),
         "rank_change": result.rank_change,
         "by_model": moves is not None,
@@ -133,22 +113,22 @@ def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dic
     }
 
 
-def header(found: SearchResults, reads_aspect: bool, reranking: Reranking | None = None) -> None:
+def header(page: SearchResults, reads_aspect: bool, reranking: Reranking | None = None) -> None:
     """What is shown, by which system, how fast, and how far aspect or model changed it."""
-    query = found.query
-    first = query.offset + 1 if found.results else 0
-    more = " (ranked to this depth)" if found.truncated else ""
+    query = page.query
+    first = query.offset + 1 if page.results else 0
+    more = " (ranked to this depth)" if page.truncated else ""
     parts = [
-        f"<strong>{first}–{query.offset + len(found.results)}</strong> of {found.total:,}{more}",
+        f"<strong>{first}–{query.offset + len(page.results)}</strong> of {page.total:,}{more}",
         f'<span class="sl-dim">{html.escape(_ranked_by(query.system, reranking))}</span>',
-        f'<span class="sl-dim">{found.seconds * 1000:.0f} ms</span>',
+        f'<span class="sl-dim">{page.seconds * 1000:.0f} ms</span>',
     ]
     if reranking is not None:
         parts.pop()  # the seconds that count stand in the model's report
-    if query.instruction and found.understood:
-        parts.append(f'<span class="sl-dim">{html.escape(_reading(found))}</span>')
+    if query.instruction and page.understood:
+        parts.append(f'<span class="sl-dim">{html.escape(_reading(page))}</span>')
     line = "".join(f"<span>{part}</span>" for part in parts)
-    st.html(f'<div class="sl-head">{line}</div>{_changed(found, reads_aspect, reranking)}')
+    st.html(f'<div class="sl-head">{line}</div>{_changed(page, reads_aspect, reranking)}')
 
 
 def _ranked_by(system: str, reranking: Reranking | None) -> str:
@@ -159,10 +139,10 @@ def _ranked_by(system: str, reranking: Reranking | None) -> str:
     return f"{how} by {report.model}"
 
 
-def _reading(found: SearchResults) -> str:
+def _reading(page: SearchResults) -> str:
     """How the person's words were understood."""
-    wanted = " and ".join(f"{name} {weight:.0%}" for name, weight in found.understood)
-    ruled_out = f", ruling out {' and '.join(found.avoided)}" if found.avoided else ""
+    wanted = " and ".join(f"{name} {weight:.0%}" for name, weight in page.understood)
+    ruled_out = f", ruling out {' and '.join(page.avoided)}" if page.avoided else ""
     return f"read as {wanted}{ruled_out}".replace(" 100%", "")
 
 
@@ -178,29 +158,29 @@ CHANGED = (
 )
 
 
-def _changed(found: SearchResults, reads_aspect: bool, reranking: Reranking | None) -> str:
+def _changed(page: SearchResults, reads_aspect: bool, reranking: Reranking | None) -> str:
     if reranking is None:
-        return _instruction_following(found, reads_aspect)
+        return _instruction_following(page, reads_aspect)
     return _meter("Changed", change(reranking), change_sentence(reranking), CHANGED)
 
 
 def _meter(name: str, share: float, words: str, title: str) -> str:
     return (
-        f'<div class="sl-head sl-instruction-following" title="{html.escape(title, quote=True)}">'
+        f'<div class="sl-head sl-changed" title="{html.escape(title, quote=True)}">'
         f'<span>{name} <span class="sl-meter" role="img" aria-label="{share:.0%}">'
         f'<span style="width:{share:.0%}"></span></span></span><span>{words}</span></div>'
     )
 
 
-def _instruction_following(found: SearchResults, reads_aspect: bool) -> str:
-    share = found.instruction_following
+def _instruction_following(page: SearchResults, reads_aspect: bool) -> str:
+    share = page.instruction_following
     if share is None:
         return ""
-    top = min(20, found.total)
+    top = min(20, page.total)
     count = round(share * top)
     if not reads_aspect:
         words = "This system does not read the aspect: the ranking is the same without it."
-    elif count == 0 and any(r.rank_change for r in found.results):
+    elif count == 0 and any(r.rank_change for r in page.results):
         words = "The same documents lead without the aspect, in another order."
     elif count == 0:
         words = "This aspect changes almost nothing: the same documents lead without it."

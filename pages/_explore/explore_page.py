@@ -16,6 +16,7 @@ from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages._common import seed_finder as _seed_finder
 from pages._common.components import Event
 from pages._common.shared import attempt, show_error
+from pages._common.url_state import corpus_to_open
 from pages._explore import explore_explain
 from pages._explore.explore_view import DEFAULT, View
 from pages._login import login
@@ -41,23 +42,19 @@ def open_view(explorer: Explorer, names: list[str]) -> View:
     """The view of the address; one that cannot be opened is explained and replaced."""
     try:
         view = View.read()
-        if view.corpus and view.corpus not in names:
-            explorer.library.open(view.corpus)  # says why not
-        if view.rerank and view.rerank not in explorer.verifier.modes:
-            known = f"Use one of {', '.join(explorer.verifier.modes)}."
+        if view.rerank and view.rerank not in explorer.rerank_modes:
+            known = f"Use one of {', '.join(explorer.rerank_modes)}."
             show_error(BadInputError(f"There is no reranking mode '{view.rerank}'.", known))
             view = replace(view, rerank="")
-        return start_view(explorer, view, names)
+        return _filled(explorer, view, names)
     except SeedLensError as error:
         show_error(error)
-        return start_view(explorer, View(), names)
+        return _filled(explorer, View(), names)
 
 
-def start_view(explorer: Explorer, view: View, names: list[str]) -> View:
+def _filled(explorer: Explorer, view: View, names: list[str]) -> View:
     """Fill in what a first visit leaves open: a corpus, a good seed, an aspect, a trail."""
-    if not view.corpus:
-        corpus = explorer.demo_corpus if explorer.demo_corpus in names else names[0]
-        view = replace(view, corpus=corpus)
+    view = replace(view, corpus=corpus_to_open(explorer, view.corpus, names))
     if not view.seed and not view.text_id:
         seed, aspect = explorer.starting_point(view.corpus)
         view = replace(view, seed=seed, aspect=view.aspect or aspect)
@@ -78,7 +75,7 @@ def corpus_box(view: View, names: list[str]) -> None:
     st.selectbox("Corpus", names, key="explore_corpus", on_change=attempt, args=(change,))
 
 
-def reseed(doc_id: str = "", text_id: str = "") -> None:
+def _reseed(doc_id: str = "", text_id: str = "") -> None:
     """Start from another document or pasted text, keeping how to rank."""
     View.change(lambda now: replace(now, seed=doc_id, text_id=text_id, focus=(), page=1))
 
@@ -86,12 +83,9 @@ def reseed(doc_id: str = "", text_id: str = "") -> None:
 def seed_finder(explorer: Explorer, view: View) -> None:
     """Three ways to a seed: type a title, page through the corpus, or paste a text."""
     _seed_finder.seed_finder(
-        explorer,
-        view.corpus,
-        on_document=lambda doc_id: reseed(doc_id),
-        on_text=lambda text_id: reseed(text_id=text_id),
-        key="explore",
-    )
+        explorer, view.corpus, on_document=_reseed,
+        on_text=lambda text_id: _reseed(text_id=text_id), key="explore",
+    )  # fmt: skip
 
 
 def _choose_aspect(key: str) -> None:
@@ -109,19 +103,14 @@ def show_text(**values: str) -> None:
             st.session_state[key] = value
 
 
-def sets(field: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[str, Any]:
-    """Key and callback of a widget that changes one field of the view, and nothing else."""
-
-    def change() -> None:
-        value = read(st.session_state[key])
-        View.change(lambda now: replace(now, **{field: value}, page=1))
-
-    return {"key": key, "on_change": attempt, "args": (change,)}
+def sets(name: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[str, Any]:
+    """Key and callback of a widget that changes one field of the view, and shows its first page."""
+    return View.sets(name, key, read, page=1)
 
 
 def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
     """Instruction, steer and system."""
-    own, helped = explorer.library.corpus(view.corpus).systems, explorer.verifier.systems
+    own, helped = explorer.library.corpus(view.corpus).systems, explorer.model_systems
     systems = [*own, *helped]
     st.session_state.update(
         explore_steer=round(view.steer * 100),
@@ -177,8 +166,8 @@ def _instruction(view: View, lens: Lens) -> None:
     current = next((a.instruction for a in lens.aspects if a.key == view.aspect), None)
     st.session_state["explore_preset"] = current
     st.selectbox(
-        "What should be alike", list(presets), index=None, key="explore_preset", on_change=attempt,
-        args=(preset,), placeholder="Choose a wording, or click a role above",
+        "What should be similar", list(presets), index=None, key="explore_preset",
+        on_change=attempt, args=(preset,), placeholder="Choose a wording, or click a role above",
     )  # fmt: skip
     st.text_input(
         "In your own words", **sets("instruction", "explore_instruction"),
@@ -207,7 +196,7 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
     return {
         "aspect": lambda e: _choose_aspect(e["key"]),
         "focus": focus,
-        "seed": lambda e: reseed(e["doc_id"]),
+        "seed": lambda e: _reseed(e["doc_id"]),
         "keep": lambda e: notebook.keep(view.trail, view.corpus, e["doc_id"], kept=e["kept"]),
         "grade": lambda e: notebook.judge(
             query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
@@ -216,11 +205,11 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
     }
 
 
-def nothing(found: SearchResults) -> None:
+def nothing(page: SearchResults) -> None:
     """Say why there is no result to show."""
-    if found.query.offset and found.total:
-        words = f"The ranking ends at {found.total:,}; this page is beyond it."
-    elif found.query.filters:
+    if page.query.offset and page.total:
+        words = f"The ranking ends at {page.total:,}; this page is beyond it."
+    elif page.query.filters:
         words = "No document meets the filters. Loosen them, or choose another corpus."
     else:
         words = "No document shares anything with this seed under this system. Try another system."

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import html
+
 import streamlit as st
 
 from engine.explorer import Explorer
-from pages._common.shared import engine, note
+from pages._common.job_card import progress
+from pages._common.shared import ASSETS, engine, note
+from pages._library.import_jobs import progress_line
+from pages._model.model_form import apply_model_style
 
 
-def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
-    """Stop the page with visible progress until there is a corpus to show."""
-    if names:
-        return
+def open_page(style: str = "") -> tuple[Explorer, list[str]]:
+    """What a page begins with: its style, the engine, and the names of the corpora.
+
+    The page stops here, with visible progress, until there is a corpus to show.
+
+    Args:
+        style: its own style sheet, beside those of the components.
+    """
+    apply_model_style()
+    if style:
+        st.html(ASSETS / "components" / style)
+    explorer = engine()
+    names = explorer.library.names()
+    if not names:
+        _wait_for_demo(explorer)
+    return explorer, names
+
+
+def _wait_for_demo(explorer: Explorer) -> None:
     job = explorer.library.demo_job()
     if job is None or job.state == "done":
         note("There is no corpus yet.", "Import one on the Library page.")
         st.page_link("library.py", label="Open the Library")
         st.stop()
-    if job.state == "running":
+    if job.running:
         st.html("<h2>Setting up</h2><p>The demo corpus (360 synthetic abstracts) is being indexed. "
                 "This happens once.</p>")  # fmt: skip
         _progress()
@@ -28,14 +48,11 @@ def wait_for_demo(explorer: Explorer, names: list[str]) -> None:
 
 @st.fragment(run_every=0.5)
 def _progress() -> None:
-    explorer = engine()
-    job = explorer.library.demo_job()
-    progress = job.progress if job else None
-    if progress is None or not progress.total:
-        st.progress(0.0, "Loading the model")
-    else:
-        st.progress(progress.done / progress.total, f"{progress.done} of {progress.total}")
-    if explorer.library.names() or job is None or job.state != "running":
+    library = engine().library
+    job = library.demo_job()
+    if job is not None and job.running:
+        progress(html.escape(progress_line(job.progress)), job.progress.share, "Indexing the demo")
+    if library.names() or job is None or not job.running:
         st.rerun(scope="app")
 
 

@@ -10,7 +10,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from engine.types.searches import PAGE_SIZE, Query
-from pages._common.shared import attempt, engine, escape_label
+from pages._common.shared import attempt, download, engine, escape_label
 from pages._compare.compare_view import params_of_search
 from pages._explore.explore_view import DEFAULT, View, filters_of
 
@@ -112,12 +112,5 @@ def _exports(explorer: Explorer, trail: str) -> None:
         ("bibtex", "BibTeX (kept documents)", "bib"),
         ("jsonl", "JSONL", "jsonl"),
     ):
-        st.download_button(
-            label,
-            data=lambda name=name: explorer.notebook.export_trail(trail, name).encode(),
-            file_name=f"seedlens-trail.{suffix}",
-            mime="text/plain",
-            key=f"explore_export_{name}",
-            on_click="ignore",
-            width="stretch",
-        )
+        make = partial(explorer.notebook.export_trail, trail, name)
+        download(label, f"trail.{suffix}", make, key=f"explore_export_{name}")

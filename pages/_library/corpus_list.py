@@ -14,7 +14,6 @@ from engine.types.corpora import CorpusInfo, ImportJob
 from pages._common.shared import attempt_at, error_boundary
 from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
-from pages._library.library_page import EXPLORE
 
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
@@ -113,7 +112,7 @@ def _corpus(
     busy = job is not None or (writing is not None and writing.state == "running")
     with right, st.container(horizontal=True, gap="small"):
         if st.button("Open in Explore", key=f"library_open_{name}", disabled=info.state != "ready"):
-            st.switch_page(EXPLORE, query_params={"corpus": name})
+            st.switch_page("explore.py", query_params={"corpus": name})
         if st.button("Delete", key=f"library_delete_{name}", disabled=busy):
             _confirm(explorer, info)
     inside = st.expander(
@@ -164,14 +163,16 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
     if not info.documents:
         st.text("Nothing is stored yet.")
         return
-    found = explorer.library.contents(info.name)
-    titles = "".join(f"<li>{html.escape(cut(t, 200) or '(no title)')}</li>" for t in found.titles)
-    years = f"{found.years[0]} to {found.years[1]}" if found.years else "none given"
-    if found.years and found.undated:
-        years += f" ({found.undated:,} without a year)"
-    shares = " · ".join(f"{aspect.name} {share:.0%}" for aspect, share in found.shares)
-    if found.sampled < info.documents:
-        shares += f" (estimated from {found.sampled:,} documents)"
+    contents = explorer.library.contents(info.name)
+    titles = "".join(
+        f"<li>{html.escape(cut(t, 200) or '(no title)')}</li>" for t in contents.titles
+    )
+    years = f"{contents.years[0]} to {contents.years[1]}" if contents.years else "none given"
+    if contents.years and contents.undated:
+        years += f" ({contents.undated:,} without a year)"
+    shares = " · ".join(f"{aspect.name} {share:.0%}" for aspect, share in contents.shares)
+    if contents.sampled < info.documents:
+        shares += f" (estimated from {contents.sampled:,} documents)"
     facts = {
         "Years": years,
         "Sentences by aspect": shares,

@@ -12,7 +12,7 @@ from engine.types.corpora import ImportJob, ImportReport, Progress
 from pages._common.job_card import job_card
 from pages._common.shared import attempt_at, show_problem
 from pages._library.corpus_list import source_name
-from pages._library.library_page import time_left
+from pages._model.model_lines import time_left
 
 _PHASES = {
     "checking": "Reading and checking every document",
@@ -70,7 +70,6 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
         label=f"Importing {job.request.name}",
         line=lambda now: html.escape(progress_line(now.progress)),
         cancel=jobs.cancel,
-        share=lambda now: min(1.0, now.progress.done / max(1, now.progress.total)),
         ended=_report,
         resume=None if job.state == "done" else lambda: jobs.resume(job.id),
         dismiss=jobs.dismiss,

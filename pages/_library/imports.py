@@ -120,11 +120,11 @@ def _upload(explorer: Explorer) -> Path | None:
 
 
 def _format(explorer: Explorer, source: str, guess: Preview | None) -> None:
-    found = f"detected: {guess.source_format}" if guess else "detect"
+    automatic = f"detected: {guess.source_format}" if guess else "detect"
     st.selectbox(
         "Format",
         ["auto", *explorer.library.formats],
-        format_func=lambda name: found if name == "auto" else name,
+        format_func=lambda name: automatic if name == "auto" else name,
         key=f"library_format_{source}",
         persist_state="session",
         width=260,

@@ -10,6 +10,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, Progress
 from engine.types.lenses import Lens
+from pages._common.job_card import progress
 from pages._common.shared import error_boundary, note
 
 OWN = "own"
@@ -32,7 +33,7 @@ def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Le
         format_func=lambda name: lenses[name].name if name in lenses else "A lens of your own",
         key=f"{key}_lens",
         persist_state="session",
-        help="The set of aspects that the documents can be alike in.",
+        help="The set of aspects that documents can be similar in.",
         width=420,
     )
     if choice == OWN:
@@ -115,11 +116,13 @@ def change_lens(explorer: Explorer, info: CorpusInfo, *, disabled: bool) -> None
         wanted = st.button("Change", key=f"{key}_do", disabled=disabled or not changed)
         if wanted and lens is not None:
             with error_boundary():
-                bar = st.progress(0.0, "Sorting the sentences")
-                explorer.library.set_lens(info.name, lens, lambda told: _show(bar, told))
+                place = st.empty()
+                explorer.library.set_lens(info.name, lens, lambda now: _show(place, now))
                 st.rerun()
 
 
-def _show(bar: Any, told: Progress) -> None:
-    words = "Building the indexes" if told.phase == "finishing" else "Sorting the sentences"
-    bar.progress(told.done / max(told.total, 1), f"{words}: {told.done:,} of {told.total:,}")
+def _show(place: Any, now: Progress) -> None:
+    words = "Building the indexes" if now.phase == "finishing" else "Sorting the sentences"
+    with place:
+        line = f"{words}: {now.done:,} of {now.total:,}"
+        progress(line, now.share, "Changing the lens")

@@ -15,8 +15,7 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from pages._library.library_page import time_left
-from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, tokens
+from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
 
 COMPONENTS: dict[Component, str] = {
     "M": "main topic",

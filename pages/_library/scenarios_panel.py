@@ -26,9 +26,8 @@ from engine.types.scenarios import (
 )
 from pages._common import document_view
 from pages._common.job_card import job_card
+from pages._common.seed_finder import picker
 from pages._common.shared import attempt_at, engine, error_boundary, remembered, show_problem
-from pages._explore.cards import picker
-from pages._library.library_page import EXPLORE
 from pages._library.scenarios_lines import (
     COMPONENTS,
     estimate_line,
@@ -340,7 +339,7 @@ def _search_button(corpus: str, job: ScenarioJob) -> None:
         and is_finished(job.report)
         and st.button("Search by them", key=f"library_scenarios_search_{corpus}")
     ):
-        st.switch_page(EXPLORE, query_params={"corpus": corpus, "system": "scenario"})
+        st.switch_page("explore.py", query_params={"corpus": corpus, "system": "scenario"})
 
 
 # -- reading them ----------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from engine.types.models import Estimate, ModelReport, ModelRunReport, ModelUsag
 from engine.types.plurals import counted
 from engine.types.reranking import CostEstimate, EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
-from pages._model.reranking_controls import top_sentence
 
 ENDS = {
     "": "Done",
@@ -84,6 +83,18 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+def time_left(seconds: float | None) -> str:
+    """``about 40 s left``: rounded, as an estimate should be; empty when there is none."""
+    if seconds is None:
+        return ""
+    if seconds < 55:
+        return f"about {max(5, round(seconds / 5) * 5)} s left"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"about {minutes} min left"
+    return f"about {minutes // 60} h {minutes % 60} min left"
+
+
 def estimate_line(estimate: CostEstimate) -> str:
     """``300 calls in 6 rounds at most, about 0.30 M tokens``: plain text.
 
@@ -140,24 +151,48 @@ def _top(reranking: Reranking) -> tuple[int, list[Move]]:
     return top, [move for move in reranking.moves.values() if move.rank <= top]
 
 
+def top_sentence(moved: int, came: int, top: int, *, whole: bool) -> str:
+    """What a model changed in the first results.
+
+    Args:
+        moved: documents that stand elsewhere.  came: those that stood below.
+        whole: the model has no more to say.
+
+    >>> top_sentence(2, 0, 3, whole=True)
+    'The model moved 2 of the top 3; none came in from below.'
+    """
+    who = "The model" if whole else "So far the model has"
+    if not moved:
+        return f"{who} left the top {top} as they were."
+    within = "none came in from below" if not came else f"{came} came in from below"
+    return f"{who} moved {moved} of the top {top}; {within}."
+
+
 def progress_line(job: RerankJob) -> str:
     """Round, questions, calls, tokens, cost and time so far, in one line of HTML."""
     now, report = job.progress, job.progress.report
     if not report.rounds:
         return joined([f"Asking {report.model}", duration(job.seconds)])
-    rounds = max(report.rounds, now.estimate.rounds)
-    about = "" if now.estimate.exact else "about "
+    questions = f"{now.done:,} of {counted(now.total, 'question')}"
+    rounds, *others = asked_so_far(now.estimate, report)
+    return joined([rounds.capitalize(), questions, *others, duration(job.seconds)])
+
+
+def asked_so_far(estimate: CostEstimate, report: ModelReport) -> list[str]:
+    """Rounds, calls, tokens and cost of a run that is under way, a few plain words each."""
+    about = "" if estimate.exact else "about "
     parts = [
-        f"Round {report.rounds:,} of {about}{rounds:,}",
-        f"{now.done:,} of {counted(now.total, 'question')}",
+        f"round {report.rounds:,} of {about}{max(report.rounds, estimate.rounds):,}",
         counted(report.calls, "call"),
         tokens(report.tokens),
-        *([money(report.cost)] if report.cost is not None else []),
-        *([f"{report.cached:,} from the ledger"] if report.cached else []),
-        *([f"{report.failed + report.unread:,} without an answer"] if _lost(report) else []),
-        duration(job.seconds),
     ]
-    return joined(parts)
+    if report.cost is not None:
+        parts.append(money(report.cost))
+    if report.cached:
+        parts.append(f"{report.cached:,} from the ledger")
+    if report.failed or report.unread:
+        parts.append(f"{report.failed + report.unread:,} without an answer")
+    return parts
 
 
 def report_line(report: ModelReport) -> str:
@@ -169,7 +204,7 @@ def report_line(report: ModelReport) -> str:
             (
                 f"{report.unanswered:,} unanswered ({report.failed:,} failed, "
                 f"{report.unread:,} unreadable)",
-                "Questions without a usable answer: they count for nobody. "
+                "Questions without a usable answer: they are not counted. "
                 + (report.problem or "Unreadable: twice not in the form that was asked for."),
             )
         )
@@ -211,10 +246,6 @@ def _spent(report: ModelReport) -> list[tuple[str, str]]:
     if report.repeats:
         parts.append((counted(report.repeats, "repeat"), "Requests sent again after an error"))
     return parts
-
-
-def _lost(report: ModelReport) -> int:
-    return report.failed + report.unread
 
 
 def _tokens_title(report: ModelReport) -> str:

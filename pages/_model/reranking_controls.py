@@ -21,51 +21,55 @@ POLL_SECONDS = 0.5
 NOT_CONNECTED = "This asks a language model, and none is connected: connect one below."
 
 
-def rerank_switch(
-    explorer: Explorer, mode: str, key: str, sets: Callable[..., dict[str, Any]], words: str
-) -> None:
-    """The switch that lets a model rerank, in the first of the modes.
-
-    Args:
-        mode: in which it reranks now, "" for not at all.
-        sets: key and callback of a widget that changes a field of the page's view.
-        words: what the model is to do.
-    """
-    first = next(iter(explorer.verifier.modes))
-    st.session_state[key] = bool(mode)
-    st.toggle(
-        "Rerank with a model",
-        **sets("rerank", key, lambda on: first if on else ""),
-        help=f"{words} It is asked when you press the button, not before.",
-    )
-
-
-def mode_and_depth(
+def rerank_controls(
     explorer: Explorer,
+    page: str,
     mode: str,
     depth: int,
     depths: Sequence[int],
-    mode_widget: dict[str, Any],
-    depth_widget: dict[str, Any],
+    sets: Callable[..., dict[str, Any]],
+    *,
+    depth_field: str,
+    words: str,
     whose: str,
 ) -> None:
-    """How a model reranks, and how many documents.
+    """The switch that lets a model rerank; with it on, how, and how many documents.
 
     Args:
-        mode_widget, depth_widget: their keys and callbacks.
+        page: begins the widgets' keys.
+        mode: in which it reranks now, "" for not at all.
+        sets: key and callback of a widget that changes a field of the page's view.
+        depth_field: the field of the view with the number of documents.
+        words: what the model is to do.
         whose: ``each variant's``: of what the first documents are reranked.
     """
-    modes = explorer.verifier.modes
-    st.session_state.update({mode_widget["key"]: mode, depth_widget["key"]: depth})
+    modes = explorer.rerank_modes
+    first = next(iter(modes))
+    st.session_state[f"{page}_rerank"] = bool(mode)
+    st.toggle(
+        "Rerank with a model",
+        **sets("rerank", f"{page}_rerank", lambda on: first if on else ""),
+        help=f"{words} It is asked when you press the button, not before.",
+    )
+    if not mode:
+        return
+    st.session_state.update({f"{page}_mode": mode, f"{page}_{depth_field}": depth})
     left, right = st.columns([3, 2])
-    left.selectbox("How", list(modes), **mode_widget)
+    left.selectbox("How", list(modes), **sets("rerank", f"{page}_mode"))
     right.selectbox(
-        "Documents", sorted({*depths, depth}), **depth_widget,
+        "Documents", sorted({*depths, depth}), **sets(depth_field, f"{page}_{depth_field}"),
         format_func=lambda depth: f"the first {depth}",
         help=f"How many of {whose} first documents the model reranks; the others follow as they "
         "are.",
     )  # fmt: skip
     st.html(f'<div class="md-dim">{html.escape(modes[mode])}</div>')
+
+
+def ask_label(verb: str, job: Job[Any, Any] | None) -> str:
+    """What the button says that has a model asked, or asked for what is missing."""
+    if job is None:
+        return verb
+    return "Try again" if job.state == "failed" else "Go on"
 
 
 def other_jobs(
@@ -103,20 +107,3 @@ def is_whole(job: Job[Any, Any]) -> bool:
     report = job.report
     lacks = report is None or report.stopped or report.failed or report.unread
     return job.state == "done" and not lacks
-
-
-def top_sentence(moved: int, came: int, top: int, *, whole: bool) -> str:
-    """What a model changed in the first results.
-
-    Args:
-        moved: documents that stand elsewhere.  came: those that stood below.
-        whole: the model has no more to say.
-
-    >>> top_sentence(2, 0, 3, whole=True)
-    'The model moved 2 of the top 3; none came in from below.'
-    """
-    who = "The model" if whole else "So far the model has"
-    if not moved:
-        return f"{who} left the top {top} as they were."
-    within = "none came in from below" if not came else f"{came} came in from below"
-    return f"{who} moved {moved} of the top {top}; {within}."

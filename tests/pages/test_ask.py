@@ -35,7 +35,7 @@ def page(small_copy: Explorer, server: ModelServer, connect: Connect) -> AppTest
     [
         ("k", "many", "This link cannot be read"),
         ("k", "99", "not a number from 1 to 20"),
-        ("system", "magic", "there is no system &#x27;magic&#x27;"),
+        ("system", "magic", "&#x27;magic&#x27; is none of"),
         ("corpus", "nowhere", "nowhere"),
     ],
 )

@@ -11,6 +11,7 @@ from engine.types.comparisons import Comparison, Frontier, FrontierPoint, Varian
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Ranking
+from pages._common import chart_style
 from pages._compare import compare_charts
 
 LENS = Lens(
@@ -109,9 +110,9 @@ def test_names_are_shown_as_they_are_never_as_markup(dark: bool) -> None:
 
 
 def test_long_titles_and_names_are_cut_to_one_line() -> None:
-    assert compare_charts.label("word\nanother   word") == "word another word"
-    long = compare_charts.label("x" * 200)
-    assert len(long) == compare_charts.LONGEST_LABEL
+    assert chart_style.label("word\nanother   word") == "word another word"
+    long = chart_style.label("x" * 200)
+    assert len(long) == chart_style.LONGEST_LABEL
     assert long.endswith("…")
 
 
@@ -130,19 +131,19 @@ def test_without_an_estimate_there_is_no_likeness_to_draw() -> None:
 
 def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
-    figure = drawn(compare_charts.frontier(Frontier(points, True, 1), 0.52, dark=False))
+    figure = drawn(compare_charts.frontier(Frontier(points, True), 0.52, dark=False))
     assert figure["data"][0]["text"][:2] == ["0%", "10%"]
     assert figure["data"][1]["y"] == [0.75], "the point of steer 0.5"
     assert "p-MRR" in figure["layout"]["xaxis"]["title"]["text"]
-    estimated = drawn(compare_charts.frontier(Frontier(points, False, 1), 0.5, dark=False))
+    estimated = drawn(compare_charts.frontier(Frontier(points, False), 0.5, dark=False))
     assert "p-MRR" not in estimated["layout"]["xaxis"]["title"]["text"]
 
 
 def test_a_steer_whose_obedience_is_undefined_is_left_out_of_the_frontier() -> None:
     points = (FrontierPoint(0.0, 0.9, None), FrontierPoint(0.5, 0.8, 0.1))
-    figure = drawn(compare_charts.frontier(Frontier(points, True, 1), 0.0, dark=False))
+    figure = drawn(compare_charts.frontier(Frontier(points, True), 0.0, dark=False))
     assert figure["data"][0]["text"] == ["50%"]
-    assert len(compare_charts.frontier(Frontier(points[:1], True, 1), 0.0, dark=False).data) == 1
+    assert len(compare_charts.frontier(Frontier(points[:1], True), 0.0, dark=False).data) == 1
 
 
 def test_equal_comparisons_make_equal_figures() -> None:

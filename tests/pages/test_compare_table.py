@@ -12,7 +12,7 @@ import pytest
 from engine.explorer import Explorer
 from engine.types.comparisons import Sensitivity, SensitivityRow, Variant
 from pages._compare.compare_tables import matrix_csv, table_csv, with_mean
-from pages._compare.exports import ranks_csv
+from pages._compare.sections import ranks_csv
 from pages._evaluate.published import WORDINGS
 from tests.pages.visits import BROKEN, Serve, click, param, shown, visit
 from tests.support import wait_until
@@ -77,7 +77,7 @@ def test_a_link_to_a_table_that_is_not_in_memory_offers_to_compute_just_that(
     click(page, "compare_start")
     job = demo.comparing.find_sensitivity("demo", ("bm25", "dense"), ("generic",))
     assert job is not None
-    demo.comparing.cancel_sensitivity(job.id)
+    demo.comparing.jobs.cancel(job.id)
     assert param(page, "systems") == "bm25,dense"
     assert param(page, "wordings") == "generic"
 

@@ -54,7 +54,7 @@ MEASURE = "1 divided by the rank of the first relevant document"
 @pytest.mark.parametrize(
     ("params", "says"),
     [
-        ({"systems": "magic"}, "there is no system &#x27;magic&#x27;"),
+        ({"systems": "magic"}, "&#x27;magic&#x27; is none of"),
         ({"steer": "7"}, "steer is 7"),
         ({"seeds": "-3"}, "seeds is -3"),
         ({"measure": "luck"}, "&#x27;luck&#x27; is none of"),

@@ -14,7 +14,8 @@ from engine.explorer import Explorer
 from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
-from pages._library import corpus_list, import_jobs
+from pages._library import corpus_list
+from pages._model.model_lines import time_left
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
 from tests.support import ended
@@ -287,7 +288,7 @@ def test_a_collection_folder_is_read_whole(empty: AppTest, fresh: Explorer) -> N
     ],
 )
 def test_the_time_left_is_rounded(seconds: float | None, said: str) -> None:
-    assert import_jobs.time_left(seconds) == said
+    assert time_left(seconds) == said
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from engine.ask.reader_test import foresee, read_now
-from engine.ask.reader_test import read_collection as read
-from engine.ask.reading_plans import GOLD, Condition, Ground, ReadingPlan, prepare
+from engine.ask.reader_test import estimate_reading, read_now
+from engine.ask.reading_plans import GOLD, Condition, PreparedReading, ReadingPlan, prepare
 from engine.assist.model import Model
 from engine.collections.readers import read_collection
 from engine.errors import BadInputError
@@ -90,15 +89,13 @@ def model(server: ModelServer, store: Answers) -> Model:
     return Model(connection(server.url), store)
 
 
-class Notes:
+def notes(doc_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Scenarios of one document only."""
-
-    def scenarios_of(self, doc_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        return {d: ["It tells who has the plane."] for d in doc_ids if d == "workshop-2"}
+    return {d: ["It tells who has the plane."] for d in doc_ids if d == "workshop-2"}
 
 
-def ground_of(loans: Explorer, collection: Collection, **plan: Any) -> Ground:
-    return prepare(loans.searcher("loans"), collection, ReadingPlan(**plan), Notes())
+def prepared(loans: Explorer, collection: Collection, **plan: Any) -> PreparedReading:
+    return prepare(loans.searcher("loans"), collection, ReadingPlan(**plan), notes)
 
 
 def rows_of(found: ReadingTest) -> dict[str, ReadingRow]:
@@ -111,21 +108,21 @@ def rows_of(found: ReadingTest) -> dict[str, ReadingRow]:
 def test_hard_negatives_come_from_the_pool_of_the_gold_document(
     loans: Explorer, collection: Collection
 ) -> None:
-    ground = ground_of(loans, collection, sizes=(1, 3, 30))
+    test = prepared(loans, collection, sizes=(1, 3, 30))
     for k, given in ((1, 1), (3, 3), (30, len(PEOPLE))):
-        for one in ground.given[Condition(GOLD, k, False)]:
+        for one in test.given[Condition(GOLD, k, False)]:
             place = one.query_id.partition("-")[0]
             assert len(set(one.doc_ids)) == given
             assert {d.partition("-")[0] for d in one.doc_ids} == {place}
             assert one.gold == (one.query_id,)
-    assert "tuple_set_id" in ground.negatives
+    assert "tuple_set_id" in test.negatives
 
 
 def test_the_place_of_the_gold_document_tells_nothing(
     loans: Explorer, collection: Collection
 ) -> None:
-    given = ground_of(loans, collection, sizes=(3, 6)).given
-    again = ground_of(loans, collection, sizes=(3, 6)).given
+    given = prepared(loans, collection, sizes=(3, 6)).given
+    again = prepared(loans, collection, sizes=(3, 6)).given
     assert given == again
     places = [one.doc_ids.index(one.gold[0]) for asked in given.values() for one in asked]
     for place in range(3):
@@ -141,12 +138,12 @@ def test_without_pools_the_negatives_are_what_retrievers_confuse(tmp_path: Path)
     collection = read_collection(folder)
     explorer = make_explorer(tmp_path / "home")
     explorer.library.import_collection(collection)
-    ground = prepare(explorer.searcher("tiny"), collection, ReadingPlan((4,)))
-    [asked] = ground.given[Condition(GOLD, 4, False)]
+    test = prepare(explorer.searcher("tiny"), collection, ReadingPlan((4,)))
+    [asked] = test.given[Condition(GOLD, 4, False)]
     assert asked.gold == (documents[5],)
     assert asked.reference == "by shade"
     assert len(asked.doc_ids) == 4
-    assert "bm25 and dense" in ground.negatives
+    assert "bm25 and dense" in test.negatives
 
 
 def test_a_collection_without_answers_cannot_be_read(loans: Explorer, tmp_path: Path) -> None:
@@ -179,9 +176,8 @@ def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
 ) -> None:
     plan = ReadingPlan((1, 3))
     told: list[None] = []
-    found = read(
-        loans.searcher("loans"), collection, plan, model, on_query=lambda: told.append(None)
-    )
+    test = prepare(loans.searcher("loans"), collection, plan, on_query=lambda: told.append(None))
+    found = read_now(test, model)
     rows = rows_of(found)
     assert list(rows) == ["gold, k = 1", "gold, k = 3"]
     for row in found.rows:
@@ -189,7 +185,7 @@ def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
         assert row.rouge == pytest.approx(0.5)  # "Noor" of "Noor Smith"
         assert row.words == 1.0
     assert found.report.questions == server.seen.questions == 2 * QUERIES
-    again = read(loans.searcher("loans"), collection, plan, model)
+    again = read_now(test, model)
     assert again.report.calls == 0
     assert again.report.cached == 2 * QUERIES
     assert again.rows == found.rows
@@ -198,8 +194,8 @@ def test_a_model_is_measured_by_what_it_makes_of_the_gold_document(
 def test_what_a_system_finds_is_read_with_and_without_scenarios_and_graded(
     loans: Explorer, collection: Collection, model: Model, server: ModelServer
 ) -> None:
-    ground = ground_of(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
-    found = read_now(ground, model)
+    test = prepared(loans, collection, sizes=(2,), systems=("bm25",), scenarios=True, grade=True)
+    found = read_now(test, model)
     rows = rows_of(found)
     assert set(rows) == {
         "gold, k = 2", "gold, k = 2, with scenarios", "bm25, k = 2", "bm25, k = 2, with scenarios",
@@ -223,10 +219,10 @@ def test_scenarios_that_are_not_there_cannot_go_along(
 def test_the_estimate_asks_nothing_and_is_not_exceeded(
     loans: Explorer, collection: Collection, model: Model, server: ModelServer
 ) -> None:
-    ground = ground_of(loans, collection, sizes=(1, 6), grade=True)
-    foreseen = foresee(ground, model)
+    test = prepared(loans, collection, sizes=(1, 6), grade=True)
+    foreseen = estimate_reading(test, model)
     assert server.seen.requests == 0
-    report = read_now(ground, model).report
+    report = read_now(test, model).report
     assert report.questions == foreseen.calls
     assert foreseen.input_tokens is not None
     assert report.input_tokens <= foreseen.input_tokens
@@ -235,8 +231,8 @@ def test_the_estimate_asks_nothing_and_is_not_exceeded(
 def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
     loans: Explorer, collection: Collection, server: ModelServer, store: Answers
 ) -> None:
-    ground = ground_of(loans, collection, sizes=(1, 3))
-    found = read_now(ground, Model(connection(server.url, budget=Budget(calls=10)), store))
+    test = prepared(loans, collection, sizes=(1, 3))
+    found = read_now(test, Model(connection(server.url, budget=Budget(calls=10)), store))
     assert found.report.stopped == "budget"
     answered = [row.answered for row in found.rows]
     assert 0 < answered[0] < QUERIES
@@ -244,7 +240,7 @@ def test_a_budget_ends_it_with_a_partial_result_that_can_be_gone_on_with(
     assert found.rows[0].rouge == pytest.approx(0.5)
     assert found.rows[1].rouge is None
     assert any("ended early" in note for note in found.notes)
-    rest = read_now(ground, Model(connection(server.url), store))
+    rest = read_now(test, Model(connection(server.url), store))
     assert rest.report.stopped == ""
     assert rest.report.cached == answered[0]
 
@@ -254,7 +250,7 @@ def test_it_is_cancelled_while_it_runs(
 ) -> None:
     server.behaviour.latency = 0.05
     found = read_now(
-        ground_of(loans, collection, sizes=(1, 3)),
+        prepared(loans, collection, sizes=(1, 3)),
         replace(model, cancelled=lambda: server.seen.questions >= 5),
     )
     assert found.report.stopped == "cancelled"
@@ -265,22 +261,22 @@ def test_failures_are_counted_and_not_scored(
     loans: Explorer, collection: Collection, model: Model, server: ModelServer
 ) -> None:
     server.behaviour.faults = {"empty": 0.5}
-    found = read_now(ground_of(loans, collection, sizes=(1,)), model)
+    found = read_now(prepared(loans, collection, sizes=(1,)), model)
     [row] = found.rows
     assert 0 < row.unanswered < QUERIES
     assert row.unanswered == found.report.unanswered
     assert row.rouge == pytest.approx(0.5)
     server.behaviour.faults = {"500": 1.0}
     with pytest.raises(EndpointError):
-        read_now(ground_of(loans, collection, sizes=(6,)), model)
+        read_now(prepared(loans, collection, sizes=(6,)), model)
 
 
 def test_what_documents_command_stays_within_their_fence(
     loans: Explorer, collection: Collection
 ) -> None:
-    ground = ground_of(loans, collection, sizes=(6,))
-    [condition] = ground.given
-    prompt = ground.prompts(condition)[0].messages[1].content
+    test = prepared(loans, collection, sizes=(6,))
+    [condition] = test.given
+    prompt = test.prompts(condition)[0].messages[1].content
     shown = re.findall(r"^=== (document \d) (\w+) ===\n(.*?)\n=== end \2 ===", prompt, re.M | re.S)
     assert len(shown) == len(PEOPLE)
     assert prompt.rstrip().endswith("Answer this question from the documents.")

@@ -193,7 +193,7 @@ def test_without_judgments_the_verdict_is_an_estimate_and_says_so(explorer: Expl
     base, generic, other = unjudged.verdicts
     assert (base.kind, generic.kind, other.kind) == ("follows", "nothing", "wrong way")
     assert base.text.endswith("(estimate).")
-    assert "more alike in Result (estimate)" in other.text
+    assert "more similar in Result (estimate)" in other.text
     assert {p.p_mrr for p in unjudged.pairs} == {None}
     assert all(v.measures == {} for v in unjudged.variants)
 

@@ -62,7 +62,7 @@ def model(explorer: Explorer, server: ModelServer, store: Answers) -> Callable[.
 
 
 def over(by_model: ModelComparisons, job_id: str) -> VariantsJob:
-    return ended(lambda: by_model.job(job_id))
+    return ended(lambda: by_model.jobs.job(job_id))
 
 
 def compared(explorer: Explorer, orders: ModelOrders | None = None) -> Comparison:
@@ -124,8 +124,8 @@ def test_all_variants_share_one_estimate_and_what_is_known_costs_nothing(
     asked = server.seen.questions
     recalled = by_model.recall(REQUEST, model())
     assert recalled is not None
-    assert by_model.job(recalled).progress.orders == job.progress.orders
-    assert (by_model.job(recalled).progress.report.calls, server.seen.questions) == (0, asked)
+    assert by_model.jobs.job(recalled).progress.orders == job.progress.orders
+    assert (by_model.jobs.job(recalled).progress.report.calls, server.seen.questions) == (0, asked)
 
 
 def test_a_budget_buys_whole_variants_and_what_has_no_order_ranks_as_ever(
@@ -151,9 +151,9 @@ def test_a_cancelled_reranking_keeps_its_orders_so_far(
 ) -> None:
     server.behaviour.latency = 0.02
     job_id = by_model.start(replace(REQUEST, mode="heapsort"), model())
-    wait_until(lambda: by_model.job(job_id).progress.report.rounds, what="the first round")
+    wait_until(lambda: by_model.jobs.job(job_id).progress.report.rounds, what="the first round")
     time.sleep(0.5)
-    by_model.cancel(job_id)
+    by_model.jobs.cancel(job_id)
     job = over(by_model, job_id)
     assert (job.state, job.progress.report.stopped) == ("cancelled", "cancelled")
     after = compared(explorer, job.progress.orders)
@@ -170,6 +170,6 @@ def test_what_cannot_be_reranked_is_refused_with_a_reason(
     with pytest.raises(UnknownNameError, match="no reranking mode 'guess'"):
         by_model.estimate(replace(REQUEST, mode="guess"), model())
     with pytest.raises(UnknownNameError, match="not known any more"):
-        by_model.job("gone")
+        by_model.jobs.job("gone")
     with pytest.raises(BadInputError, match="other documents"):
         compared(explorer, ModelOrders({"asked": ("a", "b")}, {"dense": ("a", "b")}))

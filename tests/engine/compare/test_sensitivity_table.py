@@ -167,7 +167,7 @@ def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
 ) -> None:
     comparing = explorer.comparing
     job_id = comparing.start_sensitivity("demo", ["aspect"], SETS)
-    comparing.cancel_sensitivity(job_id)
+    comparing.jobs.cancel(job_id)
     job = ended(lambda: comparing.find_sensitivity("demo", ["aspect"], SETS))
     assert (job.id, job.state, job.report) == (job_id, "cancelled", None)
     assert job.progress.done < job.progress.total == 1080

@@ -211,7 +211,7 @@ def test_pairwise_reranking_ends_and_tells_its_position_bias(
     assert (report["stopped"], report["failed"]) == ("", 0)
     assert report["questions"] >= 5
     assert report["position_bias"] > 0.9, "it prefers whatever stands first"
-    assert "first shown wins" in run.stderr
+    assert "position bias" in run.stderr
 
 
 def test_scenarios_are_stored_or_reported_as_unreadable(

@@ -93,7 +93,7 @@ def test_the_explanation_names_the_aspect_the_cosine_and_the_move(explorer: Expl
     found = explorer.search(DEMO)
     for result in found.results:
         assert result.explanation is not None
-        assert result.explanation.startswith("Alike in method (cosine ")
+        assert result.explanation.startswith("Similar in method (cosine ")
         assert f"{result.evidence[0].score:.2f}" in result.explanation
         assert ("moved" in result.explanation) == bool(result.rank_change)
     plain = explorer.search(replace(DEMO, aspect=None))
