@@ -147,7 +147,7 @@ def test_the_report_on_csfcube_has_its_agreed_shape(
     assert "6431039_result" in names
 
 
-# Obedience
+# Instruction following
 
 
 def test_on_the_demo_only_what_reads_the_aspect_obeys(demo: Evaluation) -> None:
