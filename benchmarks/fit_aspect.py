@@ -27,7 +27,8 @@ from engine.collections.readers import read_collection
 from engine.config import DEMO, Settings
 from engine.corpora import aspect_space
 from engine.explorer import Explorer
-from engine.measures.metrics import csfcube_ndcg, mean, p_mrr
+from engine.measures.metrics import csfcube_ndcg, mean
+from engine.measures.p_mrr import p_mrr
 from engine.numeric import FloatArray, standardised
 from engine.search.systems.aspect_system import WEIGHTS, combined, find_signals
 from engine.types.collections import Collection

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Figure, table, timed
-from engine.measures.metrics import mean, p_mrr
+from engine.measures.metrics import mean
+from engine.measures.p_mrr import p_mrr
 from engine.types.collections import Grades
 
 PART = "pmrr"

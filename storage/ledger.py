@@ -13,7 +13,7 @@ from storage.access import LedgerFile
 from storage.answers import Answers
 from storage.builds import Builds
 from storage.experiments import Experiments
-from storage.judging import Judging
+from storage.judgment_events import Judging
 from storage.locks import Locks
 from storage.projects import Projects
 from storage.records import CorpusRow, KeptRow, TrailStepRow

@@ -10,7 +10,8 @@ from typing import Any
 
 from engine.annotate.adjudication import DecidedQrels, Decision, own_grades
 from engine.annotate.judgment_files import FIELDS, HAND_OVER, to_fields
-from engine.collections.judgment_formats import beir_lines, csv_lines, json_lines, trec_lines
+from engine.collections.judgment_formats import beir_lines, csv_lines, json_lines
+from engine.collections.trec import trec_lines
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError
 from engine.search.queries import query_to_dict

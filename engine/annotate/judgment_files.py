@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from engine.annotate.intake import Intake
 from engine.annotate.projects import printable
+from engine.collections.grade_book import broken_line, check_grade
 from engine.collections.judgment_formats import (
     GradeLine,
     beir_file,
@@ -20,9 +21,8 @@ from engine.collections.judgment_formats import (
     numbered_lines,
     parse_json,
     text_of,
-    trec_grades,
 )
-from engine.collections.trec import broken_line, check_grade
+from engine.collections.trec import trec_grades
 from engine.errors import BadInputError
 from engine.search.queries import LONGEST_INSTRUCTION, query_from_json, query_to_json
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Verdict

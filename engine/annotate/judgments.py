@@ -8,7 +8,7 @@ from engine.annotate.projects import check_annotator, printable
 from engine.errors import BadInputError
 from engine.types.annotating import LONGEST_NOTE, Judgment, Origin, Project, Verdict
 from engine.types.searches import Query
-from storage.judging import Judging
+from storage.judgment_events import Judging
 from storage.records import new_event
 
 LONGEST_SECONDS = 1e9

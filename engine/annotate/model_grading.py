@@ -52,7 +52,7 @@ from engine.types.grading import (
 )
 from engine.types.models import Estimate
 from engine.types.plurals import counted
-from storage.judging import Judging
+from storage.judgment_events import Judging
 from storage.ledger import Ledger
 
 BATCH = 32

@@ -1,4 +1,4 @@
-"""Formats of judgments that people exchange (TREC, BEIR, CSV, JSON lines): read, and written."""
+"""Formats of judgments that people exchange (BEIR, CSV, JSON lines): read, and written."""
 
 from __future__ import annotations
 
@@ -75,15 +75,6 @@ def parse_json(text: str) -> Any:
         raise ValueError("the JSON is nested too deeply") from error
 
 
-def trec_grades(text: str) -> Iterator[GradeLine]:
-    """``query_id 0 doc_id relevance`` lines; empty ones are skipped."""
-    for number, fields, problem in columns_of(text, 4, "query_id 0 doc_id relevance"):
-        if problem:
-            yield GradeLine(number, problem=problem)
-        else:
-            yield GradeLine(number, fields[0], fields[2], fields[3])
-
-
 def columns_of(text: str, count: int, names: str) -> Iterator[tuple[int, list[str], str]]:
     """(number, fields, "" or what is wrong) of lines with columns set apart by white space."""
     for number, line in numbered_lines(text):
@@ -125,22 +116,6 @@ def _beir_line(number: int, fields: Sequence[str], places: Sequence[int]) -> Gra
         return GradeLine(number, *values)
     missing = BEIR_COLUMNS[values.index("")]
     return GradeLine(number, problem=f"No '{missing}'; the columns are {_NAMED}.")
-
-
-# -- writing -----------------------------------------------------------------------------------
-
-
-def trec_lines(qrels: Qrels) -> Iterator[str]:
-    """``query_id 0 doc_id relevance``; BadInputError for an id with white space in it."""
-    for query_id, grades in qrels.items():
-        for doc_id, grade in grades.items():
-            for name in (query_id, doc_id):
-                if len(name.split()) != 1:
-                    raise BadInputError(
-                        f"The id '{name}' holds white space, which TREC files cannot.",
-                        "Use --format csv or jsonl.",
-                    )
-            yield f"{query_id} 0 {doc_id} {grade}\n"
 
 
 def beir_lines(qrels: Qrels) -> Iterator[str]:

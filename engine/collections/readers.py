@@ -11,14 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from engine.collections.grade_book import GradeBook, check_grade, read_grades
 from engine.collections.judgment_formats import beir_file, beir_grades, text_of
-from engine.collections.trec import (
-    MOST_GRADE,
-    GradeBook,
-    check_grade,
-    qrels_in,
-    read_grades,
-)
+from engine.collections.trec import MOST_GRADE, qrels_in
 from engine.errors import BadInputError
 from engine.ingest import detect_format
 from engine.ingest.rows import text_lines

@@ -12,10 +12,10 @@ from pathlib import Path
 import ir_measures
 import numpy as np
 
-from engine.collections.judgment_formats import GradeLine, columns_of, decoded, trec_grades
+from engine.collections.grade_book import JudgmentsFile, broken_line, read_grades
+from engine.collections.judgment_formats import GradeLine, columns_of, decoded
 from engine.errors import BadInputError
 from engine.types.collections import Qrels
-from engine.types.plurals import counted
 from engine.types.searches import Ranking
 
 
@@ -60,80 +60,11 @@ MOST_GRADE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentsFile:
-    """Judgments, and plain sentences about what is odd in their file."""
-
-    qrels: Qrels
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class RunFile:
     """A run: one ranking per query, best first, and the tag of its first line."""
 
     rankings: tuple[Ranking, ...]
     tag: str
-
-
-def check_grade(value: str, where: str, most: int | None) -> int:
-    """A grade as a number.
-
-    Args:
-        where: file and line, for the error.
-        most: the highest grade there is; None for any.
-
-    Raises:
-        BadInputError: no whole number, negative, or above ``most``.
-    """
-    try:
-        grade = int(value)
-    except ValueError as error:
-        raise BadInputError(
-            f"{where}: the grade '{value}' is not a whole number.", "Correct that line."
-        ) from error
-    if grade < 0 or (most is not None and grade > most):
-        allowed = "0 or more" if most is None else f"0 to {most}"
-        raise BadInputError(
-            f"{where}: the grade {grade} is out of range.", f"Grades are {allowed}; correct it."
-        )
-    return grade
-
-
-class GradeBook:
-    """Collects the grades of one file and watches for pairs that come twice.
-
-    Args:
-        file: its name, for errors.
-        unit: what the numbers count: ``line`` or ``row``.
-    """
-
-    def __init__(self, file: str, unit: str = "line") -> None:
-        self._file, self._unit = file, unit
-        self._seen: dict[tuple[str, str], int] = {}
-        self._repeats: list[int] = []
-        self.qrels: dict[str, dict[str, int]] = {}
-
-    def add(self, query_id: str, doc_id: str, grade: int, number: int) -> None:
-        """Take in one grade; BadInputError when the pair has another one already."""
-        first = self._seen.setdefault((query_id, doc_id), number)
-        grades = self.qrels.setdefault(query_id, {})
-        if grades.setdefault(doc_id, grade) != grade:
-            raise BadInputError(
-                f"{self._file}, {self._unit}s {first} and {number}: document '{doc_id}' has grade "
-                f"{grades[doc_id]} and grade {grade} for query '{query_id}'.",
-                "Keep one of the two.",
-            )
-        if first != number:
-            self._repeats.append(number)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """One sentence when pairs were repeated with the same grade."""
-        if not self._repeats:
-            return ()
-        what = counted(len(self._repeats), f"{self._unit} repeats", f"{self._unit}s repeat")
-        first = f"{self._unit} {self._repeats[0]}"
-        return (f"{self._file}: {what} a judgment with the same grade (first: {first}).",)
 
 
 def read_qrels(text: str, file: str, most: int | None = None) -> JudgmentsFile:
@@ -150,21 +81,6 @@ def read_qrels(text: str, file: str, most: int | None = None) -> JudgmentsFile:
     if not judgments.qrels:
         raise BadInputError(f"{file} has no judgments.", "Add lines 'query_id 0 doc_id relevance'.")
     return judgments
-
-
-def read_grades(lines: Iterable[GradeLine], file: str, most: int | None = None) -> JudgmentsFile:
-    """The judgments of lines of any format, each of which must be sound.
-
-    Raises:
-        BadInputError: names file, line and remedy.
-    """
-    book = GradeBook(file)
-    for line in lines:
-        if line.problem:
-            raise broken_line(file, line.number, line.problem)
-        grade = check_grade(line.grade, f"{file}, line {line.number}", most)
-        book.add(line.query_id, line.doc_id, grade, line.number)
-    return JudgmentsFile(book.qrels, book.warnings)
 
 
 def read_run(text: str, file: str) -> RunFile:
@@ -209,11 +125,6 @@ def read_run(text: str, file: str) -> RunFile:
     return RunFile(tuple(rankings), tag)
 
 
-def broken_line(file: str, number: int, problem: str) -> BadInputError:
-    """The error for a line that cannot be read."""
-    return BadInputError(f"{file}, line {number}: {problem}", "Correct that line.")
-
-
 def _check(value: str, number: Callable[[str], float], message: str) -> None:
     try:
         fine = math.isfinite(number(value))
@@ -244,3 +155,28 @@ def _unpacked(content: bytes, name: str) -> bytes:
         return gzip.decompress(content)
     except (OSError, EOFError) as error:
         raise BadInputError(f"{name} cannot be unpacked ({error}).", "Pack it again.") from error
+
+
+def trec_grades(text: str) -> Iterator[GradeLine]:
+    """``query_id 0 doc_id relevance`` lines; empty ones are skipped."""
+    for number, fields, problem in columns_of(text, 4, "query_id 0 doc_id relevance"):
+        if problem:
+            yield GradeLine(number, problem=problem)
+        else:
+            yield GradeLine(number, fields[0], fields[2], fields[3])
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def trec_lines(qrels: Qrels) -> Iterator[str]:
+    """``query_id 0 doc_id relevance``; BadInputError for an id with white space in it."""
+    for query_id, grades in qrels.items():
+        for doc_id, grade in grades.items():
+            for name in (query_id, doc_id):
+                if len(name.split()) != 1:
+                    raise BadInputError(
+                        f"The id '{name}' holds white space, which TREC files cannot.",
+                        "Use --format csv or jsonl.",
+                    )
+            yield f"{query_id} 0 {doc_id} {grade}\n"

@@ -15,7 +15,8 @@ from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.lenses.variants import check_variants
-from engine.measures.metrics import csfcube_ndcg, judged_at, p_mrr_among_judged
+from engine.measures.metrics import csfcube_ndcg, judged_at
+from engine.measures.p_mrr import p_mrr_among_judged
 from engine.measures.ranking_change import compare_rankings, movers
 from engine.numeric import standardised
 from engine.search.evidence import find_evidence

@@ -9,16 +9,10 @@ from dataclasses import dataclass
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
 from engine.lenses.variants import SETS, built_in_variants
-from engine.measures.instruction_following import instruction_following
-from engine.measures.metrics import (
-    CSFCUBE_NDCG,
-    P_MRR,
-    confidence_interval,
-    csfcube_ndcg,
-    mean,
-    measure_runs,
-)
+from engine.measures.metrics import CSFCUBE_NDCG, csfcube_ndcg, mean, measure_runs
+from engine.measures.p_mrr import P_MRR, instruction_following
 from engine.measures.ranking_change import compare_rankings
+from engine.measures.significance import confidence_interval
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import pool_ranking, usable_topics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.measures.metrics import p_mrr_among_judged
+from engine.measures.p_mrr import p_mrr_among_judged
 from engine.measures.ranking_change import RankingChange, compare_rankings
 from engine.types.comparisons import VariantRanking, Verdict, VerdictKind
 

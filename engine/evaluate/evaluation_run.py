@@ -26,7 +26,7 @@ from engine.evaluate.measuring import (
 from engine.evaluate.model_runs import ModelRuns, asks_model, run_names, system_and_mode
 from engine.evaluate.watch import Tell, Watch
 from engine.jobs.runner import CancelledWorkError
-from engine.measures.metrics import significance
+from engine.measures.significance import significance
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import Ranker, SystemRun, check_documents, sampled, seed_of, usable_topics

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.measures.instruction_following import instruction_following, wanted_by
-from engine.measures.metrics import (
-    CSFCUBE_NDCG,
-    MEASURES,
-    P_MRR,
-    confidence_interval,
-    csfcube_ndcg,
-    mean,
-    measure_runs,
-)
+from engine.measures.metrics import CSFCUBE_NDCG, MEASURES, csfcube_ndcg, mean, measure_runs
+from engine.measures.p_mrr import P_MRR, instruction_following, wanted_by
+from engine.measures.significance import confidence_interval
 from engine.types.collections import Collection, Topic
 from engine.types.evaluations import Interval, Judged, SystemKind, SystemScores
 from engine.types.models import ModelReport

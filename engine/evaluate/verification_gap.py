@@ -19,7 +19,8 @@ from engine.evaluate.measuring import MAIN_MEASURE, query_rows, ranking_of
 from engine.evaluate.model_runs import topic_criterion
 from engine.llm.client import Client
 from engine.llm.run import ask_model
-from engine.measures.metrics import confidence_interval, mean
+from engine.measures.metrics import mean
+from engine.measures.significance import confidence_interval
 from engine.rerank.candidates import merged, shuffled
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system

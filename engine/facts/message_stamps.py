@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
-from engine.facts.stated import MONTH, WEEKDAY, Stated, find_days
+from engine.facts.stated_dates import MONTH, WEEKDAY, Stated, find_days
 from engine.types.documents import Span
 
 DATE = (

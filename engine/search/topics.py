@@ -1,4 +1,4 @@
-"""engine.search.topics."""
+"""The topics of a test collection, ranked by systems."""
 
 from __future__ import annotations
 

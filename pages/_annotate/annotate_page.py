@@ -18,7 +18,7 @@ from pages._annotate import (
     pool_form,
     project_form,
 )
-from pages._annotate.annotate_view import (
+from pages._annotate.annotate_url import (
     FOR_LEADS,
     NEW,
     PARTS,

@@ -22,7 +22,7 @@ from engine.types.lenses import Lens
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import WORDS, aspects_table, confusion_html
-from pages._annotate.annotate_view import AnnotateView
+from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
 from pages._common.shared import attempt

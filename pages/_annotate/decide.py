@@ -13,7 +13,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import Disagreement, Judgment, Project, Scale
 from engine.types.documents import Document
 from engine.types.lenses import Lens
-from pages._annotate.annotate_view import is_lead
+from pages._annotate.annotate_url import is_lead
 from pages._annotate.judging_view import DocumentCache, is_plain, seed_data, seeds_of
 from pages._common.components import dark
 from pages._common.document_view import letter, meta, shortened

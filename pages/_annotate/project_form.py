@@ -12,7 +12,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
 from engine.types.lenses import Lens
-from pages._annotate.annotate_view import AnnotateView
+from pages._annotate.annotate_url import AnnotateView
 from pages._common.shared import attempt
 
 ORDERS = {

@@ -12,7 +12,7 @@ from engine.explorer import Explorer
 from engine.types.plurals import counted
 from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskJob, AskRequest
 from engine.types.reranking import CostEstimate, EndpointInfo
-from pages._ask.ask_view import AskView
+from pages._ask.ask_url import AskView
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
 from pages._login import login

@@ -10,9 +10,9 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.builds import BuildSpec
-from pages._annotate.annotate_view import annotator
+from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import where_it_stands
-from pages._build.build_view import BuildView, go
+from pages._build.build_url import BuildView, go
 from pages._common.shared import attempt_at, error_boundary, escape_label, show_problem
 
 ABOUT = (

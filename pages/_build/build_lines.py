@@ -16,7 +16,7 @@ from engine.types.builds import (
     StepState,
 )
 from engine.types.plurals import counted
-from pages._build.build_view import RUNS, SHOWN_BY, STEPS
+from pages._build.build_url import RUNS, SHOWN_BY, STEPS
 from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
 
 

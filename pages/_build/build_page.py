@@ -10,17 +10,12 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer, OpenBuild
-from pages._annotate.annotate_view import (
-    annotator,
-    name_field,
-    names_come_from_login,
-    set_annotator,
-)
+from pages._annotate.annotate_url import annotator, name_field, names_come_from_login, set_annotator
 from pages._build.build_attribute import attribute_form, new_build
 from pages._build.build_lines import steps_data
 from pages._build.build_queries import queries_step
 from pages._build.build_run import card, run_bar, under_way
-from pages._build.build_view import RUNS, SHOWN_BY, BuildView, go
+from pages._build.build_url import RUNS, SHOWN_BY, BuildView, go
 from pages._build.clusters import clusters_step
 from pages._build.labels import labels_step
 from pages._build.result import result_step

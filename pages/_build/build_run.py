@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.explorer import Explorer, OpenBuild
 from engine.types.builds import BuildState, BuildStep, StepJob, StepState
-from pages._annotate.annotate_view import annotator
+from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import (
     WORDS,
     comes_first,
@@ -19,7 +19,7 @@ from pages._build.build_lines import (
     progress_line,
     step_number,
 )
-from pages._build.build_view import SHOWN_BY, STEPS, go
+from pages._build.build_url import SHOWN_BY, STEPS, go
 from pages._common.job_card import job_card
 from pages._common.shared import attempt_at, engine, escape_label, remembered, show_problem
 from pages._model.model_form import endpoint_panel, is_panel_busy

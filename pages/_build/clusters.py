@@ -13,7 +13,7 @@ import streamlit as st
 from engine.errors import BadInputError
 from engine.explorer import Explorer, OpenBuild
 from engine.types.builds import LONGEST_LABEL, BuildSpec, BuildState, Cluster, Label
-from pages._annotate.annotate_view import annotator
+from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import cluster_facts, fate, many
 from pages._build.build_reading import (
     Listed,

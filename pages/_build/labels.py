@@ -11,7 +11,7 @@ import streamlit as st
 from engine.explorer import Explorer, OpenBuild
 from engine.types.builds import LONGEST_LABEL, BuildState, Label
 from engine.types.plurals import counted
-from pages._annotate.annotate_view import annotator
+from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import many
 from pages._build.build_reading import (
     Listed,

@@ -15,7 +15,7 @@ from engine.types.plurals import counted
 from pages._common.job_card import job_card
 from pages._common.shared import attempt, download, engine, error_boundary, note, show_error
 from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
-from pages._compare.compare_view import CompareView
+from pages._compare.compare_url import CompareView
 from pages._login import login
 from pages._model.model_lines import joined, time_left
 

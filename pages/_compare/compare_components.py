@@ -12,12 +12,7 @@ from engine.types.lenses import Lens
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._compare import compare_charts
-from pages._compare.compare_view import (
-    MOST_VARIANTS,
-    CompareView,
-    free_name,
-    variants_from_rows,
-)
+from pages._compare.compare_url import MOST_VARIANTS, CompareView, free_name, variants_from_rows
 
 PAIRS_SHOWN = 2
 _VARIANTS = component("compare_variants")

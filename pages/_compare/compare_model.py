@@ -21,9 +21,9 @@ from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import job_card, what_was_asked
 from pages._common.shared import attempt, engine, note, show_error
 from pages._compare.compare_session import Asked, Stamp, asked, compared, estimated
-from pages._compare.compare_view import RERANK_DEPTH, CompareView
+from pages._compare.compare_url import RERANK_DEPTH, CompareView
 from pages._compare.sections import KINDS
-from pages._explore.explore_view import DEEPEST
+from pages._explore.explore_url import DEEPEST
 from pages._login import login
 from pages._model.model_form import folded_panel, is_panel_busy
 from pages._model.model_lines import (

@@ -19,7 +19,7 @@ from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.url_state import corpus_to_open
 from pages._compare.compare_components import variant_rows
-from pages._compare.compare_view import MOST_VARIANTS, CompareView
+from pages._compare.compare_url import MOST_VARIANTS, CompareView
 
 OPENING_SYSTEMS = ("aspect", "instructed", "dense")
 """One wording on a system that reads it, one that is told it, and one that does neither."""

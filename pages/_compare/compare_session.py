@@ -20,7 +20,7 @@ from engine.types.comparisons import (
 from engine.types.lenses import Lens
 from engine.types.reranking import CostEstimate, EndpointInfo
 from engine.types.searches import Query
-from pages._compare.compare_view import CompareView
+from pages._compare.compare_url import CompareView
 from pages._login import login
 from pages._model.beside import beside
 

@@ -20,7 +20,7 @@ from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_session import Asked, Stamp, evidence, traded
 from pages._compare.compare_tables import MEASURES, measures, to_csv
-from pages._compare.compare_view import DEPTHS, MATRICES, SHOWS, CompareView
+from pages._compare.compare_url import DEPTHS, MATRICES, SHOWS, CompareView
 
 KINDS = {
     "follows": ("follows", "●"),

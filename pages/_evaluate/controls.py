@@ -16,7 +16,7 @@ from engine.types.jobs import Job
 from engine.types.reranking import CostEstimate
 from pages._common.shared import attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label, connected, request_of
-from pages._evaluate.evaluate_view import (
+from pages._evaluate.evaluate_url import (
     DEEPEST,
     PARTS,
     SAMPLES,

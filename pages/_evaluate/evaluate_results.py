@@ -28,7 +28,7 @@ from pages._evaluate.evaluate_tables import (
     tested,
     verdict,
 )
-from pages._evaluate.evaluate_view import CHARTED, MEASURES, EvaluateView
+from pages._evaluate.evaluate_url import CHARTED, MEASURES, EvaluateView
 from pages._evaluate.published import beside_the_paper
 from pages._evaluate.unjudged import unjudged_documents
 

@@ -13,7 +13,7 @@ from engine.types.evaluations import CollectionInfo, Evaluation, Interval, Measu
 from engine.types.models import ModelReport
 from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapPoint
-from pages._evaluate.evaluate_view import MEASURES
+from pages._evaluate.evaluate_url import MEASURES
 
 CERTAIN = 0.05
 """Below this, after Holm's correction, a difference is called one."""

@@ -12,7 +12,7 @@ from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
 from pages._common.shared import attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import collection_label
-from pages._evaluate.evaluate_view import EvaluateView
+from pages._evaluate.evaluate_url import EvaluateView
 
 MEGABYTES = 100
 

@@ -45,7 +45,7 @@ from pages._evaluate.evaluate_tables import (
     retriever_rows,
     table,
 )
-from pages._evaluate.evaluate_view import EvaluateView, of_gap, sizes_of
+from pages._evaluate.evaluate_url import EvaluateView, of_gap, sizes_of
 from pages._login import login
 from pages._model.model_lines import report_line
 from pages._model.model_settings import chosen

@@ -14,10 +14,10 @@ from engine.types.annotating import PoolRequest, Project
 from engine.types.evaluations import CollectionInfo
 from engine.types.plurals import counted
 from engine.types.searches import Ranking
-from pages._annotate.annotate_view import annotator, is_lead
+from pages._annotate.annotate_url import annotator, is_lead
 from pages._common.shared import attempt
 from pages._evaluate.evaluate_page import request_of
-from pages._evaluate.evaluate_view import EvaluateView
+from pages._evaluate.evaluate_url import EvaluateView
 
 ANNOTATE = str(Path(__file__).resolve().parents[1] / "annotate.py")
 TOP = 20

@@ -18,7 +18,7 @@ from pages._common.components import Event
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
 from pages._explore import explore_explain
-from pages._explore.explore_view import DEFAULT, View
+from pages._explore.explore_url import DEFAULT, View
 from pages._login import login
 
 SYSTEMS = {

@@ -11,8 +11,8 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from engine.types.searches import PAGE_SIZE, Query
 from pages._common.shared import attempt, download, engine, escape_label
-from pages._compare.compare_view import params_of_search
-from pages._explore.explore_view import DEFAULT, View, filters_of
+from pages._compare.compare_url import params_of_search
+from pages._explore.explore_url import DEFAULT, View, filters_of
 
 
 def trail_bar(explorer: Explorer, view: View) -> None:

@@ -177,7 +177,7 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
 
 # Their source runs as a script of its own, where only builtins have names.
 def holes_page(explorer, key):
-    from pages._evaluate.evaluate_view import EvaluateView
+    from pages._evaluate.evaluate_url import EvaluateView
     from pages._evaluate.unjudged import unjudged_documents
 
     view = EvaluateView(collection=key, systems=("bm25",))

@@ -16,7 +16,7 @@ from engine.types.comparisons import Variant
 from pages._common.shared import escape_label
 from pages._compare import compare_page
 from pages._compare.compare_components import edited
-from pages._compare.compare_view import (
+from pages._compare.compare_url import (
     LONGEST_LINK,
     MOST_VARIANTS,
     free_name,

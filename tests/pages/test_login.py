@@ -21,7 +21,7 @@ from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
-from pages._annotate.annotate_view import FOR_LEADS, NEW
+from pages._annotate.annotate_url import FOR_LEADS, NEW
 from pages._login import login, sessions
 from pages._login.return_after_login import COOKIE, returning_to
 from tests.pages.visits import APP, Serve, address, run, shown

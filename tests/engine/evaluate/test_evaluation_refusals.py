@@ -13,7 +13,7 @@ from engine.config import DEMO
 from engine.errors import BadInputError, UnknownNameError
 from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
-from engine.measures.metrics import P_MRR
+from engine.measures.p_mrr import P_MRR
 from tests.support import write_jsonl
 
 

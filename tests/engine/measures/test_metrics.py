@@ -10,15 +10,8 @@ import ir_measures
 import numpy as np
 import pytest
 
-from engine.measures.metrics import (
-    csfcube_ndcg,
-    judged_at,
-    mean,
-    measure_runs,
-    p_mrr,
-    p_mrr_by_document,
-    ranking_by_grades,
-)
+from engine.measures.metrics import csfcube_ndcg, judged_at, mean, measure_runs, ranking_by_grades
+from engine.measures.p_mrr import p_mrr, p_mrr_by_document
 from engine.types.searches import Ranking
 
 # The measures of ir_measures

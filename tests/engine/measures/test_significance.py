@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.measures.metrics import confidence_interval, holm, significance
+from engine.measures.significance import confidence_interval, holm, significance
 
 # Confidence intervals
 

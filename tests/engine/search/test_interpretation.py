@@ -13,7 +13,7 @@ from engine.corpora.contracts import Seed
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.instructions import Reading
-from engine.measures.metrics import p_mrr
+from engine.measures.p_mrr import p_mrr
 from engine.numeric import FloatArray
 from engine.search.interpretation import avoid, focus_on_aspect, focus_on_reading, reweigh_by_words
 from engine.types.documents import Document, Sentence

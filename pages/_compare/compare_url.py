@@ -14,7 +14,7 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from pages._common.shared import engine
 from pages._common.url_state import UrlState, integer, join, one_of, param, some_of
-from pages._explore.explore_view import DEEPEST
+from pages._explore.explore_url import DEEPEST
 
 MOST_VARIANTS = 8
 """Beyond that, neither the rank flow nor a person follows."""

@@ -32,7 +32,7 @@ from engine.facts.periods import (
     weekday_of,
     whole_month,
 )
-from engine.facts.stated import AMBIGUOUS_MONTHS, nearest_year
+from engine.facts.stated_dates import AMBIGUOUS_MONTHS, nearest_year
 from engine.types.documents import Span
 
 LISTS = word_lists("time")

@@ -1,0 +1,100 @@
+"""Grades read line by line: checked, duplicates found, every problem named by its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.collections.judgment_formats import GradeLine
+from engine.errors import BadInputError
+from engine.types.collections import Qrels
+from engine.types.plurals import counted
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentsFile:
+    """Judgments, and plain sentences about what is odd in their file."""
+
+    qrels: Qrels
+    warnings: tuple[str, ...] = ()
+
+
+def check_grade(value: str, where: str, most: int | None) -> int:
+    """A grade as a number.
+
+    Args:
+        where: file and line, for the error.
+        most: the highest grade there is; None for any.
+
+    Raises:
+        BadInputError: no whole number, negative, or above ``most``.
+    """
+    try:
+        grade = int(value)
+    except ValueError as error:
+        raise BadInputError(
+            f"{where}: the grade '{value}' is not a whole number.", "Correct that line."
+        ) from error
+    if grade < 0 or (most is not None and grade > most):
+        allowed = "0 or more" if most is None else f"0 to {most}"
+        raise BadInputError(
+            f"{where}: the grade {grade} is out of range.", f"Grades are {allowed}; correct it."
+        )
+    return grade
+
+
+class GradeBook:
+    """Collects the grades of one file and watches for pairs that come twice.
+
+    Args:
+        file: its name, for errors.
+        unit: what the numbers count: ``line`` or ``row``.
+    """
+
+    def __init__(self, file: str, unit: str = "line") -> None:
+        self._file, self._unit = file, unit
+        self._seen: dict[tuple[str, str], int] = {}
+        self._repeats: list[int] = []
+        self.qrels: dict[str, dict[str, int]] = {}
+
+    def add(self, query_id: str, doc_id: str, grade: int, number: int) -> None:
+        """Take in one grade; BadInputError when the pair has another one already."""
+        first = self._seen.setdefault((query_id, doc_id), number)
+        grades = self.qrels.setdefault(query_id, {})
+        if grades.setdefault(doc_id, grade) != grade:
+            raise BadInputError(
+                f"{self._file}, {self._unit}s {first} and {number}: document '{doc_id}' has grade "
+                f"{grades[doc_id]} and grade {grade} for query '{query_id}'.",
+                "Keep one of the two.",
+            )
+        if first != number:
+            self._repeats.append(number)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence when pairs were repeated with the same grade."""
+        if not self._repeats:
+            return ()
+        what = counted(len(self._repeats), f"{self._unit} repeats", f"{self._unit}s repeat")
+        first = f"{self._unit} {self._repeats[0]}"
+        return (f"{self._file}: {what} a judgment with the same grade (first: {first}).",)
+
+
+def read_grades(lines: Iterable[GradeLine], file: str, most: int | None = None) -> JudgmentsFile:
+    """The judgments of lines of any format, each of which must be sound.
+
+    Raises:
+        BadInputError: names file, line and remedy.
+    """
+    book = GradeBook(file)
+    for line in lines:
+        if line.problem:
+            raise broken_line(file, line.number, line.problem)
+        grade = check_grade(line.grade, f"{file}, line {line.number}", most)
+        book.add(line.query_id, line.doc_id, grade, line.number)
+    return JudgmentsFile(book.qrels, book.warnings)
+
+
+def broken_line(file: str, number: int, problem: str) -> BadInputError:
+    """The error for a line that cannot be read."""
+    return BadInputError(f"{file}, line {number}: {problem}", "Correct that line.")

@@ -1,0 +1,122 @@
+"""p-MRR: how far rankings follow what is asked for (Weller et al., FollowIR, 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.measures.metrics import mean
+from engine.measures.ranking_change import ranks
+from engine.types.collections import Collection, Grades, Qrels, Topic
+
+P_MRR = "p-MRR"
+
+
+def instruction_following(
+    collection: Collection, topics: Sequence[Topic], ranked: Mapping[str, Sequence[str]]
+) -> dict[str, float | None]:
+    """p-MRR per query: the mean over the other judged aspects and wordings of the same seed."""
+    of_seed: dict[str, list[str]] = {}
+    for topic in topics:
+        if topic.seed is not None and wanted_by(topic) and topic.query_id in ranked:
+            of_seed.setdefault(topic.seed, []).append(topic.query_id)
+    of_query: dict[str, float | None] = {}
+    for query_ids in of_seed.values():
+        for query_id in query_ids:
+            of_query[query_id] = mean(
+                [
+                    p_mrr(
+                        ranked[query_id],
+                        _complete(collection, query_id, ranked[query_id]),
+                        ranked[other],
+                        _complete(collection, other, ranked[other]),
+                    )
+                    for other in query_ids
+                    if other != query_id
+                ]
+            )
+    return of_query
+
+
+def wanted_by(topic: Topic) -> tuple[str, ...]:
+    """What a topic asks for in a document; () for the document as a whole."""
+    return tuple(filter(None, (topic.aspect, topic.instruction)))
+
+
+def _complete(collection: Collection, query_id: str, ranked: Sequence[str]) -> Mapping[str, int]:
+    """Grades, with the zeros that a complete collection does not list."""
+    grades = collection.qrels.get(query_id, {})
+    return {**dict.fromkeys(ranked, 0), **grades} if collection.complete else grades
+
+
+def p_mrr_by_document(
+    ranking: Sequence[str], grades: Grades, other_ranking: Sequence[str], other_grades: Grades
+) -> dict[str, float]:
+    """How far each telling document follows the instruction: it should be higher here than there.
+
+    A document tells when it is relevant for this aspect (grade >= 1), judged not relevant for
+    the other (grade 0), and in both rankings. With its rank R here and R' there, counted among
+    the documents that both hold: R'/R - 1 if R > R', else 1 - R/R'. FollowIR's p-MRR (Weller
+    et al. 2024), read for the aspects of a seed.
+
+    Returns:
+        doc_id -> -1 (the wrong way) to 1, 0 where it did not move; in the order of ``ranking``;
+        empty when no document tells.
+
+    Raises:
+        ValueError: a ranking holds a document twice.
+
+    >>> p_mrr_by_document(["a", "b"], {"a": 2}, ["b", "a"], {"a": 0})
+    {'a': 0.5}
+    """
+    here, there = ranks(ranking), ranks(other_ranking)
+    if here.keys() != there.keys():
+        here = ranks([doc_id for doc_id in ranking if doc_id in there])
+        there = ranks([doc_id for doc_id in other_ranking if doc_id in here])
+    telling = [
+        doc_id
+        for doc_id, grade in grades.items()
+        if grade >= 1 and other_grades.get(doc_id) == 0 and doc_id in here
+    ]
+    telling.sort(key=here.__getitem__)
+    return {doc_id: _rank_shift(here[doc_id], there[doc_id]) for doc_id in telling}
+
+
+def _rank_shift(here: int, there: int) -> float:
+    return there / here - 1 if here > there else 1 - here / there
+
+
+def p_mrr(
+    ranking: Sequence[str], grades: Grades, other_ranking: Sequence[str], other_grades: Grades
+) -> float | None:
+    """How far the ranking for one aspect follows it, against the ranking for another of the seed.
+
+    Returns:
+        mean of :func:`p_mrr_by_document`, from -1 (the wrong way) to 1; 0 when nothing moves;
+        None when no document tells.
+
+    Raises:
+        ValueError: a ranking holds a document twice.
+    """
+    return mean(tuple(p_mrr_by_document(ranking, grades, other_ranking, other_grades).values()))
+
+
+def p_mrr_among_judged(
+    ranking: Sequence[str], other_ranking: Sequence[str], aspect: str, judgments: Qrels
+) -> float | None:
+    """How far documents relevant only for ``aspect`` stand higher in the first ranking.
+
+    Args:
+        judgments: aspect -> grades, of one seed.
+
+    Returns:
+        the mean of :func:`p_mrr` over the other judged aspects; None where none tells.
+    """
+    grades = judgments.get(aspect, {})
+    values = []
+    for other, other_grades in judgments.items():
+        if other != aspect:
+            shared = grades.keys() & other_grades.keys()
+            here = [d for d in ranking if d in shared]
+            there = [d for d in other_ranking if d in shared]
+            values.append(p_mrr(here, grades, there, other_grades))
+    return mean(values)
