@@ -41,7 +41,7 @@ with error_boundary():
             whole_collection(explorer, view)
         elif problem is not None:
             show_error(problem)
-        elif comparison is not None:
+        elif comparison is not None and shown is not None:
             with st.container(key="compare_run", gap="small"), error_boundary():
                 compare_model.run_area(explorer, run)
             changes = compare_model.changes(comparison, shown, run)

@@ -170,7 +170,7 @@ def said_html(said: Sequence[Judgment], scale: Scale) -> str:
     cells = ""
     for judgment in said:
         if judgment.relevance is None:
-            grade = judgment.verdict
+            grade: str = judgment.verdict
         else:
             grade = f"{judgment.relevance} · {names.get(judgment.relevance, 'not of this scale')}"
         origin = " (a model)" if judgment.origin == "model" else ""

@@ -11,7 +11,7 @@ import streamlit as st
 from pages._common.chart_style import image_config
 from pages._common.shared import ASSETS, attempt
 
-Event = Callable[[Mapping[str, Any]], None]
+Event = Callable[[Mapping[str, Any]], object]
 
 
 def _asset(name: str) -> str:

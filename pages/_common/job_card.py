@@ -40,7 +40,7 @@ def job_card(
     what_stays: str = "What was done stays.",
     which: str = "",
     border: bool = True,
-    attempt: Callable[[Do], object] = attempt,
+    attempt: Callable[[Do], None] = attempt,
     poll: float = POLL_SECONDS,
 ) -> None:
     """How far a job is, with a button that ends it; or how it ended. Nothing without a job.

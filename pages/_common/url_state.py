@@ -18,7 +18,9 @@ Read = Callable[[str], T]
 """Reads a parameter; ValueError says what is wrong with it."""
 
 
-def param(name: str, default: T, read: Read[T] = str, write: Callable[[T], str] = str) -> Any:  # type: ignore[assignment]
+def param(
+    name: str, default: object, read: Read[Any] = str, write: Callable[[Any], str] = str
+) -> Any:
     """A field of a :class:`UrlState`, called ``name`` in the URL; left out there at its default."""
     return field(default=default, metadata={"name": name, "read": read, "write": write})
 

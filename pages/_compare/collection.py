@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -70,8 +71,9 @@ def _choices(
 ) -> None:
     def choose(field: str) -> None:
         chosen = tuple(st.session_state[f"compare_{field}"])
+        change: dict[str, Any] = {field: chosen}
         # Without any there would be nothing to compute: the last one stays.
-        CompareView.change(lambda now: replace(now, **{field: chosen}) if chosen else now)
+        CompareView.change(lambda now: replace(now, **change) if chosen else now)
 
     st.session_state.update(compare_systems=list(systems), compare_wordings=list(sets))
     st.pills(

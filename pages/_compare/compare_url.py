@@ -27,7 +27,13 @@ SHOWS = ("seed", "collection")
 RERANK_DEPTH = 50
 """A request grows with every document of every variant: less than for one search."""
 _DEFAULT = Variant("", "")
-_KEYS = {"name": str, "wording": str, "system": str, "steer": (int, float), "subset": bool}
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "wording": str,
+    "system": str,
+    "steer": (int, float),
+    "subset": bool,
+}
 """A variant in a link: its keys and what they may hold; what is default is left out."""
 
 

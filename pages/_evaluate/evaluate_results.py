@@ -50,14 +50,15 @@ def results(
         definitions("What the measures mean", MEASURES, READING)
         _export(explorer, view, info, evaluation)
     _leaderboard(evaluation)
-    for section in (
+    sections: tuple[Callable[[], None], ...] = (
         lambda: unjudged_documents(explorer, view, info),
         lambda: _asked(evaluation),
         lambda: _verdicts(evaluation),
         lambda: _queries(explorer, view, info, evaluation),
         lambda: _aspects(explorer, view, info, evaluation),
         lambda: beside_the_paper(info, evaluation),
-    ):
+    )
+    for section in sections:
         with error_boundary():
             section()
 

@@ -314,7 +314,6 @@ def scenarios_card(
     """
     show_problem(place_of(corpus), keep=True)
     jobs = explorer.scenarios.jobs
-    goes_on = resume and job is not None and not is_finished(job.report)
     job_card(
         job,
         lambda: jobs.latest(corpus),
@@ -325,7 +324,9 @@ def scenarios_card(
         cancel=jobs.cancel,
         ended=outcome_line,
         remarks=lambda now: (now.report.problem, *now.report.notes) if now.report else (),
-        resume=(lambda: start(explorer, job.request)) if goes_on else None,
+        resume=(lambda: start(explorer, job.request))
+        if job is not None and resume and not is_finished(job.report)
+        else None,
         dismiss=jobs.dismiss,
         more=partial(_search_button, corpus),
         what_stays="What is written stays.",
