@@ -147,14 +147,15 @@ def test_without_a_model_the_switch_says_how_to_connect_one(visit: Visit) -> Non
     visit.shoot("compare-model-none")
 
 
+@pytest.mark.nightly
 def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
     visit: Visit, model: ModelServer
 ) -> None:
     page = open_comparison(visit, link(rerank="heapsort", rerank_depth="8"))
     connect(page, model.url, KEY)
     ask(page)
-    # In its first round a ranking has no order yet that could be kept.
-    expect(run_area(page)).to_contain_text(re.compile(r"round ([3-9]|[1-9]\d+) of about"))
+    # In its first round a ranking has no order yet to keep; these are the rounds of three.
+    expect(run_area(page)).to_contain_text(re.compile(r"round ([89]|[1-9]\d+) of about"))
     page.get_by_role("button", name="Cancel").click()
     expect(report(page)).to_contain_text("cancelled")
     expect(page.locator(".cmp-change").first).to_contain_text("So far the model has")

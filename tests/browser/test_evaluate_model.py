@@ -57,6 +57,7 @@ def cells(page: Page, table: str) -> Locator:
     return page.locator(f".st-key-{table} [data-testid^=glide-cell]")
 
 
+@pytest.mark.nightly
 def test_a_gap_is_measured_with_progress_drawn_and_there_on_return(
     visitor: Visit, lab: Lab
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_model_is_connected_for_the_visit_and_its_key_is_seen_nowhere(
     expect(panel(page).get_by_role("alert")).to_contain_text("key")
     connect(page, model.url)
     expect(page.get_by_role("button", name="Rerank", exact=True)).to_be_enabled()
+    expect(page.get_by_role("button", name="Disconnect")).to_be_hidden()
     panel(page).locator("summary").click()
     expect(panel(page)).to_contain_text("tells probabilities")
     assert KEY in model.seen.keys
@@ -150,6 +151,7 @@ def test_reranking_shows_its_progress_then_what_it_changed_and_the_way_back(
     other.page.context.close()
 
 
+@pytest.mark.nightly
 def test_a_reranking_goes_on_while_another_page_is_looked_at(
     visit: Visit, model: ModelServer
 ) -> None:
@@ -164,6 +166,7 @@ def test_a_reranking_goes_on_while_another_page_is_looked_at(
     expect(report(page)).to_contain_text("4 rounds")
 
 
+@pytest.mark.nightly
 def test_a_cancelled_reranking_keeps_the_order_so_far_and_goes_on_from_there(
     visit: Visit, model: ModelServer
 ) -> None:

@@ -149,6 +149,7 @@ def candidate(page: Page) -> Locator:
     return page.locator(".candidate .title")
 
 
+@pytest.mark.nightly
 def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(
     visit: Visit, served: Served
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_deep_link_shows_only_the_login_and_is_reached_after_it(
     assert [(judgment.annotator, judgment.relevance) for judgment in found] == [("Ada", 2)]
 
 
+@pytest.mark.nightly
 def test_an_outsider_is_refused_and_can_come_back_as_somebody_else(
     visit: Visit, browser: Browser, served: Served
 ) -> None:
@@ -304,6 +306,7 @@ def test_logging_out_ends_the_login_in_every_tab_and_for_every_copy_of_it(
     thief.page.context.close()
 
 
+@pytest.mark.nightly
 def test_a_copy_of_an_ended_login_opens_nothing_after_a_restart_and_others_still_do(
     visit: Visit, browser: Browser, served: Served
 ) -> None:

@@ -137,6 +137,7 @@ def a_need_finds_its_document(visit: Visit, server: Server) -> None:
     visit.shoot("explore-scenario")
 
 
+@pytest.mark.nightly
 def test_an_endpoint_that_fails_is_named_with_a_way_on(
     visit: Visit, server: Server, tmp_path: Path
 ) -> None:
@@ -149,6 +150,7 @@ def test_an_endpoint_that_fails_is_named_with_a_way_on(
     expect(section.get_by_role("button", name="Write scenarios")).to_be_enabled()
 
 
+@pytest.mark.nightly
 def test_extracts_need_no_model_are_labelled_weighed_and_removed(
     visit: Visit, server: Server, tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ def test_a_corpus_keeps_the_model_it_was_indexed_with(
     assert_refused(demo_home, "import", DEMO, *options, says=says)
 
 
+@pytest.mark.nightly
 def test_without_its_model_a_corpus_still_answers_what_needs_no_model(
     tmp_path: Path, tiny_model: Callable[[str], Path]
 ) -> None:

@@ -126,6 +126,7 @@ def test_columns_of_any_name_are_read_with_map(tmp_path: Path) -> None:
     assert [r["doc_id"] for r in found["results"]] == ["1"]
 
 
+@pytest.mark.nightly
 def test_a_model_given_as_a_relative_folder_is_found_from_anywhere(
     tmp_path: Path, tiny_model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,7 +109,7 @@ def test_without_auth_nobody_has_to_log_in(tmp_path: Path) -> None:
         (AUTH + '[people]\n"a@b.org" = "Ada"', "needs a name and a role"),
         (AUTH + '[people]\n"a@b.org" = { name = "Ada" }', "needs a name and a role"),
         (AUTH + '[people]\n"a@b.org" = { name = "", role = "lead" }', "name of 'a@b.org'"),
-        (AUTH + '[people]\n"a@b.org" = { name = "adjudicated", role = "lead" }', "stands for"),
+        (AUTH + '[people]\n"a@b.org" = { name = "adjudicated", role = "lead" }', "is the name of"),
         (AUTH + '[people]\n"a@b.org" = { name = "A\\u0000", role = "lead" }', "control characters"),
         (AUTH + '[people]\n"a@b.org" = { name = "Ada", role = "boss" }', "role of 'a@b.org'"),
         (AUTH + PEOPLE + '"ADA@example.org" = { name = "A", role = "lead" }', "stands twice"),

@@ -226,6 +226,7 @@ def kappa_by_hand(pairs: list[tuple[int, int]], power: int) -> float:
     return 1 - observed / expected
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_agreement_on_csfcube_is_that_of_an_independent_computation(
     graded: Explorer, csfcube: Path

@@ -138,6 +138,7 @@ def test_the_report_on_the_demo_collection_has_its_agreed_shape(demo: Evaluation
     assert set(report["unjudged_in_top_k"].values()) == {0.0}, "its judgments are complete"
 
 
+@pytest.mark.nightly
 def test_the_report_on_csfcube_has_its_agreed_shape(
     pooled: tuple[Collection, Evaluation],
 ) -> None:

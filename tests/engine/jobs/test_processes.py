@@ -107,6 +107,7 @@ def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: P
     assert app.library.corpus("papers").state == "ready"
 
 
+@pytest.mark.nightly
 def test_a_cancelled_import_goes_on_where_it_stopped(
     app: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

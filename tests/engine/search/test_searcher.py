@@ -97,7 +97,7 @@ def test_the_explanation_names_the_aspect_the_cosine_and_the_move(explorer: Expl
         assert f"{result.evidence[0].score:.2f}" in result.explanation
         assert ("moved" in result.explanation) == bool(result.rank_change)
     plain = explorer.search(replace(DEMO, aspect=None))
-    assert str(plain.results[0].explanation).startswith("Alike overall")
+    assert str(plain.results[0].explanation).startswith("Similar overall")
 
 
 # What the aspect changed
