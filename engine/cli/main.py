@@ -227,7 +227,7 @@ def corpora(as_json: bool) -> None:
 @budget_option
 @json_option
 def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> None:
-    """Rank the documents of corpus NAME by likeness to a seed, in one aspect.
+    """Rank the documents of corpus NAME by similarity to a seed, in one aspect.
 
     Every result comes with the passages that explain it.
     """  # fmt: skip

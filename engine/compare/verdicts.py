@@ -99,7 +99,7 @@ def _estimated_verdict(
     gains = dict(profile.gain)
     best = max(gains, key=lambda a: gains[a], default="")
     words = "; ".join(f"{a} {g:+.2f}" for a, g in gains.items())
-    numbers = f"likeness of the top 20, in standard deviations: {words}; {numbers}"
+    numbers = f"similarity of the top 20, in standard deviations: {words}; {numbers}"
     kind: VerdictKind
     if best == aspect and gains[best] >= NOTICEABLE:
         kind = "follows"

@@ -32,7 +32,7 @@ def trail_to_markdown(steps: Sequence[Query], kept: Kept, titles: dict[str, str]
         if query.focus:
             wanted = f"sentences {', '.join(str(i + 1) for i in query.focus)}"
         lines.append(
-            f"{number}. {_plain(seed)} — alike in {wanted}, {query.system}, "
+            f"{number}. {_plain(seed)} — similar in {wanted}, {query.system}, "
             f"steer {query.steer:g}, corpus {_plain(query.corpus)}"
         )
         if query.instruction:

@@ -115,7 +115,7 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
         {
             "Query": (queries[query_id].text if query_id in queries else None) or query_id,
             "From its cluster": positives,
-            "Found by pooling": made.found.get(query_id, 0),
+            "Added by pooling": made.found.get(query_id, 0),
             "Id": query_id,
         }
         for query_id, positives in made.positives.items()
@@ -130,7 +130,7 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
         column_config={
             "Query": st.column_config.TextColumn(width=300),
             "From its cluster": st.column_config.NumberColumn(format="localized", width=105),
-            "Found by pooling": st.column_config.NumberColumn(
+            "Added by pooling": st.column_config.NumberColumn(
                 format="localized", width=115,
                 help="Documents outside the cluster that were graded relevant."),
         },

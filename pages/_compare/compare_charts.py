@@ -181,7 +181,7 @@ def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
             hoverinfo="skip", showlegend=False,
         )  # fmt: skip
     meaning = "p-MRR" if found.judged else "share of the top 20 that aspect weight 0 % has not"
-    relevance = "nDCG@20" if found.judged else "likeness to the whole seed (standardised)"
+    relevance = "nDCG@20" if found.judged else "similarity to the whole seed (standardised)"
     figure.update_xaxes(title=f"instruction following: {meaning}", fixedrange=True)
     figure.update_yaxes(title=f"relevance: {relevance}", fixedrange=True)
     return _finished(figure, dark, height=340)

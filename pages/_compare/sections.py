@@ -215,7 +215,7 @@ def likeness(comparison: Comparison, lens: Lens) -> None:
         words="An estimate from sentence vectors: how much more similar to the seed the top 20 are "
         "than those of the same system without a wording.",
         name="likeness",
-        alt="Gain in likeness of the top 20 by aspect, for each variant (estimate)",
+        alt="Gain in similarity of the top 20 by aspect, for each variant (estimate)",
         key="compare_likeness_chart",
     )
 

@@ -27,7 +27,7 @@ from engine.search.systems.late_interaction import aspect_similarity, max_simila
 
 WEIGHTS = ASSETS / "aspect" / "weights.json"
 CANDIDATES = 60
-"""Documents that each vector (the document's, the aspect's) brings up to be scored by all
+"""Documents that each vector (the document's, the aspect's) retrieves to be scored by all
 signals; the rest follow in the order of their vectors. With 100, nDCG@20 on 120 queries of the
 demo is 0.517 instead of 0.513, and a page takes 129 ms instead of 95."""
 GAP = 1e-6
@@ -79,7 +79,7 @@ class AspectSystem:
 
     def rank(self, corpus: Corpus, request: Request) -> RankedDocuments:
         steer = 0.0 if request.focus is None else request.steer * request.focus.strength
-        if steer == 0.0:  # then the aspect brings up nothing either
+        if steer == 0.0:  # then the aspect retrieves nothing either
             request = replace(request, focus=None)
         focus = request.focus
         parts = _vector_parts(corpus, request)

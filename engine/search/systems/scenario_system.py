@@ -22,7 +22,7 @@ from engine.numeric import FloatArray
 from engine.search.systems.dense import DenseSystem
 
 CANDIDATES = 1000
-"""Documents that each side brings up, at least, where the corpus is not ranked whole."""
+"""Documents that each side retrieves, at least, where the corpus is not ranked whole."""
 
 
 class ScenarioSystem:
