@@ -68,7 +68,7 @@ export default function (component) {
       system.append(option)
     }
 
-    const copy = button("icon", "⧉", `Duplicate variant ${index + 1}`, () =>
+    const copy = button("icon copy", "", `Duplicate variant ${index + 1}`, () =>
       ask([...rows.slice(0, index + 1), row, ...rows.slice(index + 1)]))
     copy.disabled = rows.length >= data.most
     copy.dataset.key = `copy-${index}`

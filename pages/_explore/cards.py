@@ -116,10 +116,12 @@ def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dic
 def header(page: SearchResults, reads_aspect: bool, reranking: Reranking | None = None) -> None:
     """What is shown, by which system, how fast, and how far aspect or model changed it."""
     query = page.query
-    first = query.offset + 1 if page.results else 0
     more = " (ranked to this depth)" if page.truncated else ""
+    last = query.offset + len(page.results)
     parts = [
-        f"<strong>{first}–{query.offset + len(page.results)}</strong> of {page.total:,}{more}",
+        f"<strong>{query.offset + 1}–{last}</strong> of {page.total:,}{more}"
+        if page.results
+        else "No results",
         f'<span class="sl-dim">{html.escape(_ranked_by(query.system, reranking))}</span>',
         f'<span class="sl-dim">{page.seconds * 1000:.0f} ms</span>',
     ]
@@ -128,7 +130,8 @@ def header(page: SearchResults, reads_aspect: bool, reranking: Reranking | None 
     if query.instruction and page.understood:
         parts.append(f'<span class="sl-dim">{html.escape(_reading(page))}</span>')
     line = "".join(f"<span>{part}</span>" for part in parts)
-    st.html(f'<div class="sl-head">{line}</div>{_changed(page, reads_aspect, reranking)}')
+    moved = _changed(page, reads_aspect, reranking) if page.results else ""
+    st.html(f'<div class="sl-head">{line}</div>{moved}')
 
 
 def _ranked_by(system: str, reranking: Reranking | None) -> str:
