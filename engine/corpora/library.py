@@ -216,13 +216,6 @@ class Library:
         request = ImportRequest(rows, name, mapping=mapping, encoder=encoder, lens=lens)
         return self.import_documents(request, on_progress)
 
-    def import_demo(self, on_progress: Tell = tell_nobody) -> ImportReport | None:
-        """Index the demo corpus unless it is there; None when nothing was to be done."""
-        row = self._ledger.corpus(DEMO_CORPUS)
-        if row is not None and row.state == "ready":
-            return None
-        return self.import_documents(ImportRequest(DEMO, DEMO_CORPUS), on_progress)
-
     def import_collection(
         self,
         collection: Collection,
