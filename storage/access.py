@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import duckdb
 from filelock import FileLock, Timeout
@@ -38,21 +38,6 @@ FULL_WORDS = (*map(os.strerror, FULL), "not enough space on the disk")
 LOCKED_WORDS = ("Could not set lock on file", "used by another process")
 MOST_REMEMBERED = 512
 """Results of queries."""
-READ_ALONG = 16
-"""Reads that are renewed together, at most: what a page asks for at every click is fewer."""
-
-
-class Remembered(NamedTuple):
-    """What was read of one state of the file, and how to read it again.
-
-    Attributes:
-        used: whether anybody has asked for it since.
-    """
-
-    signature: Signature
-    value: Any
-    read: Callable[[duckdb.DuckDBPyConnection], Any]
-    used: bool
 
 
 class LedgerFile:
@@ -61,8 +46,7 @@ class LedgerFile:
     def __init__(self, path: Path, wait_seconds: float) -> None:
         self._path = path
         self._wait_seconds = wait_seconds
-        self._memory: dict[Hashable, Remembered] = {}
-        self._migrated: Signature | None = None
+        self._memory: dict[Hashable, tuple[Signature, Any]] = {}
         # To attach the file to it takes 2 ms, to start DuckDB with the file 22 ms.
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._memory_lock = threading.Lock()
@@ -71,32 +55,20 @@ class LedgerFile:
     def remembered(
         self, key: Hashable, read: Callable[[duckdb.DuckDBPyConnection], Value]
     ) -> Value:
-        """What ``read`` finds, from memory while nobody has written to the file since.
-
-        An access costs some 25 ms, and a page asks for several things at every click: the
-        first of them that finds the file changed reads along what was asked for before.
-        """
+        """What ``read`` finds, from memory while nobody has written to the file since."""
         signature = self._signature()
         with self._memory_lock:
-            held = self._memory.pop(key, None)
-            if held is not None and held.signature == signature:
-                self._memory[key] = held._replace(used=True)  # the latest used goes last
-                return cast(Value, held.value)
-            stale = [(k, e.read) for k, e in self._memory.items()
-                     if e.used and e.signature != signature]  # fmt: skip
+            held = self._memory.get(key)
+        if held is not None and held[0] == signature:
+            return cast(Value, held[1])
         with self.access() as connection:
             value = read(connection)
-            values: dict[Hashable, tuple[Any, Callable[..., Any]]] = {
-                name: (how(connection), how) for name, how in stale[-READ_ALONG:]
-            }
             # Still under the lock: what was read belongs to this state of the file.
             signature = self._signature()
         with self._memory_lock:
             if len(self._memory) >= MOST_REMEMBERED:
                 self._memory.clear()
-            for name, (other, how) in values.items():
-                self._memory[name] = Remembered(signature, other, how, used=False)
-            self._memory[key] = Remembered(signature, value, read, used=True)
+            self._memory[key] = (signature, value)
         return value
 
     def records(
@@ -129,12 +101,9 @@ class LedgerFile:
                     self._create(deadline)
                 self._back_up(deadline)
                 with self._attached(self._path, deadline) as connection:
-                    # Nobody has changed the schema of a file that nobody has written to.
-                    if self._migrated != self._signature():
-                        migrate(connection)
+                    migrate(connection)
                     with transaction(connection):
                         yield connection
-                self._migrated = self._signature()
         except Timeout as e:
             raise self._busy() from e
         except (duckdb.Error, OSError) as e:

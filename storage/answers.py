@@ -15,7 +15,7 @@ from storage.access import LedgerFile
 from storage.rows import insert, stored
 
 NEIGHBOURS = 4000
-"""Answers that are read along with one that is wanted: one access costs some 25 ms, and who asks
+"""Answers that are read along with one that is wanted: an access costs 2 ms, and who asks
 again what was asked before asks the rest of it too."""
 
 

@@ -159,9 +159,11 @@ class StoredTable:
 
     @contextmanager
     def _writing(self, action: str) -> Iterator[None]:
-        self._addresses = None  # rows come to lie elsewhere
-        with _wrapped(action, self.path):
-            yield
+        try:
+            with _wrapped(action, self.path):
+                yield
+        finally:
+            self._addresses = None  # rows lie elsewhere now
 
     @property
     def schema(self) -> pa.Schema:

@@ -135,7 +135,7 @@ class OpenBuild:
             (corpus.identity, recipe),
             lambda: {i: digest(recipe, text) for i, text in _content_hashes(corpus).items()},
         )
-        return {doc_id: bases[doc_id] for doc_id in self.scope()}
+        return {doc_id: bases[doc_id] for doc_id in corpus.doc_ids[: self.spec.limit]}
 
     # -- labels ------------------------------------------------------------------------
 

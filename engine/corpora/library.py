@@ -14,7 +14,7 @@ from engine.corpora.folders import Trash, store_of, sweep_all
 from engine.corpora.importing import Importer
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.relens import LensChange
-from engine.corpora.scenario_store import has_scenarios, read_settings
+from engine.corpora.scenario_store import has_scenarios, settings_stamp
 from engine.corpora.summary import contents_of, is_synthetic, sentences_of
 from engine.corpora.uploads import save_upload, sweep_uploads
 from engine.errors import (
@@ -263,7 +263,7 @@ class Library:
         """Equal while searches in a corpus find the same: nobody wrote to it or its scenarios."""
         opened = self.open(name)
         path = opened.table.path
-        return opened.identity, ScenarioTable.stamp(path), read_settings(path)
+        return opened.identity, ScenarioTable.stamp(path), settings_stamp(path)
 
     def encoder(self, corpus: OpenCorpus) -> Encoder:
         """The model that the corpus was indexed with, or ModelMissingError."""

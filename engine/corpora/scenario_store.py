@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -75,6 +75,15 @@ def read_settings(path: Path) -> ScenarioSettings:
             f"{path / SETTINGS} cannot be read: {error}.",
             "Delete that file, and set component and weight again.",
         ) from error
+
+
+def settings_stamp(path: Path) -> Hashable:
+    """Changes when the settings of the corpus in a folder are replaced."""
+    try:
+        stored = (path / SETTINGS).stat()
+    except OSError:
+        return None
+    return stored.st_ino, stored.st_mtime_ns
 
 
 def write_settings(path: Path, settings: ScenarioSettings) -> None:

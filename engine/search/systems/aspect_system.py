@@ -171,14 +171,17 @@ def _token_signals(corpus: Corpus, request: Request, rows: Rows) -> tuple[FloatA
     if focus is not None:
         read = (focus.sentence_weights.tobytes(), focus.aspect_weights.tobytes())
         known_aspect = corpus.remembered(f"{name} {hash(read)}")
-    new = [row for row in places if row not in (known if focus is None else known_aspect)]
+    new = [row for row in places
+           if row not in known or (focus is not None and row not in known_aspect)]  # fmt: skip
     stored = corpus.tokens(np.array(new, dtype=np.intp))
+    if focus is not None:
+        mine = _seed_token_weights(request, focus)
+        theirs = [found.roles @ focus.aspect_weights for found in stored]
     for group in token_cosines(seed.tokens, [found.vectors for found in stored]):
         of_group = [new[i] for i in group.documents]
         known.update(zip(of_group, max_similarity(group, symmetric=True).tolist(), strict=True))
         if focus is not None:
-            theirs = [found.roles @ focus.aspect_weights for found in stored]
-            values = aspect_similarity(group, _seed_token_weights(request, focus), theirs)
+            values = aspect_similarity(group, mine, theirs)
             known_aspect.update(zip(of_group, values.tolist(), strict=True))
     # A document without tokens is like nothing.
     tokens, aspect = (
