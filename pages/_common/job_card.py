@@ -7,6 +7,7 @@ server ends: the next one goes on from there.
 from __future__ import annotations
 
 import html
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,6 +20,8 @@ from pages._model.model_lines import joined, report_line
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at a job that takes minutes."""
+RENEW_SECONDS = 5.0
+"""Between two requests to run the page again: asked for at every turn, no run comes to its end."""
 AnyJob = Job[Any, Any]
 Do = Callable[[], object]
 
@@ -73,10 +76,16 @@ def job_card(
         st.button(label, key=name(part), on_click=attempt, args=(do,), help=words,
                   disabled=disabled)  # fmt: skip
 
+    renewed = -RENEW_SECONDS
+
     def running() -> None:
-        now = find()
-        if now is None or not now.running or is_news(now):
+        nonlocal renewed
+        now, at = find(), time.monotonic()
+        if (now is None or not now.running or is_news(now)) and at - renewed >= RENEW_SECONDS:
+            renewed = at
             st.rerun()
+        if now is None:
+            return
         left, right = _halves()
         with left:
             stopping = joined(["stopping after the step at hand"]) if now.stopping else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import logging
+import time
 from concurrent.futures import Future
 
 import streamlit as st
@@ -11,6 +12,7 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
+from pages._common.job_card import RENEW_SECONDS
 from pages._common.shared import ASSETS, engine, escape_label, note
 from pages._model.beside import beside
 from pages._model.model_lines import endpoint_parts
@@ -26,7 +28,7 @@ from pages._model.model_settings import (
     session_values,
 )
 
-_CHECK, _PROBLEM = "model_check", "model_problem"
+_CHECK, _RENEWED, _PROBLEM = "model_check", "model_renewed", "model_problem"
 log = logging.getLogger("seedlens")
 _POLL_SECONDS = 0.3
 
@@ -185,11 +187,14 @@ def _wait_for_check() -> None:
     """
     trial: Future[EndpointInfo] | None = st.session_state.get(_CHECK)
     if trial is None:
-        st.rerun()  # the rest of the page depends on the answer
+        if time.monotonic() - st.session_state.get(_RENEWED, 0.0) >= RENEW_SECONDS:
+            st.session_state[_RENEWED] = time.monotonic()
+            st.rerun()  # the rest of the page depends on the answer
     elif not trial.done():
         st.html('<span class="md-dim" role="status">Asking the endpoint …</span>')
     else:
         del st.session_state[_CHECK]
+        st.session_state.pop(_RENEWED, None)
         try:
             st.session_state[_PROBLEM] = trial.result().problem
         except SeedLensError as error:
