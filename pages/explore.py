@@ -64,7 +64,7 @@ with error_boundary():
                 on=events,
                 key="explore_results",
             )
-            explore_explain.watch(generated)
+            explore_explain.watch(explorer, query, generated)
         else:
             explore_page.nothing(page)
         explore_page.pages_bar(view, page.total)

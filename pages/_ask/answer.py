@@ -17,6 +17,7 @@ from pages._ask.ask_page import last_job
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.shared import engine, error_boundary, note
+from pages._common.waiting import renew_when
 from pages._model.model_lines import duration, report_line
 
 POLL_SECONDS = 0.3
@@ -36,17 +37,19 @@ def answer(explorer: Explorer, job: AskJob | None) -> None:
             "Every number in it opens its passage, so that you can check what is claimed.</div>"
         )
     elif job.running:
-        st.fragment(_live, run_every=POLL_SECONDS)()
+        renew_when(lambda: _running() is None, _live, every=POLL_SECONDS)  # controls change too
     else:
         _show(explorer, job)
 
 
+def _running() -> AskJob | None:
+    job = last_job(engine())
+    return job if job is not None and job.running else None
+
+
 def _live() -> None:
     with error_boundary():
-        job = last_job(engine())
-        if job is None or not job.running:
-            st.rerun()  # the controls change too
-        else:
+        if job := _running():
             _show(engine(), job)
 
 

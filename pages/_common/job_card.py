@@ -7,7 +7,6 @@ server ends: the next one goes on from there.
 from __future__ import annotations
 
 import html
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,12 +15,11 @@ import streamlit as st
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from pages._common.shared import attempt, note
+from pages._common.waiting import renew_when
 from pages._model.model_lines import joined, report_line
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at a job that takes minutes."""
-RENEW_SECONDS = 5.0
-"""Between two requests to run the page again: asked for at every turn, no run comes to its end."""
 AnyJob = Job[Any, Any]
 Do = Callable[[], object]
 
@@ -76,14 +74,12 @@ def job_card(
         st.button(label, key=name(part), on_click=attempt, args=(do,), help=words,
                   disabled=disabled)  # fmt: skip
 
-    renewed = -RENEW_SECONDS
+    def news() -> bool:
+        now = find()
+        return now is None or not now.running or is_news(now)
 
     def running() -> None:
-        nonlocal renewed
-        now, at = find(), time.monotonic()
-        if (now is None or not now.running or is_news(now)) and at - renewed >= RENEW_SECONDS:
-            renewed = at
-            st.rerun()
+        now = find()
         if now is None:
             return
         left, right = _halves()
@@ -117,7 +113,7 @@ def job_card(
 
     with st.container(border=border, key=name("job")):
         if job.running:
-            st.fragment(running, run_every=poll)()
+            renew_when(news, running, every=poll)
         else:
             at_its_end(job)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import replace
 
 import streamlit as st
@@ -16,6 +15,7 @@ from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.lenses import Lens
 from pages._common.components import chart, dark
 from pages._common.shared import download, error_boundary, note, show_error
+from pages._common.waiting import renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_session import Asked, Stamp, evidence, traded
@@ -240,17 +240,12 @@ def frontier(
             f'{TRADE_OFF}<div class="cmp-dim" role="status">'
             "Ranking at eleven aspect weights …</div>"
         )
-        st.fragment(_wait, run_every=0.5)(work)
+        renew_when(work.done, every=0.5)
         return
     if work.exception() is not None:
         traded.clear(*key)  # so that another visit tries again
     with error_boundary():
         _draw_frontier(work.result(), variant, by_model=by_model)
-
-
-def _wait(work: Future[Frontier]) -> None:
-    if work.done():
-        st.rerun(scope="app")
 
 
 def _draw_frontier(curve: Frontier, variant: Variant, *, by_model: bool) -> None:

@@ -15,6 +15,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo, GeneratedExplanation
 from engine.types.searches import Query
+from pages._common.waiting import renew_when
 from pages._model.beside import beside
 from pages._model.model_settings import chosen, endpoint
 
@@ -66,16 +67,16 @@ def shown(explorer: Explorer, query: Query, doc_ids: list[str]) -> dict[str, dic
     return {doc_id: _card(trial, info) for doc_id, trial in trials.items() if trial is not None}
 
 
-def watch(generated: Mapping[str, Mapping[str, Any]]) -> None:
-    """Renew the page when a model has answered."""
-    if any(words["state"] == "asking" for words in generated.values()):
-        st.session_state["explore_asking"] = sum(not t.done() for t in _known().values())
-        st.fragment(_renew, run_every=_POLL_SECONDS)()
-
-
-def _renew() -> None:
-    if sum(not t.done() for t in _known().values()) < st.session_state.get("explore_asking", 0):
-        st.rerun()
+def watch(explorer: Explorer, query: Query, generated: Mapping[str, Mapping[str, Any]]) -> None:
+    """Renew the page when a model has answered what is shown as being asked."""
+    known, info = _known(), endpoint(explorer)
+    asked = [
+        known[_key(query, doc_id, info)]
+        for doc_id, words in generated.items()
+        if words["state"] == "asking"
+    ]
+    if asked:
+        renew_when(lambda: any(trial.done() for trial in asked), every=_POLL_SECONDS)
 
 
 def _card(trial: _Trial, info: EndpointInfo) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+from functools import partial
 
 import streamlit as st
 
 from engine.explorer import Explorer
 from pages._common.job_card import progress
 from pages._common.shared import ASSETS, engine, note
+from pages._common.waiting import renew_when
 from pages._library.import_jobs import progress_line
 from pages._model.model_form import apply_model_style
 
@@ -40,20 +42,21 @@ def _wait_for_demo(explorer: Explorer) -> None:
     if job.running:
         st.html("<h2>Setting up</h2><p>The demo corpus (360 synthetic abstracts) is being indexed. "
                 "This happens once.</p>")  # fmt: skip
-        _progress()
+        renew_when(lambda: not _demo_runs(explorer), partial(_progress, explorer), every=0.5)
         st.stop()
     note(f"The demo corpus could not be indexed: {job.error}", job.remedy, kind="error")
     st.stop()
 
 
-@st.fragment(run_every=0.5)
-def _progress() -> None:
-    library = engine().library
-    job = library.demo_job()
+def _demo_runs(explorer: Explorer) -> bool:
+    job = explorer.library.demo_job()
+    return job is not None and job.running and not explorer.library.names()
+
+
+def _progress(explorer: Explorer) -> None:
+    job = explorer.library.demo_job()
     if job is not None and job.running:
         progress(html.escape(progress_line(job.progress)), job.progress.share, "Indexing the demo")
-    if library.names() or job is None or not job.running:
-        st.rerun(scope="app")
 
 
 def hints(on_demo: bool) -> None:

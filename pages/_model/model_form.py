@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import logging
-import time
 from concurrent.futures import Future
 
 import streamlit as st
@@ -12,8 +11,8 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
-from pages._common.job_card import RENEW_SECONDS
 from pages._common.shared import ASSETS, engine, escape_label, note
+from pages._common.waiting import renew_when
 from pages._model.beside import beside
 from pages._model.model_lines import endpoint_parts
 from pages._model.model_settings import (
@@ -28,7 +27,7 @@ from pages._model.model_settings import (
     session_values,
 )
 
-_CHECK, _RENEWED, _PROBLEM = "model_check", "model_renewed", "model_problem"
+_CHECK, _PROBLEM = "model_check", "model_problem"
 log = logging.getLogger("seedlens")
 _POLL_SECONDS = 0.3
 
@@ -58,7 +57,7 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
         )
     _form(info)
     if _checking():
-        _wait_for_check()
+        renew_when(lambda: not _checking(), _take_answer, every=_POLL_SECONDS)
     return info
 
 
@@ -177,9 +176,8 @@ def _checking() -> bool:
     return _CHECK in st.session_state
 
 
-@st.fragment(run_every=_POLL_SECONDS)
-def _wait_for_check() -> None:
-    """Say that the endpoint is asked; once it has answered, nothing, and then renew the page.
+def _take_answer() -> None:
+    """Say that the endpoint is asked; once it has answered, nothing.
 
     The words are taken back by the fragment itself: Streamlit can lose the end of a run of the
     page when a fragment asks for another one just then, and leaves on the page what that run
@@ -187,14 +185,11 @@ def _wait_for_check() -> None:
     """
     trial: Future[EndpointInfo] | None = st.session_state.get(_CHECK)
     if trial is None:
-        if time.monotonic() - st.session_state.get(_RENEWED, 0.0) >= RENEW_SECONDS:
-            st.session_state[_RENEWED] = time.monotonic()
-            st.rerun()  # the rest of the page depends on the answer
-    elif not trial.done():
+        return
+    if not trial.done():
         st.html('<span class="md-dim" role="status">Asking the endpoint …</span>')
     else:
         del st.session_state[_CHECK]
-        st.session_state.pop(_RENEWED, None)
         try:
             st.session_state[_PROBLEM] = trial.result().problem
         except SeedLensError as error:
