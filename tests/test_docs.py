@@ -18,7 +18,11 @@ from engine.config import ROOT
 
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EXAMPLES = [page for page in PAGES if "```python\n" in page.read_text("utf-8")]
+EXAMPLES = [
+    pytest.param(page, marks=() if page.name == "README.md" else pytest.mark.nightly, id=page.name)
+    for page in PAGES
+    if "```python\n" in page.read_text("utf-8")
+]
 
 
 def cells() -> list[dict[str, Any]]:
@@ -53,6 +57,7 @@ def _showing(block: str) -> str:
     return block
 
 
+@pytest.mark.nightly
 def test_the_notebook_runs_from_top_to_bottom(home: Path, tmp_path: Path) -> None:
     code = ["".join(c["source"]) for c in cells() if c["cell_type"] == "code"]
     shown = run_in_order(code, home, tmp_path)
@@ -67,7 +72,7 @@ def test_the_notebook_is_stored_without_what_it_displayed() -> None:
     assert all(c["outputs"] == [] and c["execution_count"] is None for c in code)
 
 
-@pytest.mark.parametrize("page", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", EXAMPLES)
 def test_examples_of_a_page_run_in_order(
     page: Path, demo_home: Path, home: Path, tmp_path: Path
 ) -> None:

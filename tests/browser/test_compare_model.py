@@ -91,6 +91,7 @@ def ask(page: Page, name: str = "Rerank") -> None:
     run_area(page).get_by_role("button", name=name, exact=True).click()
 
 
+@pytest.mark.nightly
 def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     visit: Visit, model: ModelServer, browser: Browser, server: Server
 ) -> None:

@@ -25,6 +25,7 @@ def results(page: Page) -> Locator:
     return articles
 
 
+@pytest.mark.nightly
 def test_a_new_home_shows_how_far_the_demo_is_and_then_its_results(
     browser: Browser, tmp_path: Path
 ) -> None:

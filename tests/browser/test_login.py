@@ -280,6 +280,7 @@ def test_who_is_taken_off_the_list_stores_nothing_more(visit: Visit, served: Ser
     expect(candidate(page)).to_be_visible(timeout=60_000)
 
 
+@pytest.mark.nightly
 def test_logging_out_ends_the_login_in_every_tab_and_for_every_copy_of_it(
     visit: Visit, browser: Browser, served: Served
 ) -> None:

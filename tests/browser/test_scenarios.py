@@ -78,6 +78,7 @@ def look_at(section: Locator, title: str) -> Locator:
     return read
 
 
+@pytest.mark.nightly
 def test_a_model_writes_scenarios_with_progress_cancel_and_resume(
     visit: Visit, server: Server, model: ModelServer, author: Author, tmp_path: Path
 ) -> None:

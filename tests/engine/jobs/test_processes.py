@@ -161,6 +161,7 @@ def test_a_killed_import_shows_as_interrupted_and_can_be_resumed(
     assert job.report.unchanged > 0
 
 
+@pytest.mark.nightly
 def test_sigterm_ends_an_import_after_the_batch_at_hand(app: Explorer, tmp_path: Path) -> None:
     source = write_csv(tmp_path / "papers.csv", 120)
     job = app.library.start_import(source, "papers", "csv", {"doc_id": "PMID"})
