@@ -32,6 +32,7 @@ from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
 from engine.scenarios.facade import Scenarios
+from engine.search.finding import find_documents
 from engine.search.queries import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
@@ -43,7 +44,7 @@ from engine.types.encoders import EMBEDDED_SHA256, Encoder, Passage
 from engine.types.evaluations import Evaluation, SystemScores
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
-from engine.types.searches import Filter, Query, SearchResults
+from engine.types.searches import Filter, FoundDocument, Query, SearchResults
 from storage.home import Home
 from storage.ledger import Ledger
 
@@ -241,6 +242,15 @@ class Explorer:
         """Documents whose title has all words, for choosing a seed as one types."""
         opened = self.library.open(corpus)
         return opened.documents(opened.find_titles(words, limit))
+
+    def find_documents(self, corpus: str, words: str, limit: int = 12) -> tuple[FoundDocument, ...]:
+        """Documents for words as one types them; see :func:`engine.search.finding.find_documents`.
+
+        By their meaning too, once the corpus's model is loaded.
+        """
+        opened = self.library.open(corpus)
+        by_meaning = self.library.loaded_encoder(opened) is not None
+        return find_documents(self.searcher(corpus), words, limit, by_meaning=by_meaning)
 
     def browse(self, corpus: str, offset: int, limit: int) -> list[Document]:
         """Documents in the order of the corpus."""

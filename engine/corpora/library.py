@@ -93,6 +93,7 @@ class Library:
         self._home, self._ledger, self._settings = home, ledger, settings
         self._trash = Trash(home, ledger)
         self._open: dict[str, OpenCorpus] = {}
+        self._loaded: set[str] = set()
         self._sizes: dict[Path, tuple[Hashable, int, int]] = {}
         self._lock = threading.Lock()
 
@@ -267,7 +268,13 @@ class Library:
 
     def encoder(self, corpus: OpenCorpus) -> Encoder:
         """The model that the corpus was indexed with, or ModelMissingError."""
-        return self._own_encoder(corpus.name, corpus.spec)
+        encoder = self._own_encoder(corpus.name, corpus.spec)
+        self._loaded.add(corpus.spec.source)
+        return encoder
+
+    def loaded_encoder(self, corpus: OpenCorpus) -> Encoder | None:
+        """:meth:`encoder` where it was asked for before; None where it would take seconds."""
+        return self.encoder(corpus) if corpus.spec.source in self._loaded else None
 
     def embedded(self) -> Encoder:
         """The model that ships with SeedLens."""

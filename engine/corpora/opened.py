@@ -365,6 +365,11 @@ class OpenCorpus:
         """See :meth:`engine.corpora.opened.CorpusWords.find_titles`."""
         return self._words.find_titles(words, limit)
 
+    def find_texts(self, words: str, limit: int) -> list[str]:
+        """Ids of documents with any of ``words`` in title or text, best first by BM25."""
+        found = _full_text(self.table, self.row_of, words, limit, ())[0]
+        return self._ids(found)
+
     def rarity(self, word: str) -> float:
         """See :meth:`engine.corpora.opened.CorpusWords.rarity`."""
         return self._words.rarity(word)

@@ -103,6 +103,24 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document that words were looked up for, and where they were found.
+
+    Attributes:
+        where: ``title`` (all words, or its id), ``text`` (by BM25), or ``meaning`` (near to the
+            words, which it need not have).
+        snippet: the sentence that fits best; empty where the title says it, or there is none.
+        title_marks, marks: spans of the words in the title, and in ``snippet``.
+    """
+
+    document: Document
+    where: Literal["title", "text", "meaning"]
+    snippet: str = ""
+    title_marks: tuple[Span, ...] = ()
+    marks: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResults:
     """A page of a ranking, and what it lacks.
 

@@ -1,0 +1,131 @@
+"""Finding a document to start from: by its title, its text, or what it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import chain, takewhile, zip_longest
+
+import numpy as np
+
+from engine.search.searcher import Searcher
+from engine.types.documents import Document, Span
+from engine.types.searches import FoundDocument, Query
+
+MOST_TITLES = 2 / 3
+"""Share of what is found that titles may take while there is more: common words are in many."""
+MOST_COMMON = 0.35
+"""Rarity from which a word is marked, and counts in the choice of a snippet."""
+_WORD = re.compile(r"\w+")
+_SHORTEST_STEM, _LONGEST_ENDING = 4, 3
+
+
+def find_documents(
+    searcher: Searcher, words: str, limit: int, *, by_meaning: bool
+) -> tuple[FoundDocument, ...]:
+    """Documents for words as one types them, at most ``limit``, each once.
+
+    Titles that have all words (or the document of that id) come first; then, in turn, documents
+    by BM25 of their texts and by the cosine of their vector with that of the words.
+
+    Args:
+        by_meaning: needs the corpus's model, which is loaded for it.
+    """
+    words = " ".join(words.split())
+    if not words:
+        return ()
+    corpus = searcher.corpus
+    titles = corpus.find_titles(words, limit)
+    texts = corpus.find_texts(words, limit)
+    nearest, sentences = _nearest(searcher, words, limit) if by_meaning else ([], {})
+    taking_turns = filter(None, chain.from_iterable(zip_longest(texts, nearest)))
+    rest = [doc_id for doc_id in dict.fromkeys(taking_turns) if doc_id not in titles]
+    room = max(int(limit * MOST_TITLES), limit - len(rest))
+    found = [*titles[:room], *rest, *titles[room:]][:limit]
+    by_title, by_text = set(titles), set(texts)
+    asked = _words(words)
+    telling = [word for word in asked if corpus.rarity(word) >= MOST_COMMON] or asked
+    return tuple(
+        _in_title(document, asked)
+        if document.doc_id in by_title
+        else _in_text(document, telling)
+        if document.doc_id in by_text
+        else _in_meaning(document, telling, sentences[document.doc_id])
+        for document in corpus.documents(found)
+    )
+
+
+def _nearest(searcher: Searcher, words: str, limit: int) -> tuple[list[str], dict[str, int]]:
+    """The nearest documents, and of each the number of its sentence that is nearest."""
+    seed = searcher.encode_text(words)
+    query = Query(searcher.corpus.name, text=words, system="dense")
+    ranking = searcher.rank(query, seed)[:limit]
+    vectors = searcher.corpus.sentences(ranking.rows)
+    best = {
+        scored.doc_id: int(np.argmax(rows @ seed.vector)) if len(rows) else 0
+        for scored, rows in zip(ranking, vectors, strict=True)
+    }
+    return list(best), best
+
+
+def _in_title(document: Document, asked: Sequence[str]) -> FoundDocument:
+    # Titles are found by parts of words, the others by whole ones.
+    folded = document.title.casefold()
+    same_length = len(folded) == len(document.title)
+    starts = {word: folded.find(word) for word in asked} if same_length else {}
+    spans = {(at, at + len(word)) for word, at in starts.items() if at >= 0}
+    return FoundDocument(document, "title", title_marks=_apart(spans))
+
+
+def _in_text(document: Document, asked: Sequence[str]) -> FoundDocument:
+    texts = [sentence.text for sentence in document.sentences]
+    marks = [matching_words(text, asked) for text in texts]
+    kinds = [
+        len({text[a:b].casefold() for a, b in spans})
+        for text, spans in zip(texts, marks, strict=True)
+    ]
+    title_marks = matching_words(document.title, asked)
+    if not texts or not max(kinds):
+        return FoundDocument(document, "text", title_marks=title_marks)
+    at = kinds.index(max(kinds))
+    return FoundDocument(document, "text", texts[at], title_marks, marks[at])
+
+
+def _in_meaning(document: Document, asked: Sequence[str], sentence: int) -> FoundDocument:
+    text = document.sentences[sentence].text if document.sentences else ""
+    title_marks = matching_words(document.title, asked)
+    return FoundDocument(document, "meaning", text, title_marks, matching_words(text, asked))
+
+
+def matching_words(text: str, asked: Sequence[str]) -> tuple[Span, ...]:
+    """Spans of the words of ``text`` that are among those asked for, or differ in the ending.
+
+    >>> matching_words("We trained it; training is slow.", ["train"])
+    ((3, 10), (15, 23))
+    """
+    return tuple(
+        match.span()
+        for match in _WORD.finditer(text)
+        if any(_alike(match.group().casefold(), word) for word in asked)
+    )
+
+
+def _alike(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    stem = len(list(same))
+    return stem >= max(_SHORTEST_STEM, max(len(one), len(other)) - _LONGEST_ENDING)
+
+
+def _words(text: str) -> list[str]:
+    return list(dict.fromkeys(_WORD.findall(text.casefold())))
+
+
+def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Spans in order, those that begin within another one left out."""
+    kept: list[Span] = []
+    for span in sorted(spans):
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return tuple(kept)
