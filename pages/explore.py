@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from pages._common.shared import error_boundary, note, show_problem
 from pages._explore import cards, explore_explain, explore_model, explore_page, trail
+from pages._explore.explore_url import LAYOUTS
 from pages._explore.first_visit import hints, open_page
 from pages._login import login
 
@@ -14,6 +17,7 @@ with error_boundary():
     # Containers for what is not always there: the widgets after it must not change their place.
     with st.container():
         show_problem()
+    cards.skip_link(key="explore_skip")
     view = explore_page.open_view(explorer, names)
     lens = explorer.library.lens(view.corpus)
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
@@ -57,7 +61,9 @@ with error_boundary():
                 scale=explorer.annotation.project(query.corpus).scale,
                 grades=explorer.notebook.grades(query, login.name()),
                 kept=trail.kept_here(explorer, view),
-                search=view.link(),
+                search=replace(view, layout=LAYOUTS[0]).link(),
+                layout=view.layout,
+                finder=explore_page.FINDER,
                 reads_aspect=shown.reads_aspect,
                 reranking=shown.reranking,
                 generated=generated,

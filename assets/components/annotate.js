@@ -182,7 +182,7 @@ const keyButton = (cap, name, meaning, pressed, does) => {
   return node
 }
 
-const keysNode = (session, act) => {
+const keysNode = (session, act, parent) => {
   const before = session.item ? session.earlier(session.at) : null
   const node = make("div", "keys")
   const grades = make("div", "grades")
@@ -197,6 +197,7 @@ const keysNode = (session, act) => {
     keyButton("B", "Back", "", null, () => act((d) => d.back())),
     keyButton("Z", "Undo", "", null, () => act((d) => d.undo())),
     keyButton("G", "Guidelines", "", session.guides, () => act((d) => d.guide())),
+    keyButton("?", "Keys", "", null, () => listKeys(session, parent)),
   )
   for (const key of [...grades.children, ...others.querySelectorAll('[data-key="key-S"], [data-key="key-U"]')]) {
     key.disabled = !session.item
@@ -220,7 +221,7 @@ const noteNode = (session) => {
   return label
 }
 
-const drawn = (session, act) => {
+const drawn = (session, act, parent) => {
   const item = session.item
   const seed = item && session.seeds.get(item.query_id)
   const panes = make("div", `panes${session.guides ? " guided" : ""}`)
@@ -231,7 +232,7 @@ const drawn = (session, act) => {
   const message = make("div", "message", session.message)
   message.setAttribute("role", "status")
   const foot = make("div", "foot")
-  foot.append(noteNode(session), keysNode(session, act))
+  foot.append(noteNode(session), keysNode(session, act, parent))
   return [progressNode(session), panes, message, foot]
 }
 
@@ -249,20 +250,28 @@ const actionOf = (session, key, root) => {
     g: (d) => d.guide(),
     f: (d) => d.onward(),
     n: () => root.querySelector("textarea")?.focus(),
+    "?": (d) => listKeys(d, root.parentNode),
   }[key.toLowerCase()]
 }
 
+const listKeys = (session, parent) => showKeys(parent, [
+  ...session.data.scale.map(({ value, name, meaning }) => [[String(value)], meaning ? `${name}: ${meaning}` : name]),
+  [["S"], "Skip"],
+  [["U"], "Unsure"],
+  [["B"], "Back to the one before"],
+  [["F"], "Go on without another answer"],
+  [["Z"], "Undo what was said last"],
+  [["N"], "Write a note; Esc goes back to the keys"],
+  [["E"], "Show or hide the evidence"],
+  [["G"], "Show or hide the guidelines"],
+])
+
 const pressed = (session, root, act) => (event) => {
   const target = event.composedPath()[0]
-  const writes = target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
-  if (writes) {
-    if (event.key === "Escape" && root.contains(target)) target.blur()
-    return
-  }
+  if (event.key === "Escape" && isWriting(target) && root.contains(target)) target.blur()
   const ours = target instanceof Node && root.contains(target)
-  if (event.repeat && ours && ["Enter", " "].includes(event.key)) event.preventDefault()
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
-  if (document.querySelector('[role="dialog"], [data-baseweb="popover"]')) return
+  if (event.repeat && ours && !isWriting(target) && ["Enter", " "].includes(event.key)) event.preventDefault()
+  if (!isForPage(event, root.parentNode)) return
   const action = actionOf(session, event.key, root)
   if (!action) return
   event.preventDefault()
@@ -285,7 +294,7 @@ export default function (component) {
     const scrolled = Object.fromEntries([...root.querySelectorAll(".card")].map((card) => [card.dataset.key, card.scrollTop]))
     const note = root.querySelector("textarea")
     const selection = note && [note.selectionStart, note.selectionEnd]
-    redrawn(root, focusKey(root), drawn(session, act))
+    redrawn(root, focusKey(root), drawn(session, act, parentElement))
     // What stays the same stays where it was scrolled to.
     for (const [name, shown] of Object.entries(now)) {
       const card = root.querySelector(`.card[data-key="${name}"]`)

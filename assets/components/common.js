@@ -28,3 +28,72 @@ const redrawn = (root, key, nodes) => {
 
 const focusKey = (root) => root.getRootNode().activeElement?.dataset?.key
 
+
+// A link to the paper itself, in a new tab; nothing where Python found none. Only http and https.
+const paperLink = (address, title) => {
+  const url = address && URL.canParse(address) ? new URL(address) : null
+  if (!url || !["http:", "https:"].includes(url.protocol)) return null
+  const node = make("a", "paperlink", `Open at ${url.hostname}`)
+  Object.assign(node, { href: url.href, target: "_blank", rel: "noopener noreferrer", title: url.href })
+  node.setAttribute("aria-label", `Open “${title}” at ${url.hostname}, in a new tab`)
+  return node
+}
+
+// Year, authors and venue, and the link; null where there is none of them.
+const metaLine = (document_) => {
+  const link = paperLink(document_.link, document_.title)
+  if (!document_.meta && !link) return null
+  const node = make("div", "meta")
+  if (document_.meta) node.append(make("span", "text", document_.meta))
+  if (document_.meta && link) node.append(" · ")
+  if (link) node.append(link)
+  return node
+}
+
+// Text with some of its spans marked; offsets count code points, as Python's do.
+const marked = (text, spans, cls) => {
+  const node = make("span", `text ${cls ?? ""}`)
+  const points = Array.from(text)
+  let at = 0
+  for (const [start, end] of spans) {
+    if (start < at) continue
+    node.append(points.slice(at, start).join(""), make("mark", "", points.slice(start, end).join("")))
+    at = end
+  }
+  node.append(points.slice(at).join(""))
+  return node
+}
+
+// The first of many nodes, and a button for the rest: nothing is cut without a cue.
+// Args: whole: the set of keys that are shown whole, changed by the button.
+const beginning = (nodes, most, whole, key, redraw) => {
+  const rest = nodes.length - most
+  if (rest <= 0) return nodes
+  const all = whole.has(key)
+  const more = button("rest", all ? "Show less" : `Show the rest (${rest} more)`, null, () => {
+    all ? whole.delete(key) : whole.add(key)
+    redraw()
+  })
+  more.setAttribute("aria-expanded", String(all))
+  more.dataset.key = `rest-${key}`
+  return [...(all ? nodes : nodes.slice(0, most)), more]
+}
+
+// One tab stop for a row of buttons; arrows go from one to the next (ARIA's toolbar).
+const toolbar = (node, label) => {
+  node.setAttribute("role", "toolbar")
+  node.setAttribute("aria-label", label)
+  const buttons = () => [...node.querySelectorAll("button:not(:disabled)")]
+  const stopAt = (one) => buttons().forEach((each) => { each.tabIndex = each === one ? 0 : -1 })
+  stopAt(buttons()[0])
+  node.addEventListener("focusin", (event) => stopAt(event.target))
+  node.addEventListener("keydown", (event) => {
+    const all = buttons()
+    const from = all.indexOf(event.target)
+    const to = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: all.length - 1 }[event.key]
+    if (to === undefined || from < 0) return
+    event.preventDefault()
+    all[(to + all.length) % all.length].focus()
+  })
+  return node
+}

@@ -1,16 +1,16 @@
 // The seed card: the document with its sentences by role. A click on a role makes it the
 // aspect; a click on a sentence matches only the selected sentences.
-export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
-  const root = parentElement.querySelector(".root")
-  root.classList.toggle("dark", Boolean(data.dark))
-  const scrolled = root.querySelector(".sentences")?.scrollTop ?? 0
+const shownWhole = new Set() // seeds whose text is shown to its end
+const LONGEST = 10 // sentences that are shown at once
 
+const drawSeed = (root, data, setTriggerValue) => {
+  const draw = () => drawSeed(root, data, setTriggerValue)
   const card = make("section", "card")
   card.setAttribute("aria-label", "Seed")
-  card.append(make("div", "kicker", data.pasted ? "Seed · pasted text" : "Seed"))
-  if (data.title) card.append(make("div", "title text", data.title))
-  if (data.meta) card.append(make("div", "meta text", data.meta))
+  card.append(make("h2", "kicker", data.pasted ? "Seed · pasted text" : "Seed"))
+  if (data.title) card.append(make("h3", "title text", data.title))
+  const meta = metaLine(data)
+  if (meta) card.append(meta)
 
   const aspects = make("div", "aspects")
   aspects.setAttribute("role", "group")
@@ -29,7 +29,7 @@ export default function (component) {
   card.append(aspects)
 
   const list = make("div", "sentences")
-  data.sentences.forEach((sentence, index) => {
+  const rows = data.sentences.map((sentence, index) => {
     const weight = data.weights[index] ?? 0
     const picked = data.focus.includes(index)
     const cls = `sentence ${roleClass(sentence.role)}${weight > 0.02 ? " on" : ""}`
@@ -39,13 +39,24 @@ export default function (component) {
     row.title = weight > 0 ? `Weighs ${Math.round(weight * 100)} % of the aspect` : "Click: match only selected sentences"
     row.append(make("span", "letter", sentence.letter))
     row.append(make("span", "text", sentence.text))
-    list.append(row)
+    return row
   })
+  // What the search goes by is shown in any case.
+  const counts = data.sentences.map((_, i) => data.focus.includes(i) || (data.weights[i] ?? 0) > 0.02)
+  const most = Math.max(LONGEST, counts.lastIndexOf(true) + 1)
+  list.append(...beginning(rows, most, shownWhole, `${data.title}-${rows.length}`, draw))
+  if (!rows.length) list.append(make("div", "hint", "There is no text, only a title."))
   card.append(list)
   card.append(make("div", "hint", data.focus.length
     ? "Ranking by the sentences you picked. Click them again to let go."
     : "Match only selected sentences: click them."))
 
   redrawn(root, focusKey(root), [card])
-  list.scrollTop = scrolled
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const root = parentElement.querySelector(".root")
+  root.classList.toggle("dark", Boolean(data.dark))
+  drawSeed(root, data, setTriggerValue)
 }

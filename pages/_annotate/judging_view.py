@@ -22,8 +22,8 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
 from pages._common import document_view
-from pages._common.components import dark
-from pages._common.shared import ASSETS, error_boundary
+from pages._common.components import component, dark
+from pages._common.shared import error_boundary
 
 MOST_HELD = 2_000
 """Documents kept ready for one visit."""
@@ -182,19 +182,7 @@ KEY = "annotate_session"
 _ANSWER, _LAST = "annotate_answer", "annotate_last"
 
 
-def _assets(*names: str) -> str:
-    return "".join((ASSETS / "components" / name).read_text("utf-8") for name in names)
-
-
-_COMPONENT = st.components.v2.component(
-    "seedlens_annotate",
-    html='<div class="root"></div>',
-    css=_assets("common.css", "annotate.css"),
-    js=_assets(
-        *("common.js", "annotate_words.js", "annotate_outbox.js", "annotate_session.js"),
-        "annotate.js",
-    ),
-)
+_COMPONENT = component("annotate", "keys", "annotate_words", "annotate_outbox", "annotate_session")
 
 # Outside the fragment, so that what it sends runs the whole page.
 _RUN_PAGE = st.components.v2.component(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -14,16 +14,23 @@ from pages._common.shared import ASSETS, attempt
 Event = Callable[[Mapping[str, Any]], object]
 
 
-def _asset(name: str) -> str:
-    return (ASSETS / "components" / name).read_text("utf-8")
+def _assets(names: Sequence[str], kind: str) -> str:
+    files = [ASSETS / "components" / f"{name}.{kind}" for name in names]
+    return "".join(file.read_text("utf-8") for file in files if file.exists())
 
 
-def component(name: str) -> Any:
+def component(name: str, *parts: str) -> Any:
+    """The component of this name.
+
+    Args:
+        parts: other files that its script and its style sheet begin with.
+    """
+    names = ("common", *parts, name)
     return st.components.v2.component(
         f"seedlens_{name}",
         html='<div class="root"></div>',
-        css=_asset("common.css") + _asset(f"{name}.css"),
-        js=_asset("common.js") + _asset(f"{name}.js"),
+        css=_assets(names, "css"),
+        js=_assets(names, "js"),
     )
 
 

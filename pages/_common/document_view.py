@@ -25,8 +25,11 @@ def meta(document: Document) -> str:
     """Year, authors and venue in one line."""
     people = document.authors
     names = ", ".join(people[:3]) + (f" and {len(people) - 3} more" if len(people) > 3 else "")
-    venue = str(document.metadata.get("venue") or "")
-    return " · ".join(p for p in (str(document.year or ""), names, venue) if p)
+    return " · ".join(p for p in (str(document.year or ""), names, venue(document)) if p)
+
+
+def venue(document: Document) -> str:
+    return str(document.metadata.get("venue") or "")
 
 
 def sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
@@ -64,9 +67,14 @@ def fact(match: FactMatch) -> dict[str, Any]:
 
 def fact_marks(document: Document, facts: Iterable[FactMatch]) -> list[list[list[int]]]:
     """Per sentence, the spans in it that facts follow from."""
-    spans = [span for m in facts for span in (m.found.span, m.found.anchor) if span]
+    return marks(document, [s for m in facts for s in (m.found.span, m.found.anchor) if s])
+
+
+def marks(document: Document, spans: Iterable[Span]) -> list[list[list[int]]]:
+    """Per sentence, what of these spans of the text lies in it, counted from its beginning."""
+    spans = sorted(spans)
     return [
-        [[max(x, a) - a, min(y, b) - a] for x, y in sorted(spans) if x < b and y > a]
+        [[max(x, a) - a, min(y, b) - a] for x, y in spans if x < b and y > a]
         for a, b in (s.span for s in document.sentences)
     ]
 

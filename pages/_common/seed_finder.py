@@ -1,19 +1,26 @@
-"""Finding a seed: by its title, by paging through the corpus, or by pasting a text."""
+"""Finding a document: by words, by paging through the corpus, or by pasting a text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.documents import Document
+from engine.types.plurals import counted
+from engine.types.searches import FoundDocument
 from pages._common import document_view
-from pages._common.components import Event, component, dark, listen
-from pages._common.shared import attempt, error_boundary
+from pages._common.components import Event, component, dark, listen, listeners
+from pages._common.shared import error_boundary, remembered
 
 BROWSE_PAGE = 10
+MOST_FOUND = 12
+SNIPPET = 300
+"""Characters of a sentence that are shown."""
 _PICKER = component("picker")
+_FINDER = component("finder")
 
 
 def seed_finder(
@@ -24,65 +31,93 @@ def seed_finder(
     on_text: Callable[[str], None],
     key: str,
 ) -> None:
-    """Three ways to a seed.
+    """A button that opens three ways to a seed.
+
+    Typing runs the finder alone; the page runs once something was chosen.
 
     Args:
         on_document: gets the doc_id that was picked.
         on_text: gets the id of the text that was pasted.
-        key: the beginning of the widgets' keys.
+        key: of the popover, and the beginning of the keys within.
     """
-    with st.popover("Choose another seed", width="stretch"):
-        by_title, browse, paste = st.tabs(["By title", "Browse", "Paste a text"])
-        with by_title, error_boundary():
-            _by_title(explorer, corpus, on_document, key)
-        with browse, error_boundary():
-            _browse(explorer, corpus, on_document, key)
-        with paste, error_boundary():
-            _paste(explorer, on_text, key)
+
+    def chosen(use: Callable[[str], None], value: str) -> None:
+        st.session_state[f"{key}_asked"] = _NOTHING
+        use(value)
+        st.session_state[f"{key}_chosen"] = True
+
+    on: dict[str, Event] = {
+        "search": lambda e: st.session_state.update({f"{key}_asked": (e["words"], e["page"])}),
+        "pick": lambda e: chosen(on_document, e["doc_id"]),
+        "paste": lambda e: chosen(on_text, explorer.notebook.put_text(e["text"])),
+    }
+    with st.popover("Choose another seed", width="stretch", key=key):
+        st.fragment(_finder)(explorer, corpus, on, key)
 
 
-def _by_title(explorer: Explorer, corpus: str, pick: Callable[[str], None], key: str) -> None:
-    words = st.text_input(
-        "Words of the title",
-        key=f"{key}_title",
-        live="250ms",
-        placeholder="Words of the title, in any order, or an id",
-    )
-    if not words.strip():
-        st.caption("The list narrows as you type.")
-        return
-    documents = explorer.find_titles(corpus, words)
-    if not documents:
-        st.caption("No title has all these words. Try fewer, or Browse.")
-    _choices(documents, pick, f"{key}_found")
+_NOTHING = ("", 0)
 
 
-def _browse(explorer: Explorer, corpus: str, pick: Callable[[str], None], key: str) -> None:
+def _finder(explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str) -> None:
+    if st.session_state.pop(f"{key}_chosen", False):
+        st.rerun()
+    with error_boundary():
+        words, page = st.session_state.get(f"{key}_asked", _NOTHING)
+        asked = (corpus, explorer.library.state(corpus), words, page)
+        data = remembered(f"{key}_found", asked, lambda: _found(explorer, corpus, words, page))
+        _FINDER(
+            key=f"{key}_words",
+            data={**data, "words": words, "popover": key, "dark": dark()},
+            **listeners(f"{key}_words", on, "search", "pick", "paste"),
+        )
+
+
+def _found(explorer: Explorer, corpus: str, words: str, page: int) -> dict[str, Any]:
+    """What the finder shows: documents for words, or a page of the corpus."""
+    if words.strip():
+        found = explorer.find_documents(corpus, words, MOST_FOUND)
+        return {"found": list(map(_row, found)), "status": _status(found), "page": 0, "pages": 1}
     total = explorer.library.corpus(corpus).documents
-    pages = max(1, -(-total // BROWSE_PAGE))
-    page = st.pagination(pages, key=f"{key}_browse") if pages > 1 else 1
-    _choices(explorer.browse(corpus, (page - 1) * BROWSE_PAGE, BROWSE_PAGE), pick, f"{key}_browsed")
+    documents = explorer.browse(corpus, page * BROWSE_PAGE, BROWSE_PAGE)
+    return {
+        "found": [_row(FoundDocument(document, "title"), browsed=True) for document in documents],
+        "status": f"All {counted(total, 'document')} of {corpus}, in its order.",
+        "page": page,
+        "pages": max(1, -(-total // BROWSE_PAGE)),
+    }
 
 
-def _choices(documents: list[Document], pick: Callable[[str], None], key: str) -> None:
-    picker(documents, on_pick=lambda event: pick(event["doc_id"]), key=key)
+def _status(found: Sequence[FoundDocument]) -> str:
+    if not found:
+        return "No title and no text has any of these words."
+    if all(one.where == "meaning" for one in found):
+        return "No title and no text has these words; these are nearest in meaning."
+    return f"{counted(len(found), 'document')}, the best first."
 
 
-def _paste(explorer: Explorer, use: Callable[[str], None], key: str) -> None:
-    text = st.text_area("Text to start from", key=f"{key}_paste", height=180)
+def _row(found: FoundDocument, *, browsed: bool = False) -> dict[str, Any]:
+    document = found.document
+    return {
+        "doc_id": document.doc_id,
+        "title": document_view.title_of(document),
+        "title_marks": found.title_marks,
+        "year": document.year,
+        "where": "" if browsed else found.where,
+        **_snippet(found),
+    }
 
-    def start() -> None:
-        pasted = st.session_state[f"{key}_paste"]
-        if pasted.strip():
-            use(explorer.notebook.put_text(pasted))
 
-    st.button(
-        "Start from this text",
-        on_click=attempt,
-        args=(start,),
-        disabled=not text.strip(),
-        key=f"{key}_use",
-    )
+def _snippet(found: FoundDocument) -> dict[str, Any]:
+    """Its sentence; of a very long one, what is about the first word that was found."""
+    first = found.marks[0][0] if found.marks else 0
+    start = max(0, first - SNIPPET // 3) if len(found.snippet) > SNIPPET else 0
+    end = start + SNIPPET
+    text = "… " * (start > 0) + found.snippet[start:end] + " …" * (end < len(found.snippet))
+    shift = 2 * (start > 0) - start
+    return {
+        "snippet": text,
+        "marks": [(a + shift, b + shift) for a, b in found.marks if b <= end],
+    }
 
 
 def picker(documents: Sequence[Document], *, on_pick: Event, key: str) -> None:

@@ -143,7 +143,7 @@ def seed_box(explorer: Explorer, view: CompareView) -> None:
         view.corpus,
         on_document=lambda doc_id: use(doc_id, ""),
         on_text=lambda text_id: use("", text_id),
-        key="compare",
+        key="compare_finder",
     )
 
 

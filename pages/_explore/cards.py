@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from engine.types.annotating import Scale
+from engine.types.documents import Document, Span
 from engine.types.lenses import Lens
+from engine.types.links import paper_link
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
 from pages._common import document_view
@@ -17,7 +19,13 @@ from pages._common.components import Event, component, dark, listeners
 from pages._model.model_lines import change, change_sentence
 
 _SEED = component("seed")
-_RESULTS = component("results")
+_SKIP = component("skip")
+_RESULTS = component("results", "keys", "results_parts", "results_table", "results_pair")
+
+
+def skip_link(*, key: str) -> None:
+    """A button for the keyboard, unseen until it has the focus: to the first result."""
+    _SKIP(key=key, data={"dark": dark()})
 
 
 def seed_card(page: SearchResults, lens: Lens, *, on: Mapping[str, Event], key: str) -> None:
@@ -33,6 +41,7 @@ def seed_card(page: SearchResults, lens: Lens, *, on: Mapping[str, Event], key: 
             "pasted": query.text is not None,
             "title": seed.title,
             "meta": document_view.meta(seed),
+            "link": paper_link(seed),
             "aspect": "" if query.focus else query.aspect or "",
             "aspects": [
                 {"key": a.key, "name": a.name, "letter": a.letter, "definition": a.definition}
@@ -55,6 +64,8 @@ def result_list(
     grades: Mapping[str, int],
     kept: set[str],
     search: str,
+    layout: str,
+    finder: str,
     reads_aspect: bool,
     reranking: Reranking | None,
     generated: Mapping[str, Mapping[str, Any]],
@@ -66,28 +77,42 @@ def result_list(
     Args:
         scale: by which documents are graded; ``grades`` are those of who is here.
         search: names the search; what is unfolded stays so while it is the same.
+        layout: ``cards`` or ``table``.
+        finder: key of the popover in which another seed is searched for.
         reranking: where the order is a model's: the moves are its own then.
         generated: doc_id -> what ``explore_explain.shown`` says of its explanation.
-        on: what to do on ``grade``, ``keep``, ``seed`` and ``explain``.
+        on: what to do on ``grade``, ``keep``, ``seed``, ``explain`` and ``layout``.
     """
     moves = None if reranking is None else reranking.moves
     _RESULTS(
         key=key,
         data={
             "search": search,
+            "layout": layout,
+            "finder": finder,
+            "seed": {
+                "title": page.seed.title,
+                "meta": document_view.meta(page.seed),
+                "link": paper_link(page.seed),
+                "sentences": document_view.sentences(page.seed, lens),
+            },
+            "aspects": [{"name": a.name, "letter": a.letter} for a in lens.aspects],
             "reads_aspect": reads_aspect and page.instruction_following is not None,
             "grades": [[grade.value, grade.name] for grade in scale.grades],
-            "graded": {r.doc_id: grades[r.doc_id] for r in page.results if r.doc_id in grades},
+            # Pairs: an object of JavaScript has names of its own, such as "constructor".
+            "graded": [[r.doc_id, grades[r.doc_id]] for r in page.results if r.doc_id in grades],
             "kept": [r.doc_id for r in page.results if r.doc_id in kept],
-            "results": [_result(r, lens, moves) for r in page.results],
-            "generated": {d: dict(words) for d, words in generated.items()},
+            "results": [_result(r, page.seed, lens, moves) for r in page.results],
+            "generated": [[doc_id, dict(words)] for doc_id, words in generated.items()],
             "dark": dark(),
         },
-        **listeners(key, on, "grade", "keep", "seed", "explain"),
+        **listeners(key, on, "grade", "keep", "seed", "explain", "layout"),
     )
 
 
-def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dict[str, Any]:
+def _result(
+    result: Result, seed: Document, lens: Lens, moves: Mapping[str, Move] | None
+) -> dict[str, Any]:
     document = result.document
     move = None if moves is None else moves.get(result.doc_id)
     return {
@@ -95,6 +120,10 @@ def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dic
         "doc_id": document.doc_id,
         "title": document_view.title_of(document),
         "meta": document_view.meta(document),
+        "link": paper_link(document),
+        "year": document.year,
+        "venue": document_view.venue(document),
+        "score": result.score,
         "rank_change": result.rank_change,
         "by_model": moves is not None,
         "move": move
@@ -107,10 +136,16 @@ def _result(result: Result, lens: Lens, moves: Mapping[str, Move] | None) -> dic
         "evidence": [document_view.evidence(e, lens) for e in result.evidence],
         "explanation": result.explanation,
         "sentences": document_view.sentences(document, lens),
+        "seed_marks": document_view.marks(seed, _spans(e.seed_marks for e in result.evidence)),
+        "own_marks": document_view.marks(document, _spans(e.doc_marks for e in result.evidence)),
         "facts": [document_view.fact(match) for match in result.facts],
         "fact_marks": document_view.fact_marks(document, result.facts),
         "scenario": None if result.scenario is None else document_view.scenario(result.scenario),
     }
+
+
+def _spans(groups: Iterable[Iterable[Span]]) -> set[Span]:
+    return {span for group in groups for span in group}
 
 
 def header(page: SearchResults, reads_aspect: bool, reranking: Reranking | None = None) -> None:
@@ -168,9 +203,12 @@ def _changed(page: SearchResults, reads_aspect: bool, reranking: Reranking | Non
 
 
 def _meter(name: str, share: float, words: str, title: str) -> str:
+    meaning = html.escape(title, quote=True)
     return (
-        f'<div class="sl-head sl-changed" title="{html.escape(title, quote=True)}">'
-        f'<span>{name} <span class="sl-meter" role="img" aria-label="{share:.0%}">'
+        f'<div class="sl-head sl-changed" title="{meaning}">'
+        f'<span>{name} <span class="sl-meter" role="meter" aria-label="{name}: {meaning}" '
+        f'aria-valuemin="0" aria-valuemax="100" aria-valuenow="{share * 100:.0f}" '
+        f'aria-valuetext="{share:.0%}">'
         f'<span style="width:{share:.0%}"></span></span></span><span>{words}</span></div>'
     )
 

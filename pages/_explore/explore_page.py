@@ -21,6 +21,7 @@ from pages._explore import explore_explain
 from pages._explore.explore_url import DEFAULT, View
 from pages._login import login
 
+FINDER = "explore_finder"
 SYSTEMS = {
     "aspect": "document and aspect vectors, weighed by the aspect weight.",
     "transport": "sentences matched to sentences.",
@@ -81,10 +82,10 @@ def _reseed(doc_id: str = "", text_id: str = "") -> None:
 
 
 def seed_finder(explorer: Explorer, view: View) -> None:
-    """Three ways to a seed: type a title, page through the corpus, or paste a text."""
+    """Ways to another seed: words, the corpus page by page, or a text of one's own."""
     _seed_finder.seed_finder(
         explorer, view.corpus, on_document=_reseed,
-        on_text=lambda text_id: _reseed(text_id=text_id), key="explore",
+        on_text=lambda text_id: _reseed(text_id=text_id), key=FINDER,
     )  # fmt: skip
 
 
@@ -202,6 +203,7 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
             query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
         ),
         "explain": explore_explain.ask(explorer, query),
+        "layout": lambda e: View.change(lambda now: replace(now, layout=e["layout"])),
     }
 
 

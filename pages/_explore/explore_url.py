@@ -6,9 +6,20 @@ from dataclasses import dataclass, replace
 
 from engine.explorer import Explorer
 from engine.types.searches import PAGE_SIZE, Filter, Query
-from pages._common.url_state import UrlState, flag, integer, join, names, number, param, write_flag
+from pages._common.url_state import (
+    UrlState,
+    flag,
+    integer,
+    join,
+    names,
+    number,
+    one_of,
+    param,
+    write_flag,
+)
 
 DEFAULT = Query("")
+LAYOUTS = ("cards", "table")
 DEFAULT_DEPTH, DEEPEST = 100, 200
 """How far down the first stage a model reranks: a request grows with every document."""
 
@@ -21,6 +32,7 @@ class View(UrlState):
         text_id: a pasted seed; the text itself is in the ledger.
         rerank: the way in which a model reranks; "" for not at all.
         depth: documents that it reranks.
+        layout: how the results are shown.
     """
 
     corpus: str = param("corpus", "")
@@ -37,6 +49,7 @@ class View(UrlState):
     where: str = param("where", "")
     rerank: str = param("rerank", "")
     depth: int = param("depth", DEFAULT_DEPTH, integer("depth", 1, DEEPEST))
+    layout: str = param("view", LAYOUTS[0], one_of(LAYOUTS))
     page: int = param("page", 1, lambda text: max(1, int(text)))
     trail: str = param("trail", "")
 

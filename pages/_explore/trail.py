@@ -100,6 +100,7 @@ def _go_back(query: Query) -> None:
             where=where,
             rerank=now.rerank,
             depth=now.depth,
+            layout=now.layout,
             trail=now.trail,
         )
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.browser_steps import assert_fits, download, read_text
+from tests.browser.browser_steps import assert_fits, bring, download, read_text
 from tests.browser.conftest import Server, Visit, running_app, visit_with
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
@@ -64,18 +64,45 @@ def test_the_page_is_readable_in_the_dark_and_in_a_narrow_window(
         page.context.close()
 
 
-def test_a_seed_is_found_by_typing_words_of_its_title(visit: Visit) -> None:
-    page = visit.open(METHOD)
+def finder(page: Page) -> Locator:
+    """The field for words, its popover opened by the key."""
     results(page)
-    page.get_by_role("button", name="Choose another seed").click()
-    page.get_by_label("Words of the title").fill("cooling trees")
-    rows = page.locator(".rows .row")
-    expect(rows.first).to_contain_text("ooling")
-    chosen = rows.nth(1).locator(".text").inner_text()
-    rows.nth(1).click()
+    page.keyboard.press("/")
+    field = page.get_by_role("combobox", name="Search titles")
+    expect(field).to_be_focused()
+    return field
+
+
+def test_a_seed_is_found_by_words_with_the_keyboard_alone(visit: Visit) -> None:
+    page = visit.open(METHOD)
+    finder(page).fill("cooling trees")
+    options = page.get_by_role("option")
+    expect(options.first.locator("mark").first).to_have_text(re.compile("cooling|trees", re.I))
+    expect(options.first).to_contain_text("in the title")
+    expect(options.last).to_contain_text(re.compile("in the text|similar meaning"))
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    chosen = options.nth(1).locator(".name").inner_text()
+    page.keyboard.press("Enter")
     expect(page.locator("section.card .title")).to_have_text(chosen)
+    expect(options).to_have_count(0)
     # The seed is never among its own results, which are drawn a moment after its card.
     expect(page.locator("article .title").get_by_text(chosen, exact=True)).to_have_count(0)
+
+
+def test_escape_closes_the_search_for_a_seed_and_changes_nothing(visit: Visit) -> None:
+    page = visit.open(METHOD)
+    field = finder(page)
+    expect(page.get_by_role("option")).to_have_count(10)
+    page.get_by_role("button", name="Next documents").click()
+    expect(page.get_by_text("Page 2 of")).to_be_visible()
+    field.focus()
+    address = page.url
+    page.keyboard.press("Escape")
+    expect(field).to_have_count(0)
+    assert page.url == address
+    expect(page.get_by_role("button", name="Choose another seed")).to_be_focused()
 
 
 def test_clicking_a_role_makes_it_the_aspect_and_changes_the_ranking(visit: Visit) -> None:
@@ -116,7 +143,7 @@ def test_a_result_becomes_the_seed_and_the_browsers_back_button_returns(visit: V
     results(page)
     seed = page.locator("section.card .title").inner_text()
     second = titles(page)[1]
-    page.locator("article").nth(1).get_by_role("button", name="use as seed").click()
+    page.locator("article").nth(1).get_by_role("button", name="as seed").click()
     expect(page.locator("section.card .title")).to_have_text(second)
     page.go_back()
     expect(page.locator("section.card .title")).to_have_text(seed)
@@ -126,7 +153,7 @@ def test_the_trail_walks_back_to_an_earlier_seed(visit: Visit) -> None:
     page = visit.open(METHOD)
     results(page)
     seed = page.locator("section.card .title").inner_text()
-    page.locator("article").first.get_by_role("button", name="use as seed").click()
+    page.locator("article").first.get_by_role("button", name="as seed").click()
     expect(page.locator("section.card .title")).not_to_have_text(seed)
     step = page.locator(".st-key-explore_trail button").first
     expect(step).to_be_enabled()
@@ -180,7 +207,7 @@ def test_a_grade_is_kept_across_a_reload_and_can_be_taken_back(visit: Visit) -> 
 
 def test_kept_documents_can_be_taken_home_as_bibtex(visit: Visit) -> None:
     page = visit.open(METHOD)
-    results(page).first.get_by_role("button", name="Keep this document").click()
+    results(page).first.get_by_role("button", name="Keep “").click()
     expect(page.get_by_role("button", name="Trail · 1 kept")).to_be_visible()
     page.get_by_role("button", name="Trail · 1 kept").click()
     text = read_text(download(page, "BibTeX"))
@@ -188,17 +215,173 @@ def test_kept_documents_can_be_taken_home_as_bibtex(visit: Visit) -> None:
     assert "title = {" in text
 
 
-def test_a_pasted_text_can_be_the_seed(visit: Visit) -> None:
+def test_a_pasted_text_is_the_seed_at_the_first_click(visit: Visit) -> None:
     page = visit.open(METHOD)
-    results(page)
-    page.get_by_role("button", name="Choose another seed").click()
-    page.get_by_role("tab", name="Paste a text").click()
-    box = page.get_by_label("Text to start from")
+    finder(page)
+    page.get_by_role("button", name="Start from this text").click()
+    expect(page.get_by_text("There is no text yet.")).to_be_visible()
+    box = page.get_by_label("Or paste a text")
     box.fill(
         "Buses are late. We fit a Bayesian model with random effects. Delays shrink by a third."
     )
-    box.blur()
     page.get_by_role("button", name="Start from this text").click()
     expect(page.locator("section.card .kicker")).to_have_text(re.compile("pasted", re.I))
     expect(page).to_have_url(re.compile("text="))
+    expect(box).to_have_count(0)
     expect(results(page)).to_have_count(20)
+
+
+def test_keys_walk_grade_keep_and_unfold_the_results(visit: Visit) -> None:
+    page = visit.open("/?corpus=demo&seed=demo-0101&aspect=method")
+    articles = results(page)
+    for key in ("j", "j", "j", "k"):
+        page.keyboard.press(key)
+    second = articles.nth(1)
+    expect(second.locator(".title")).to_be_focused()
+    expect(second).to_have_class("current")
+    page.keyboard.press("2")
+    expect(second.get_by_role("button", name="2: Similar")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    page.keyboard.press("x")
+    expect(second.get_by_role("button", name="Keep “")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    expect(second.locator(".abstract")).to_be_visible()
+    for _ in range(10):
+        page.keyboard.press("j")
+    expect(articles.nth(11).locator(".title")).to_be_focused()
+    expect(articles.nth(11)).to_be_in_viewport(ratio=0.9)
+    # While one writes, a key is a letter.
+    field = page.get_by_role("textbox", name="In your own words")
+    field.click()
+    page.keyboard.type("jx3?")
+    expect(field).to_have_value("jx3?")
+    expect(articles.nth(11).get_by_role("button", name="Keep “")).to_have_attribute(
+        "aria-pressed", "false"
+    )
+
+
+def test_a_question_mark_shows_all_keys_until_escape(visit: Visit) -> None:
+    page = visit.open(METHOD)
+    results(page)
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("Next result, previous result")
+    page.keyboard.press("j")
+    expect(page.locator("article.current")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(keys).to_have_count(0)
+
+
+def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) -> None:
+    page = visit.open(METHOD)
+    results(page)
+    page.get_by_role("button", name="Table").click()
+    expect(page).to_have_url(re.compile("view=table"))
+    page.reload()
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(20)
+    heading = page.get_by_role("columnheader", name="Year")
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    years = page.locator("td.year").all_inner_texts()
+    assert years == sorted(years, reverse=True)
+    page.keyboard.press("j")
+    page.keyboard.press("3")
+    expect(rows.first.locator("td.grade")).to_have_text("3")
+    page.keyboard.press("3")
+    expect(rows.first.locator("td.grade")).to_have_text("")
+    page.keyboard.press("Enter")
+    expect(page.locator("tr.below .pair").first).to_be_visible()
+    assert_fits(page)
+
+
+def test_seed_and_result_stand_side_by_side_by_aspect(visit: Visit) -> None:
+    page = visit.open(METHOD)
+    first = results(page).first
+    title = first.locator(".title").inner_text()
+    first.get_by_role("button", name="Compare side by side").click()
+    pair = page.get_by_role("dialog", name="Side by side, by aspect")
+    expect(pair).to_contain_text(title)
+    expect(pair.get_by_role("heading", level=3)).to_have_text(
+        [re.compile("Background"), re.compile("Method"), re.compile("Result")]
+    )
+    method = pair.locator(".aspectrow").filter(has_text="Method").last
+    expect(method.locator(".side").nth(0).locator("mark").first).to_be_visible()
+    expect(method.locator(".side").nth(1).locator("mark").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(pair).to_have_count(0)
+
+
+def test_results_are_reached_named_and_large_enough_for_everybody(visit: Visit) -> None:
+    page = visit.open(METHOD)
+    first = results(page).first
+    expect(page.get_by_role("heading", level=2, name="Results")).to_be_visible()
+    expect(page.locator("article h3")).to_have_count(20)
+    title = first.locator(".title").inner_text()
+    for name in (f"Use “{title}” as seed", f"Keep “{title}”"):
+        expect(first.get_by_role("button", name=name, exact=True)).to_be_visible()
+    expect(page.get_by_role("meter")).to_have_accessible_name(
+        re.compile("Instruction following: Share of the top 20")
+    )
+    for box in (node.bounding_box() for node in first.get_by_role("button").all()):
+        assert box is not None
+        assert min(box["width"], box["height"]) >= 24
+    page.get_by_role("button", name="Skip to results").focus()
+    page.keyboard.press("Enter")
+    expect(first.locator(".title")).to_be_focused()
+    # One stop for all buttons of a result; arrows go between them.
+    page.keyboard.press("Tab")
+    expect(first.get_by_role("button", name="0:")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(first.get_by_role("button", name="1:")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator("article").nth(1).locator(".title")).to_be_focused()
+    sizes = "nodes => nodes.map(node => parseFloat(getComputedStyle(node).fontSize))"
+    parts = page.locator(
+        "section.card .title, section.card .sentence, article .rank, .title, .pair"
+    )
+    before = parts.evaluate_all(sizes)
+    page.evaluate("document.documentElement.style.fontSize = '30px'")
+    assert parts.evaluate_all(sizes) == pytest.approx([2 * size for size in before])
+
+
+def test_ids_links_and_long_texts_of_any_kind_are_shown_as_they_are(
+    visit: Visit, server: Server, tmp_path: Path
+) -> None:
+    links = ["10.1000/182", "https://example.org/a?b", "javascript:alert(1)", ""]
+    ids = ["constructor", "__proto__", "toString", "hasOwnProperty"]
+    text = " ".join(f"We measured the {n}th bridge with a cheap sensor." for n in range(60))
+    documents = [
+        {"doc_id": i, "title": f"Bridges and {i}", "text": text, "link": link, "doi": ""}
+        for i, link in zip(ids, links, strict=True)
+    ]
+    bring(server.home, tmp_path, "odd-names", documents)
+    page = visit.open("/?corpus=odd-names&seed=hasOwnProperty")
+    expect(results(page)).to_have_count(3)
+
+    def result(doc_id: str) -> Locator:
+        return page.locator("article").filter(has_text=f"Bridges and {doc_id}")
+
+    for doc_id in ids[:3]:
+        expect(result(doc_id).get_by_role("button", pressed=True)).to_have_count(0)
+        result(doc_id).get_by_role("button", name="1:").click()
+        result(doc_id).get_by_role("button", name="Keep “").click()
+    expect(page.get_by_role("button", name=re.compile("3 kept"))).to_be_visible()
+    page.reload()
+    expect(page.locator("article").get_by_role("button", pressed=True)).to_have_count(6)
+    link = result("constructor").get_by_role("link")
+    expect(link).to_have_attribute("href", "https://doi.org/10.1000/182")
+    expect(link).to_have_attribute("rel", "noopener noreferrer")
+    expect(link).to_have_attribute("target", "_blank")
+    expect(result("__proto__").get_by_role("link")).to_have_attribute(
+        "href", "https://example.org/a?b"
+    )
+    expect(result("toString").get_by_role("link")).to_have_count(0)
+    last = "We measured the 59th bridge"
+    expect(page.locator("section.card")).not_to_contain_text(last)
+    page.locator("section.card").get_by_role("button", name="Show the rest (50 more)").click()
+    expect(page.locator("section.card")).to_contain_text(last)
+    result("constructor").get_by_role("button", name="Details").click()
+    result("constructor").get_by_role("button", name="Show the rest").click()
+    expect(result("constructor")).to_contain_text(last)

@@ -1,0 +1,41 @@
+// Keys that work on a whole page, and the dialog that names them all.
+
+const isWriting = (target) =>
+  target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+
+// Whether a key is for the page: nobody is writing, no dialog or menu is open, no modifier is held.
+const isForPage = (event, parent) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return false
+  if (isWriting(event.composedPath()[0]) || parent.querySelector("dialog[open]")) return false
+  return !document.querySelector('[role="dialog"], [data-baseweb="popover"]')
+}
+
+// A dialog over the page: Escape, the button or a click beside it closes it. It stands beside the
+// root, since what is in there is drawn anew with every change.
+const showDialog = (parent, cls, heading, nodes) => {
+  const dialog = make("dialog", `root ${cls}`)
+  dialog.classList.toggle("dark", parent.querySelector(".root").classList.contains("dark"))
+  const inside = make("div", "inside")
+  const head = make("div", "dialoghead")
+  const title = make("h2", "text", heading)
+  title.id = "dialog-heading"
+  dialog.setAttribute("aria-labelledby", title.id)
+  head.append(title, button("", "Close", null, () => dialog.close()))
+  inside.append(head, ...nodes)
+  dialog.append(inside)
+  dialog.onclick = (event) => event.target === dialog && dialog.close()
+  dialog.onclose = () => dialog.remove()
+  parent.append(dialog)
+  dialog.showModal()
+}
+
+// Args: rows of [keys, what they do].
+const showKeys = (parent, rows) => {
+  const list = make("dl", "keylist")
+  for (const [keys, does] of [...rows, [["?"], "Show these keys"], [["Esc"], "Close this"]]) {
+    const term = make("dt")
+    term.append(...keys.map((key) => make("kbd", "", key)))
+    list.append(term, make("dd", "", does))
+  }
+  showDialog(parent, "keysdialog", "Keys", [list, make("p", "small", "Keys do nothing while you write in a field.")])
+}

@@ -1,0 +1,138 @@
+// What a result shows of itself: how it moved, evidence, facts, a model's words.
+const LONGEST = 40 // sentences of a text that are shown at once
+
+const chip = (cls, text, title) => {
+  const node = make("span", `move ${cls}`, text)
+  node.title = title
+  return node
+}
+
+// Where a model has ranked, the moves are against the ranking without it.
+const modelMovement = ({ move, rank }) => {
+  if (!move) return chip("new", "new", "Not in the ranking without the model")
+  if (!move.read) return chip("", "not read", "Beyond the documents that the model read")
+  const sure = move.sure === null ? "" : `; ${Math.round(100 * move.sure)} % sure ${rank <= 20 ? "to belong in" : "not to belong in"} the top 20`
+  const from = `It was ${move.from} without it${sure}`
+  if (move.by > 0) return chip("up", `↑ ${move.by}`, `Moved up ${move.by} by the model. ${from}`)
+  if (move.by < 0) return chip("down", `↓ ${-move.by}`, `Moved down ${-move.by} by the model. ${from}`)
+  return chip("", "=", `Same rank as without the model${sure}`)
+}
+
+const movement = (result, reads) => {
+  if (result.by_model) return modelMovement(result)
+  if (!reads) return null
+  const change = result.rank_change
+  if (change === null) return chip("new", "new", "Not among the documents ranked without the aspect")
+  if (change > 0) return chip("up", `↑ ${change}`, `Moved up ${change} because of the aspect`)
+  if (change < 0) return chip("down", `↓ ${-change}`, `Moved down ${-change} because of the aspect`)
+  return chip("", "=", "Same rank as without the aspect")
+}
+
+const line = (letter, role, who, body) => {
+  const row = make("div", `pair ${roleClass(role)}`)
+  row.append(make("span", "letter", letter), make("span", "who", who), body)
+  return row
+}
+
+const pairNode = (pair) => {
+  const node = make("div")
+  node.title = `Cosine of the two passages: ${pair.score.toFixed(2)}`
+  node.append(line(pair.seed_letter, pair.seed_role, "seed", marked(pair.seed_text, pair.seed_marks, "seedtext")))
+  node.append(line(pair.letter, pair.role, "this", marked(pair.doc_text, pair.doc_marks)))
+  return node
+}
+
+// A date, an amount or a place that answers the query, and what it follows from.
+const factNode = (fact) => {
+  const node = make("div", `fact ${fact.kind}`)
+  node.title = `Answers "${fact.asked}". ${Math.round(100 * fact.sure)} % of the facts got in this way are right.`
+  node.append(make("span", "tag", fact.kind), make("strong", "text", fact.text), make("span", "text how", fact.how))
+  if (fact.generated) node.append(make("span", "tag", "generated"))
+  return node
+}
+
+const SOURCES = new Map(Object.entries({
+  generated: ["generated", "A language model wrote this when the corpus was prepared; it may be wrong about the document"],
+  distilled: ["generated", "A small model wrote this when the corpus was prepared; it may be wrong about the document"],
+  extractive: ["extract", "Made from the document's own sentences, by rule"],
+}))
+
+// What the document may be of use for: the scenario that was nearest to the query.
+const scenarioNode = (scenario) => {
+  const node = make("div", "scenario")
+  const [word, title] = SOURCES.get(scenario.source)
+  const tag = make("span", "tag", scenario.model ? `${word} by ${scenario.model}` : word)
+  tag.title = title
+  const said = make("span")
+  said.append(make("span", "text", scenario.need), " ", tag)
+  const need = make("div", "need")
+  need.append(make("span", "who", "need"), said)
+  const why = make("div", "why")
+  why.append(make("span", "who", "why"), make("span", "text", scenario.why))
+  node.append(need, why)
+  node.title = `A need that this document meets, and why. Cosine of query and scenario: ${scenario.score.toFixed(2)}`
+  return node
+}
+
+const sentenceLine = (sentence, marks) => {
+  const row = make("div", `line ${roleClass(sentence.role)}`)
+  row.append(make("span", "letter", sentence.letter), marked(sentence.text, marks ?? []))
+  return row
+}
+
+const unfolded = (result, shown) => {
+  const node = make("div")
+  for (const pair of result.evidence.slice(1)) node.append(pairNode(pair))
+  if (result.explanation) node.append(make("div", "why text", result.explanation))
+  const abstract = make("div", "abstract")
+  const rows = result.sentences.map((sentence, i) => sentenceLine(sentence, result.fact_marks[i]))
+  abstract.append(...beginning(rows, LONGEST, shown.whole, result.doc_id, () => shown.redraw()))
+  if (!rows.length) abstract.append(make("div", "", "There is no text, only a title."))
+  node.append(abstract)
+  return node
+}
+
+const quotes = (who, texts) => {
+  const row = make("div", "quotes")
+  row.append(make("span", "who", who))
+  const list = make("span", "text")
+  for (const text of texts) list.append(make("q", "text", text))
+  row.append(list)
+  return row
+}
+
+const explained = (words) => {
+  const nodes = [make("p", "text", words.text)]
+  if (!words.similar) nodes.unshift(make("p", "", "The model finds the two not similar in this:"))
+  if (words.seed_quotes.length) nodes.push(quotes("seed", words.seed_quotes))
+  if (words.document_quotes.length) nodes.push(quotes("this", words.document_quotes))
+  nodes.push(make("p", "small", words.checked))
+  return nodes
+}
+
+// A line in which backticks stand around code.
+const instruction = (text) => {
+  const node = make("p", "text")
+  text.split("`").forEach((part, i) => node.append(i % 2 ? make("code", "", part) : document.createTextNode(part)))
+  return node
+}
+
+// What a model wrote about a result: never to be taken for the document's own words.
+const generatedNode = (result, words, shown) => {
+  const node = make("section", `generated ${words.state}`)
+  node.setAttribute("aria-label", `Generated explanation of ${result.title}`)
+  node.setAttribute("aria-live", "polite")
+  const head = make("div", "head")
+  head.append(make("span", "tag text", words.title))
+  const hide = button("plain", "hide", null, () => {
+    shown.hidden.add(result.doc_id)
+    shown.redraw()
+  })
+  hide.dataset.key = `hide-${result.doc_id}`
+  if (words.state !== "asking") head.append(hide)
+  node.append(head)
+  if (words.state === "done") node.append(...explained(words))
+  else for (const line of words.lines) node.append(words.state === "connect" ? instruction(line) : make("p", "text", line))
+  return node
+}
+
