@@ -53,11 +53,7 @@ class Finder {
     this.missing.setAttribute("role", "alert")
     this.text.oninput = () => { this.missing.textContent = "" }
     this.text.onkeydown = (event) => {
-      if (event.key === "Escape") this.close()
-      else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.useText()
-      else return
-      event.preventDefault()
-      event.stopPropagation()
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.useText()
     }
     const row = make("div", "ownrow")
     row.append(button("use", "Start from this text", null, () => this.useText()), this.missing)
@@ -120,10 +116,8 @@ class Finder {
       // Without a choice, the first of what was found for these very words.
       if (this.at >= 0) this.pick(this.at)
       else if (this.words && this.data.words === this.words && count) this.pick(0)
-    } else if (event.key === "Escape") this.close()
-    else return
+    } else return
     event.preventDefault()
-    event.stopPropagation()
   }
 
   pick(index) {
@@ -141,13 +135,8 @@ class Finder {
     clearTimeout(this.rest)
     this.input.value = this.text.value = ""
     this.send(name, { ...value, at: Date.now() })
-    setTimeout(() => this.close()) // once the message is on its way
-  }
-
-  close() {
-    const opener = document.querySelector(`.st-key-${this.data.popover} button`)
-    opener?.click()
-    opener?.focus()
+    // Once that is on its way, the popover is closed as a person would: it goes by this key.
+    setTimeout(() => document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true })))
   }
 }
 

@@ -67,7 +67,7 @@ def _finder(explorer: Explorer, corpus: str, on: Mapping[str, Event], key: str) 
         data = remembered(f"{key}_found", asked, lambda: _found(explorer, corpus, words, page))
         _FINDER(
             key=f"{key}_words",
-            data={**data, "words": words, "popover": key, "dark": dark()},
+            data={**data, "words": words, "dark": dark()},
             **listeners(f"{key}_words", on, "search", "pick", "paste"),
         )
 
