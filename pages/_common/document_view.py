@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.types.documents import Document, Span
@@ -97,3 +97,16 @@ def _within(marks: tuple[Span, ...], passage: Span) -> list[list[int]]:
 def shortened(text: str, length: int = 110) -> str:
     text = " ".join(text.split())
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def excerpt(text: str, spans: Sequence[Span], length: int = 300) -> tuple[str, list[Span]]:
+    """A text, or of a longer one what stands about its first span; and the spans in it."""
+    if len(text) <= length:
+        return text, list(spans)
+    start = max(0, spans[0][0] - length // 3) if spans else 0
+    cut, more = "… " * (start > 0), " …" * (start + length < len(text))
+    shift = len(cut) - start
+    return (
+        cut + text[start : start + length] + more,
+        [(a + shift, b + shift) for a, b in spans if b <= start + length],
+    )

@@ -17,8 +17,6 @@ from pages._common.shared import error_boundary, remembered
 
 BROWSE_PAGE = 10
 MOST_FOUND = 12
-SNIPPET = 300
-"""Characters of a sentence that are shown."""
 _PICKER = component("picker")
 _FINDER = component("finder")
 
@@ -97,26 +95,15 @@ def _status(found: Sequence[FoundDocument]) -> str:
 
 def _row(found: FoundDocument, *, browsed: bool = False) -> dict[str, Any]:
     document = found.document
+    snippet, marks = document_view.excerpt(found.snippet, found.marks)
     return {
         "doc_id": document.doc_id,
         "title": document_view.title_of(document),
         "title_marks": found.title_marks,
         "year": document.year,
         "where": "" if browsed else found.where,
-        **_snippet(found),
-    }
-
-
-def _snippet(found: FoundDocument) -> dict[str, Any]:
-    """Its sentence; of a very long one, what is about the first word that was found."""
-    first = found.marks[0][0] if found.marks else 0
-    start = max(0, first - SNIPPET // 3) if len(found.snippet) > SNIPPET else 0
-    end = start + SNIPPET
-    text = "… " * (start > 0) + found.snippet[start:end] + " …" * (end < len(found.snippet))
-    shift = 2 * (start > 0) - start
-    return {
-        "snippet": text,
-        "marks": [(a + shift, b + shift) for a, b in found.marks if b <= end],
+        "snippet": snippet,
+        "marks": marks,
     }
 
 

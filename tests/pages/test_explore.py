@@ -41,7 +41,10 @@ def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("steer", "7"), ("steer", "nan"), ("page", "x"), ("focus", "a"), ("corpus", "nowhere")],
+    [
+        *[("steer", "7"), ("steer", "nan"), ("page", "x"), ("focus", "a")],
+        *[("corpus", "nowhere"), ("view", "wall")],
+    ],
 )
 def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens_all_the_same(
     page: AppTest, name: str, value: str

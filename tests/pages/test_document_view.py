@@ -1,0 +1,33 @@
+"""Documents as plain data: passages that are cut say so, and marks stay on their words."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.types.documents import Document, Sentence, Span
+from pages._common.document_view import excerpt, marks
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("short text", "text"), (f"{'a ' * 400}here{' b' * 400}", "here")]
+)
+def test_a_long_passage_is_shown_about_its_first_mark(text: str, word: str) -> None:
+    at = text.index(word)
+    shown, spans = excerpt(text, [(at, at + len(word))])
+    assert [shown[a:b] for a, b in spans] == [word]
+    assert len(shown) <= 304
+    assert shown.startswith("… ") == shown.endswith(" …") == (len(text) > 300)
+
+
+def test_a_mark_beyond_the_cut_is_left_out() -> None:
+    spans: list[Span] = [(0, 3), (390, 393)]
+    shown, left = excerpt("abc" + "x" * 400, spans)
+    assert left == [(0, 3)]
+    assert shown.endswith(" …")
+
+
+def test_marks_are_counted_from_the_beginning_of_their_sentence() -> None:
+    text = "One fish. Two fish."
+    sentences = tuple(Sentence(span, text[slice(*span)], ()) for span in ((0, 9), (10, 19)))
+    document = Document("a", "", text, sentences)
+    assert marks(document, {(14, 18), (4, 8)}) == [[[4, 8]], [[4, 8]]]
