@@ -149,7 +149,7 @@ const articleNode = (result, shown) => {
 }
 
 const headNode = (shown, parent) => {
-  const head = make("div", "head")
+  const head = make("div", "listhead")
   const choice = make("span", "layouts")
   choice.setAttribute("role", "group")
   choice.setAttribute("aria-label", "Show results as")
