@@ -24,7 +24,7 @@ class Finder {
     this.root = root
     this.at = -1 // the option that Enter takes
     this.input = make("input", "words")
-    Object.assign(this.input, { type: "search", autocomplete: "off", spellcheck: false, placeholder: "Words, a topic, or an id" })
+    Object.assign(this.input, { type: "text", autocomplete: "off", spellcheck: false, placeholder: "Words, a topic, or an id" })
     for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "true"], ["aria-controls", "options"]]) {
       this.input.setAttribute(name, value)
     }

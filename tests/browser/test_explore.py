@@ -276,7 +276,7 @@ def test_a_question_mark_shows_all_keys_until_escape(visit: Visit) -> None:
 def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) -> None:
     page = visit.open(METHOD)
     results(page)
-    page.get_by_role("button", name="Table").click()
+    page.get_by_role("button", name="Table", exact=True).click()
     expect(page).to_have_url(re.compile("view=table"))
     page.reload()
     rows = page.locator("tbody tr")
