@@ -26,7 +26,7 @@ with error_boundary():
         trail.trail_bar(explorer, view)
     with st.container():
         hints(synthetic)
-    left, right = st.columns([5, 7], gap="medium")
+    left, right = st.columns([4, 9] if view.layout == "table" else [5, 7], gap="medium")
     with left, st.container(key="explore_left"):
         top = st.columns([2, 3], vertical_alignment="bottom")
         with top[0]:

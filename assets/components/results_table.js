@@ -10,8 +10,8 @@ const COLUMNS = [
   ["venue", "Venue", (r) => r.venue.toLocaleLowerCase() || null, false, (r) => r.venue],
   ["score", "Score", (r) => r.score, true, (r) => r.score.toPrecision(3)],
   ["change", "Change", moved, true, (r, shown) => movement(r, shown.data.reads_aspect) ?? ""],
-  ["evidence", "Best evidence", (r) => best(r)?.score ?? null, true, (r) => evidenceCell(best(r))],
   ["grade", "Grade", (r, grades) => grades.get(r.doc_id) ?? null, true, (r, shown) => String(shown.grades.get(r.doc_id) ?? "")],
+  ["evidence", "Best evidence", (r) => best(r)?.score ?? null, true, (r) => evidenceCell(best(r))],
 ]
 const NUMBERS = ["rank", "year", "score", "change", "grade"]
 
