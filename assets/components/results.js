@@ -64,16 +64,11 @@ class Shown {
     this.send("layout", { layout })
   }
 
-  // To the next result or the one before; the first where there is none yet.
-  step(by, root) {
+  // The next result or the one before; the first where there is none yet.
+  beside(by) {
     const ids = this.results.map((result) => result.doc_id)
     const index = ids.indexOf(this.at)
-    this.at = ids[index < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, index + by))] ?? null
-    this.redraw()
-    const title = this.at !== null && root.querySelector(`[data-key="${CSS.escape(`title-${this.at}`)}"]`)
-    if (!title) return
-    title.focus({ preventScroll: true })
-    title.closest("[data-doc]").scrollIntoView({ block: "nearest" })
+    return ids[index < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, index + by))]
   }
 }
 
@@ -185,6 +180,13 @@ const listKeys = (shown, parent) => {
   ])
 }
 
+// What has the focus is the current result: see onFocus.
+const step = (by, shown, root) => {
+  const title = root.querySelector(`[data-key="${CSS.escape(`title-${shown.beside(by)}`)}"]`)
+  title?.focus({ preventScroll: true })
+  title?.closest("[data-doc]").scrollIntoView({ block: "nearest" })
+}
+
 const openFinder = (key) => document.querySelector(`.st-key-${key} button`)?.click()
 
 const actionOf = (event, shown, parent) => {
@@ -195,8 +197,8 @@ const actionOf = (event, shown, parent) => {
   // Enter on a button or a link is its own.
   const own = event.composedPath()[0]?.closest?.("a, button, summary, [role=button], [role=slider], [role=tab]")
   const keys = {
-    j: () => shown.step(1, root),
-    k: () => shown.step(-1, root),
+    j: () => step(1, shown, root),
+    k: () => step(-1, shown, root),
     x: current && (() => shown.keep(current)),
     enter: current && !own && (() => shown.details(current)),
     "/": () => openFinder(data.finder),

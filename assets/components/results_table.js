@@ -56,8 +56,9 @@ const tableRows = (result, shown) => {
   const row = make("tr", shown.at === result.doc_id ? "current" : "")
   row.dataset.doc = result.doc_id
   for (const [name, , , , cell] of COLUMNS) {
-    const node = make(name === "title" ? "th" : "td", NUMBERS.includes(name) ? `${name} number` : name)
-    if (name === "title") node.scope = "row"
+    const heads = name === "title"
+    const node = make(heads ? "th" : "td", heads ? "" : NUMBERS.includes(name) ? `${name} number` : name)
+    if (heads) node.scope = "row"
     node.append(cell(result, shown))
     row.append(node)
   }
