@@ -7,47 +7,19 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
 from engine.errors import SeedLensError
-from engine.jobs.job_files import process_started, read_job, stop_flag, write_job
-from engine.types.corpora import ImportJob, Progress
+from engine.jobs.job_files import Note, process_started, read_job, stop_flag
+from engine.types.corpora import ImportJob
 from engine.types.jobs import JobState
 
 log = logging.getLogger("seedlens.jobs")
 
-SECONDS_BETWEEN_WRITES = 0.2
 NICENESS = 5
 """Searching in the app comes before indexing when both want the processor."""
-
-
-@dataclass
-class Note:
-    """Writes the state of a job to its file, a few times a second at most."""
-
-    file: Path
-    job: ImportJob
-    _written: float = field(default=0.0)
-
-    def tell(self, progress: Progress) -> None:
-        """Note how far the import is."""
-        new_phase = progress.phase != self.job.progress.phase
-        self.job = replace(self.job, progress=progress)
-        if new_phase or time.monotonic() - self._written >= SECONDS_BETWEEN_WRITES:
-            self.write()
-
-    def write(self) -> None:
-        """Put the job into its file; a disk that is full is the import's to report, not ours."""
-        self.job = replace(self.job, updated_at=datetime.now(UTC).isoformat())
-        try:
-            write_job(self.file, self.job)
-        except OSError as error:
-            log.warning("The progress could not be noted: %s", error)
-        self._written = time.monotonic()
 
 
 def work(note: Note, stopped: Callable[[], bool]) -> ImportJob:

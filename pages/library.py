@@ -36,9 +36,9 @@ with error_boundary():
             args=("corpora", explorer.library.start_demo, login.owner()),
         )
     else:
-        st.html('<div class="sl-empty">The first corpus is on its way: see Imports below.</div>')
+        st.html('<div class="sl-empty">The first corpus is on its way: see below.</div>')
     undo_list(explorer)
+    jobs_section(explorer)
 
     st.header("Add documents", anchor=False)
     add_documents(explorer, {info.name: info.documents for info in corpora}, set(running))
-    jobs_section(explorer)

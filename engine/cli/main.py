@@ -47,6 +47,7 @@ from engine.cli.terminal import (
 )
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
+from engine.types.repairs import DUPLICATES, Repairs
 from engine.types.reranking import DEFAULT_DEPTH, RerankRequest
 from engine.types.searches import Query
 
@@ -117,6 +118,31 @@ def main() -> None:
     is_flag=True,
     help="Estimate the sentences' roles even where the source labels them.",
 )
+@click.option("--encoding", default="", help="utf-8, cp1252, utf-16 ... Default: detected.")
+@click.option(
+    "--delimiter", default="", help="Of a CSV or TSV file: ; or , or tab. Default: detected."
+)
+@click.option("--skip-empty", is_flag=True, help="Leave out rows without text.")
+@click.option(
+    "--title-as-text",
+    is_flag=True,
+    help="Where a row has no text, its title is the text; with --skip-empty, a row without both "
+    "is left out.",
+)
+@click.option("--ids-from-doi", is_flag=True, help="Where a row has no id, its DOI is the id.")
+@click.option(
+    "--number-ids",
+    is_flag=True,
+    help="Number rows without id: FILE-1, FILE-2 ... With --ids-from-doi, those without DOI.",
+)
+@click.option(
+    "--duplicates",
+    type=click.Choice(tuple(filter(None, DUPLICATES))),
+    default=None,
+    help="Of rows with one id and different content, keep the first, merge them (what the first "
+    "lacks comes from the others, and the longest text counts), or rename the later ones (ID-2).",
+)
+@click.option("--skip-broken", is_flag=True, help="Leave out rows that cannot be read.")
 @json_option
 def import_(
     path: Path,
@@ -127,10 +153,12 @@ def import_(
     lens: str | None,
     ignore_labels: bool,
     as_json: bool,
+    **repairs: Any,
 ) -> None:
     """Read the documents at PATH and index them as a corpus.
 
-    Everything is checked before anything is written. An import that was stopped goes on
+    Everything is checked before anything is written; rows that cannot be used refuse the
+    import, unless an option says what becomes of them. An import that was stopped goes on
     when the same command is run again; running it twice changes nothing.
     """  # fmt: skip
     from engine.encode.presets import absolute
@@ -144,9 +172,11 @@ def import_(
         columns["roles"] = ""  # sentence splits stay as the source has them
     explorer = open_explorer()
     chosen = explorer.library.lens_for(name, lens)
-    request = ImportRequest(path, name, source_format, columns, encoder, chosen)
+    request = ImportRequest(
+        *(path, name, source_format, columns, encoder, chosen), _repairs(**repairs)
+    )
     with progress() as tell, stop_requested() as stopped:
-        report = explorer.library.import_documents(request, tell, stopped)
+        report = explorer.library.import_here(request, tell, stopped, "the command line")
     for warning in report.warnings:
         click.echo(f"Warning: {warning}", err=True)
     if as_json:
@@ -155,6 +185,11 @@ def import_(
         click.echo(import_line(report))
     if report.cancelled:
         sys.exit(130)
+
+
+def _repairs(duplicates: str | None, delimiter: str, **options: Any) -> Repairs:
+    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
+    return Repairs(duplicates=duplicates or "", delimiter=mark, **options)  # type: ignore[arg-type]
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -46,9 +46,11 @@ def import_line(report: ImportReport) -> str:
             f"Stopped after {report.read:,} documents; {report.documents:,} are stored in "
             f"'{report.corpus}'. Run the same command again to go on."
         )
+    read_as = f" Read as {report.encoding}." if report.encoding else ""
     return (
         f"'{report.corpus}' holds {report.documents:,} documents: {report.added:,} added, "
         f"{report.updated:,} updated, {report.unchanged:,} unchanged, in {report.seconds:.1f} s."
+        f"{read_as}"
     )
 
 

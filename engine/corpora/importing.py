@@ -15,12 +15,13 @@ from engine.corpora.folders import READERS_GRACE, registered, store_of, sweep
 from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.schema import vector_columns
 from engine.errors import BadInputError, StorageFullError
-from engine.ingest import CheckReport, Source, check, open_source, unique_documents
+from engine.ingest import Source, check, open_source, unique_documents
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, ImportRequest, Progress
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
+from engine.types.repairs import CheckReport
 from storage.home import Home, check_corpus_name, folder_bytes
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -61,8 +62,13 @@ class Importer:
         check_corpus_name(request.name)
         on_progress(Progress("checking", 0, 0, 0.0))
         lens = self._lens(request)
-        source = open_source(request.source, request.source_format, request.mapping, lens=lens)
-        report = check(source, self.settings.max_document_chars)
+        source = open_source(
+            *(request.source, request.source_format, request.mapping),
+            lens=lens,
+            repairs=request.repairs,
+        )
+        most = self.settings.max_document_chars
+        report = check(source, most)
         self.home.create()
         busy = f"The corpus '{request.name}' is being indexed by another process."
         remedy = "Wait until it is done, or import under another name."
@@ -79,11 +85,12 @@ class Importer:
                 on_progress=on_progress,
                 cancelled=cancelled,
             )
-            done = run.run(unique_documents(source), report.documents, request.name)
+            done = run.run(unique_documents(source, max_chars=most), report.documents, request.name)
             self._finish(run.table, row, done, lens)
         seconds = time.perf_counter() - started
         on_progress(Progress("done", done.read, report.documents, seconds))
-        return replace(done, seconds=seconds, warnings=report.warnings)
+        encoding = source.encoding.label if source.encoding else ""
+        return replace(done, seconds=seconds, warnings=report.warnings, encoding=encoding)
 
     def _register(
         self, request: ImportRequest, source: Source, checked: CheckReport

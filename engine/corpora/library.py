@@ -24,7 +24,15 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.ingest import FIELDS, FORMATS, preview
+from engine.ingest import (
+    DELIMITERS,
+    ENCODINGS,
+    FIELDS,
+    FORMATS,
+    examine,
+    open_source,
+    preview,
+)
 from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import (
     RESEARCH,
@@ -48,6 +56,7 @@ from engine.types.corpora import (
 )
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
+from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -65,6 +74,7 @@ class Library:
     Attributes:
         jobs: imports that run in processes of their own.
         formats, fields: what can be read, and what columns can be mapped to.
+        encodings, delimiters: what people choose from, with what they call it.
         lenses: what comes with SeedLens.
 
     Args:
@@ -74,6 +84,8 @@ class Library:
 
     formats = FORMATS
     fields = FIELDS
+    encodings = ENCODINGS
+    delimiters = DELIMITERS
     lenses = SHIPPED
     check_name = staticmethod(check_corpus_name)
     suggest_name = staticmethod(suggest_corpus_name)
@@ -138,10 +150,25 @@ class Library:
     # -- importing ---------------------------------------------------------------------
 
     def preview(
-        self, path: Path, source_format: str = "auto", mapping: Mapped | None = None
+        self,
+        path: Path,
+        source_format: str = "auto",
+        mapping: Mapped | None = None,
+        repairs: Repairs = NO_REPAIRS,
     ) -> Preview:
         """The first rows of a source, and how they would be read."""
-        return preview(path, source_format, mapping, lens=RESEARCH)
+        return preview(path, source_format, mapping, lens=RESEARCH, repairs=repairs)
+
+    def examine(
+        self,
+        path: Path,
+        source_format: str = "auto",
+        mapping: Mapped | None = None,
+        repairs: Repairs = NO_REPAIRS,
+    ) -> CheckReport:
+        """What importing a whole source would meet; nothing is written."""
+        source = open_source(path, source_format, mapping, lens=RESEARCH, repairs=repairs)
+        return examine(source, self._settings.max_document_chars)
 
     def save_upload(self, name: str, content: bytes) -> Path:
         """Keep a file that came in through the browser; returns where it lies."""
@@ -155,15 +182,17 @@ class Library:
         mapping: Mapped | None = None,
         lens: Lens | None = None,
         owner: str = "",
+        repairs: Repairs = NO_REPAIRS,
     ) -> ImportJob:
         """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`.
 
         Args:
             lens: None for the corpus's own; see :meth:`lens_for`.
             owner: who asks for it.
+            repairs: what to do about rows that cannot be used as they are.
         """
         chosen = lens or self.lens_for(name)
-        request = ImportRequest(path, name, source_format, mapping, lens=chosen)
+        request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
         return self.jobs.start(request, owner)
 
     def start_demo(self, owner: str = "") -> ImportJob:
@@ -186,6 +215,21 @@ class Library:
         )
         return importer.run(request, on_progress, cancelled)
 
+    def import_here(
+        self,
+        request: ImportRequest,
+        on_progress: Tell = tell_nobody,
+        cancelled: Ask = never,
+        owner: str = "a program",
+    ) -> ImportReport:
+        """:meth:`import_documents`, which the Library page lists and can cancel while it runs.
+
+        Args:
+            owner: what the page calls whoever started it.
+        """
+        with self.jobs.here(request, owner, on_progress, cancelled) as (tell, ask):
+            return self.import_documents(request, tell, ask)
+
     def add(
         self,
         name: str,
@@ -194,6 +238,7 @@ class Library:
         mapping: Mapped | None = None,
         lens: Lens | None = None,
         encoder: str | None = None,
+        repairs: Repairs = NO_REPAIRS,
         on_progress: Tell = tell_nobody,
     ) -> ImportReport:
         """Add documents from memory to a corpus, which is made when there is none of that name.
@@ -209,13 +254,17 @@ class Library:
             mapping: document field -> column, on top of what is guessed.
             lens: None for the corpus's own, or the one for research abstracts.
             encoder: model name or folder; None for the corpus's own, or the embedded one.
+            repairs: what to do about rows that cannot be used as they are. Numbers count from 1
+                (``row-1``) in every call, so rows added later need ids of their own.
 
         Raises:
             BadInputError: a row cannot be used; it is named by its number, from 1.
             CorpusNameError, CorpusBusyError, StorageFullError: as for a file.
         """
-        request = ImportRequest(rows, name, mapping=mapping, encoder=encoder, lens=lens)
-        return self.import_documents(request, on_progress)
+        request = ImportRequest(
+            rows, name, mapping=mapping, encoder=encoder, lens=lens, repairs=repairs
+        )
+        return self.import_here(request, on_progress)
 
     def import_collection(
         self,
@@ -234,7 +283,7 @@ class Library:
         row = self._ledger.corpus(collection.name)
         if row is None or row.state != "ready":
             request = ImportRequest(collection.documents, collection.name, collection.source_format)
-            self.import_documents(request, on_progress)
+            self.import_here(request, on_progress)
         return collection.name
 
     # -- opening -----------------------------------------------------------------------
@@ -324,8 +373,12 @@ class Library:
         """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`.
 
         Judgments stay in the ledger.
+
+        Raises:
+            CorpusBusyError: it is being imported into, by whomever.
         """
         self._row(name)
+        self.jobs.check_idle(name)
         with self._writing(name):
             self._trash.put(self._row(name))
             with self._lock:

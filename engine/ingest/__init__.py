@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from engine.ingest.checks import CheckReport, check, content_hash, unique_documents
+from engine.ingest.checks import check, examine, unique_documents
+from engine.ingest.delimited import DELIMITERS
+from engine.ingest.encodings import LABELS as ENCODINGS
 from engine.ingest.formats import FORMATS, detect_format
 from engine.ingest.mapping import FIELDS
+from engine.ingest.repairs import content_hash
 from engine.ingest.source import Source, open_source, preview
 from engine.ingest.values import Notes
 
 __all__ = [
+    "DELIMITERS",
+    "ENCODINGS",
     "FIELDS",
     "FORMATS",
-    "CheckReport",
     "Notes",
     "Source",
     "check",
     "content_hash",
     "detect_format",
+    "examine",
     "open_source",
     "preview",
     "unique_documents",

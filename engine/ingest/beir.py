@@ -6,14 +6,14 @@ SeedLens' own fields (``doc_id``, ``sentences``, ``roles``, ``year`` ...) are re
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 from engine.ingest import jsonl
-from engine.ingest.rows import Row
+from engine.ingest.rows import InputFile, Row
 
 CORPUS = "corpus.jsonl"
 
 
-def rows(path: Path) -> Iterator[Row]:
+def rows(file: InputFile) -> Iterator[Row]:
     """Rows of the folder's ``corpus.jsonl`` (or of that file itself)."""
-    return jsonl.rows(path / CORPUS if path.is_dir() else path)
+    return jsonl.rows(replace(file, path=file.path / CORPUS) if file.path.is_dir() else file)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from bibtexparser.entrypoint import parse_string
@@ -30,7 +29,7 @@ from bibtexparser.model import (
 
 from engine.errors import BadInputError
 from engine.ingest.latex import plain, unbraced
-from engine.ingest.rows import Row, hashed_id, text_lines
+from engine.ingest.rows import InputFile, Row, hashed_id
 
 FIELDS = {
     "doc_id": "key",
@@ -50,26 +49,26 @@ _VERBATIM = frozenset({"url", "doi", "file", "eprint"})
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
 
 
-def rows(path: Path) -> Iterator[Row]:
+def rows(file: InputFile) -> Iterator[Row]:
     """One row per entry; a block that cannot be parsed is a row with a problem."""
     strings = {month: month for month in _MONTHS}
     number = 0
-    for first_line, chunk in _chunks(path):
-        for block in _parse(path, first_line, chunk):
+    for first_line, chunk in _chunks(file):
+        for block in _parse(file, first_line, chunk):
             line = first_line + (block.start_line or 0)
             if isinstance(block, String):
                 strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
             elif isinstance(block, Entry):
                 number += 1
-                yield _row(f"{path.name}, row {number} (line {line})", block, strings)
+                yield _row(f"{file.name}, row {number} (line {line})", block, strings)
             elif isinstance(block, ParsingFailedBlock) and not _COMMENT.match(block.raw or ""):
                 number += 1
-                yield _failed(f"{path.name}, row {number} (line {line})", block)
+                yield _failed(f"{file.name}, row {number} (line {line})", block)
 
 
-def _chunks(path: Path) -> Iterator[tuple[int, str]]:
+def _chunks(file: InputFile) -> Iterator[tuple[int, str]]:
     first, lines = 0, list[str]()
-    for number, line in text_lines(path):
+    for number, line in file.lines():
         if _BLOCK.match(line):
             if lines:
                 yield first, "".join(lines)
@@ -80,12 +79,12 @@ def _chunks(path: Path) -> Iterator[tuple[int, str]]:
         yield first, "".join(lines)
 
 
-def _parse(path: Path, first_line: int, chunk: str) -> list[Block]:
+def _parse(file: InputFile, first_line: int, chunk: str) -> list[Block]:
     try:
         blocks: list[Block] = parse_string(chunk, parse_stack=[]).blocks
     except ParsingException as e:
         raise BadInputError(
-            f"{path.name}, line {first_line}: not BibTeX that can be read ({e}).",
+            f"{file.name}, line {first_line}: not BibTeX that can be read ({e}).",
             "Correct the entry that begins there, or export the file again.",
         ) from e
     return blocks

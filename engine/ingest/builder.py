@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from engine.errors import BadInputError
 from engine.ingest import values as v
-from engine.ingest.mapping import NAMES
-from engine.ingest.rows import Format, Row, listed
+from engine.ingest.mapping import DOIS, NAMES, plain_name
+from engine.ingest.rows import Format, Row, RowError, listed, short
 from engine.ingest.spans import join, kind, locate, without_blanks
 from engine.types.documents import SourceDocument, Span
+from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
 
 _T = TypeVar("_T")
 
@@ -25,22 +26,33 @@ class Builder:
         chosen: the fields that a person mapped or the format fixes: a value of the wrong
             kind there is an error; under a guessed column it is metadata.
         labels: the sentence roles that the corpus's lens knows.
+        repairs: what stands in for a text or an id that is not there.
+        id_prefix: begins ids that are numbers of rows.
     """
 
     source_format: Format
     mapping: Mapping[str, str]
     chosen: frozenset[str]
     labels: v.Labels
+    repairs: Repairs = NO_REPAIRS
+    id_prefix: str = "row"
 
-    def build(self, row: Row, notes: v.Notes) -> SourceDocument:
-        """The document of a row; raises BadInputError that names the row."""
+    def build(self, row: Row, number: int, notes: v.Notes) -> SourceDocument:
+        """The document of a row; raises BadInputError (RowError where a choice helps) naming it.
+
+        Args:
+            number: of the row, from 1.
+            notes: what is found and corrected.
+        """
         if row.problem is not None:
             raise row.problem
         corrected: set[str] = set()
         used = set(self.mapping.values())
-        doc_id = self._doc_id(row, corrected)
         title = self._title(row, corrected)
-        text, spans = self._text(row, title, used, corrected)
+        text, spans = self._text(row, used, corrected)
+        if not text.strip():
+            text = self._stand_in(row, title, corrected, notes)
+        doc_id = self._doc_id(row, corrected) or self._given_id(row, title, number, notes)
         roles = self._roles(row, spans, used, corrected)
         spans, roles = without_blanks(text, spans, roles)
         document = SourceDocument(
@@ -52,7 +64,7 @@ class Builder:
             roles=roles,
             year=self._year(row, corrected),
             authors=self._optional(row, "authors", v.authors, corrected) or (),
-            url=self._optional(row, "url", v.url, corrected),
+            url=self._url(row, corrected),
             metadata=self._metadata(row, used, corrected),
         )
         notes.add(corrected)
@@ -64,16 +76,37 @@ class Builder:
         value = row.values.get(self.mapping[field])
         return None if v.missing(value) else value
 
-    def _doc_id(self, row: Row, corrected: set[str]) -> str:
+    def _doc_id(self, row: Row, corrected: set[str]) -> str | None:
         value = self._value(row, "doc_id")
         doc_id = v.doc_id(value, corrected)
-        if doc_id:
-            return doc_id
-        if value is not None and not isinstance(value, str):
+        if doc_id is None and value is not None and not isinstance(value, str):
             raise BadInputError(
                 f"{row.where}: the id is {kind(value)}.", "Ids are text or whole numbers."
             )
-        raise self._lacking(row, "doc_id", "no id" if value is None else "the id is empty")
+        return doc_id
+
+    def _given_id(self, row: Row, title: str, number: int, notes: v.Notes) -> str:
+        """What a row without id is called."""
+        doi = self._doi(row)
+        notes.found("id", _line(row, title), substitute=doi is not None)
+        if doi is not None and self.repairs.ids_from_doi:
+            notes.add({"ids_from_doi"}, row.where)
+            return doi
+        if self.repairs.number_ids:
+            notes.add({"numbered"}, row.where)
+            return f"{self.id_prefix}-{number}"
+        absent = self._value(row, "doc_id") is None
+        raise self._lacking(row, "doc_id", "no id" if absent else "the id is empty", "id")
+
+    def _doi(self, row: Row) -> str | None:
+        columns = [c for c in row.values if plain_name(c).removeprefix("metadata.") in DOIS]
+        values = [row.values[c] for c in columns] + [self._value(row, "url")]
+        return next(filter(None, map(v.doi, values)), None)
+
+    def _url(self, row: Row, corrected: set[str]) -> str | None:
+        url = self._optional(row, "url", v.url, corrected)
+        doi = None if url else self._doi(row)
+        return f"https://doi.org/{doi}" if doi else url
 
     def _title(self, row: Row, corrected: set[str]) -> str:
         title = v.scalar(self._value(row, "title"), corrected)
@@ -93,8 +126,9 @@ class Builder:
         return None if value is None else read(value, corrected)
 
     def _text(
-        self, row: Row, title: str, used: set[str], corrected: set[str]
+        self, row: Row, used: set[str], corrected: set[str]
     ) -> tuple[str, tuple[Span, ...] | None]:
+        """The text and its sentences as far as they are given; blank where there is none."""
         value = self._value(row, "text")
         given = self._list(row, "sentences", used)
         spans: tuple[Span, ...] | None = None
@@ -106,17 +140,19 @@ class Builder:
             text = v.clean(_as_text(row, value), corrected)
             if given and text.strip():
                 spans = locate(row.where, text, given, corrected)
-        if text.strip():
-            return text, spans
-        return self._stand_in(row, title, value is None, corrected), None
+        return text, spans if text.strip() else None
 
-    def _stand_in(self, row: Row, title: str, absent: bool, corrected: set[str]) -> str:
-        if not self.source_format.title_stands_in:
-            raise self._lacking(row, "text", "no text" if absent else "the text is empty")
-        if not title:
-            raise self._lacking(row, "text", "neither a title nor a text")
-        corrected.add("stand_in")
-        return title
+    def _stand_in(self, row: Row, title: str, corrected: set[str], notes: v.Notes) -> str:
+        """What serves as the text of a row without."""
+        notes.found("empty", _line(row, title), substitute=bool(title))
+        by_default = self.source_format.title_stands_in and not self.repairs.skip_empty
+        if title and (by_default or self.repairs.title_as_text):
+            corrected.add("stand_in")
+            return title
+        if by_default or self.repairs.title_as_text:
+            raise self._lacking(row, "text", "neither a title nor a text", "empty")
+        absent = self._value(row, "text") is None
+        raise self._lacking(row, "text", "no text" if absent else "the text is empty", "empty")
 
     def _list(self, row: Row, field: str, used: set[str]) -> list[Any] | None:
         """The list under ``field``; a guessed column of another kind is left to metadata."""
@@ -169,17 +205,22 @@ class Builder:
                     metadata[name] = value
         return metadata
 
-    def _lacking(self, row: Row, field: str, what: str) -> BadInputError:
+    def _lacking(self, row: Row, field: str, what: str, fault: FaultKind) -> RowError:
         column = self.mapping.get(field)
         if column is not None:
-            return BadInputError(
-                f"{row.where}: {what} (column {column!r}).", "Fill it in, or remove the row."
-            )
-        return BadInputError(
+            where = f"{row.where}: {what} (column {column!r})."
+            return RowError(fault, where, "Fill it in, or remove the row.")
+        return RowError(
+            fault,
             f"{row.where}: {what} (columns: {listed(row.values)}).",
             f"Call a column {field!r} ({', '.join(NAMES[field][1:4])} are known too),"
             " or choose the column that holds it.",
         )
+
+
+def _line(row: Row, title: str) -> str:
+    """A row in a list of rows: where it stands, and its title."""
+    return f"{short(row.where)}: {title[:120] or '(no title)'}"
 
 
 def _as_text(row: Row, value: Any) -> str:

@@ -2,103 +2,114 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from engine.errors import BadInputError
+from engine.ingest.repairs import Refuse, each_once, pass_over, raise_at_once
 from engine.ingest.source import Source, no_documents
 from engine.ingest.values import Notes
 from engine.types.documents import SourceDocument
+from engine.types.repairs import CheckReport, Fault, FaultKind
 
-
-@dataclass(frozen=True, slots=True)
-class CheckReport:
-    """A source without faults.
-
-    Attributes:
-        documents: how many different ones it holds.
-        characters: of all their texts.
-        warnings: plain sentences about what was corrected.
-    """
-
-    documents: int
-    characters: int
-    warnings: tuple[str, ...]
+_FAULTS: dict[FaultKind, tuple[str, str, str]] = {
+    "broken": (
+        "row cannot be read or is too long",
+        "rows cannot be read or are too long",
+        "--skip-broken leaves such rows out",
+    ),
+    "empty": (
+        "row has no text",
+        "rows have no text",
+        "--skip-empty leaves such rows out, --title-as-text takes their titles",
+    ),
+    "id": (
+        "row has no id",
+        "rows have no id",
+        "--number-ids numbers such rows, --ids-from-doi takes their DOIs",
+    ),
+    "duplicate": (
+        "row repeats an id with other content",
+        "rows repeat an id with other content",
+        "--duplicates keep-first, merge or rename decides about them",
+    ),
+}
+"""What one row and several rows with a fault are, and the options that repair it."""
 
 
 def check(source: Source, max_chars: int) -> CheckReport:
-    """Read everything once; keeps two 16-byte digests per document, nothing else.
+    """Read everything once, and refuse a source with a row that cannot be used.
 
     Args:
         max_chars: characters that a text may have at most.
 
     Raises:
-        BadInputError: at the first bad row (broken, without id or text, too long, an id
-            with two different contents), or when there is no row.
+        BadInputError: naming the first such row, how many there are of each kind (broken, too
+            long, without id or text, an id with two different contents) and the options that
+            repair them; or there is no row.
     """
-    notes = Notes()
-    documents = characters = 0
-    for document in unique_documents(source, notes):
-        if len(document.text) > max_chars:
-            raise BadInputError(
-                f"{document.where}: the text has {len(document.text)} characters,"
-                f" more than the {max_chars} allowed.",
-                "Split it into several documents, or raise SEEDLENS_MAX_DOCUMENT_CHARS.",
-            )
-        documents += 1
-        characters += len(document.text)
-    if not documents:
-        raise no_documents(source)
-    return CheckReport(documents, characters, notes.sentences())
+    first: dict[FaultKind, BadInputError] = {}
+    report = _examined(source, max_chars, first.setdefault)
+    if first:
+        raise _refusal(report.refused, first)
+    if not report.documents:
+        raise BadInputError(
+            f"No document is left of {source.name}: every row was left out.",
+            "Choose other columns, or let something stand in for what the rows lack.",
+        )
+    return report
 
 
-def unique_documents(source: Source, notes: Notes | None = None) -> Iterator[SourceDocument]:
-    """The documents of a source, each once: exact repeats are skipped and counted in ``notes``.
+def examine(source: Source, max_chars: int) -> CheckReport:
+    """:func:`check` without an error: rows that nothing was chosen for are counted.
+
+    Raises:
+        BadInputError: reading on is impossible, or there is no row.
+    """
+    return _examined(source, max_chars, pass_over)
+
+
+def unique_documents(
+    source: Source,
+    notes: Notes | None = None,
+    max_chars: int | None = None,
+    refuse: Refuse = raise_at_once,
+) -> Iterator[SourceDocument]:
+    """The documents of a source, each once; exact repeats are left out and counted in ``notes``.
 
     Raises:
         BadInputError: as ``Source.read``, and when an id comes again with other content.
     """
-    notes = notes if notes is not None else Notes()
-    seen: dict[bytes, bytes] = {}
-    for document in source.read(notes):
-        key = hashlib.blake2b(document.doc_id.encode(), digest_size=16).digest()
-        content = bytes.fromhex(content_hash(document))
-        before = seen.setdefault(key, content)
-        if before is content:
-            yield document
-        elif before == content:
-            notes.add({"duplicates"})
-        else:
-            raise _conflict(source, document)
+
+    def read(notes: Notes, refuse: Refuse) -> Iterator[SourceDocument]:
+        return source.read(notes, max_chars, refuse)
+
+    return each_once(read, source.repairs, notes or Notes(), refuse)
 
 
-def content_hash(document: SourceDocument) -> str:
-    """32 hex digits (BLAKE2b, 128 bits) over everything that is indexed.
-
-    Equal for equal documents wherever they stand: ``where`` is not part of it.
-    """
-    content = {
-        "doc_id": document.doc_id,
-        "title": document.title,
-        "text": document.text,
-        "sentences": document.sentences,
-        "roles": document.roles,
-        "year": document.year,
-        "authors": document.authors,
-        "url": document.url,
-        "metadata": dict(document.metadata),
-    }
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+def _examined(source: Source, max_chars: int, refuse: Refuse) -> CheckReport:
+    """Keeps two 16-byte digests per document, nothing else."""
+    notes = Notes()
+    documents = characters = 0
+    for document in unique_documents(source, notes, max_chars, refuse):
+        documents += 1
+        characters += len(document.text)
+    faults = notes.faults()
+    if not documents and not faults:
+        raise no_documents(source)
+    warnings = (*source.encoding_remarks(), *notes.sentences())
+    return CheckReport(documents, characters, warnings, faults)
 
 
-def _conflict(source: Source, document: SourceDocument) -> BadInputError:
-    # Where the first one stands is looked up only now: remembering all rows would cost memory.
-    first = next((d.where for d in source.read() if d.doc_id == document.doc_id), "")
-    return BadInputError(
-        f"{document.where}: the id {document.doc_id[:80]!r} is taken by {first},"
-        " with different content.",
-        "Give every document an id of its own, or remove one of the two.",
-    )
+def _refusal(refused: tuple[Fault, ...], first: dict[FaultKind, BadInputError]) -> BadInputError:
+    kinds = list(first)  # in the order of their first rows
+    counts = {fault.kind: fault.refused for fault in refused}
+    more = []
+    for kind in kinds:
+        others = " more" if kind == kinds[0] else ""
+        count = counts[kind] - bool(others)
+        if count:
+            more.append(f"{count:,}{others} {_FAULTS[kind][count > 1]}")
+    error = first[kinds[0]]
+    message = error.message + (f" {'; '.join(more)}." if more else "")
+    options = "; ".join(_FAULTS[kind][2] for kind in kinds)
+    return BadInputError(message, f"{error.remedy} Or: {options}.")

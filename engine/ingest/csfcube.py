@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 from engine.errors import BadInputError
 from engine.ingest import jsonl
-from engine.ingest.rows import Row
+from engine.ingest.rows import InputFile, Row
 
 ABSTRACTS = "abstracts-*.jsonl"
 JUDGMENTS = "test-pid2anns-*.json"
@@ -20,14 +20,14 @@ FIELDS = {
 }
 
 
-def rows(path: Path) -> Iterator[Row]:
+def rows(file: InputFile) -> Iterator[Row]:
     """Rows of the folder's abstracts (or of the abstracts file itself)."""
-    if not path.is_dir():
-        return jsonl.rows(path)
-    files = sorted(path.glob(ABSTRACTS))
+    if not file.path.is_dir():
+        return jsonl.rows(file)
+    files = sorted(file.path.glob(ABSTRACTS))
     if not files:
         raise BadInputError(
-            f"{path.name} has no {ABSTRACTS}.",
+            f"{file.name} has no {ABSTRACTS}.",
             "Choose the folder that holds abstracts-csfcube-preds.jsonl.",
         )
-    return jsonl.rows(files[0])
+    return jsonl.rows(replace(file, path=files[0]))

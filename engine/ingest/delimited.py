@@ -8,91 +8,148 @@ does with a quote that is never closed.
 from __future__ import annotations
 
 import csv
+import re
+from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import count, islice
 
 from engine.errors import BadInputError
-from engine.ingest.rows import MAX_LINE_BYTES, Row, repeated, text_lines
+from engine.ingest.rows import MAX_LINE_BYTES, InputFile, Row
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+"""What is looked for, and what people call it."""
+_SAID = re.compile(r"sep=(.)\r?\n?\Z", re.IGNORECASE)
+"""A first line that spreadsheets write and read, and that is no part of the table."""
+_LOOKED_AT = 20
 
 
-def csv_rows(path: Path) -> Iterator[Row]:
-    """Rows of a CSV file; a header with semicolons or tabs and no comma sets the delimiter."""
-    return _rows(path, _delimiter(path))
+def find_delimiter(file: InputFile, usual: str = ",") -> str:
+    """The delimiter that a file says, or that cuts its first lines into equally many fields.
 
-
-def tsv_rows(path: Path) -> Iterator[Row]:
-    """Rows of a tab-separated file, with CSV's rules for quotes."""
-    return _rows(path, "\t")
-
-
-def csv_header(path: Path) -> tuple[str, ...]:
-    """The column names of a CSV file; empty when it has no readable header."""
+    Args:
+        usual: taken when none of :data:`DELIMITERS` cuts anything.
+    """
     try:
-        return _header(_Records(path, _delimiter(path)), path)
-    except BadInputError:
-        return ()
+        lines = [line for _, line in islice(file.lines(), _LOOKED_AT) if line.strip()]
+    except BadInputError:  # told by whoever reads on
+        return usual
+    if lines and (said := _SAID.match(lines[0])):
+        return said.group(1)
 
+    def fits(mark: str) -> tuple[float, int]:
+        # Fields with line breaks end elsewhere: the share of rows like the header decides.
+        widths = [len(cells) for cells in csv.reader(lines, delimiter=mark)]
+        alike = sum(width == widths[0] for width in widths) / len(widths)
+        return (alike, widths[0]) if widths[0] > 1 else (0.0, 0)
 
-def _delimiter(path: Path) -> str:
-    first = next((line for _, line in text_lines(path) if line.strip()), "")
-    if "," in first:
-        return ","
-    # Spreadsheets of half of Europe save "CSV" with semicolons.
-    return max(";\t", key=first.count) if any(mark in first for mark in ";\t") else ","
-
-
-class _Records:
-    """A strict CSV reader that knows the line on which the record it returned began."""
-
-    def __init__(self, path: Path, delimiter: str) -> None:
-        # Process-wide in the csv module; its default refuses fields above 128 kB.
-        csv.field_size_limit(MAX_LINE_BYTES)
-        lines = (line for _, line in text_lines(path))
-        self._reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        self.line = 0
-
-    def next(self) -> list[str] | None:
-        """The next record that is not blank, None at the end; raises csv.Error."""
-        while True:
-            self.line = self._reader.line_num + 1
-            cells = next(self._reader, None)
-            if cells is None or any(cell.strip() for cell in cells):
-                return cells
-
-
-def _header(records: _Records, path: Path) -> tuple[str, ...]:
+    if not lines:
+        return usual
     try:
-        cells = records.next() or []
-    except csv.Error as e:
-        where = f"{path.name}, header (line {records.line})"
-        fault, remedy = _fault(e)
-        raise BadInputError(f"{where}: {fault}", remedy) from e
-    names = tuple(" ".join(cell.split()) or f"column {n}" for n, cell in enumerate(cells, start=1))
-    if twice := repeated(names):
-        raise BadInputError(
-            f"{path.name}, header (line {records.line}): column {twice[0]!r} stands there twice.",
-            "Give every column a name of its own.",
-        )
-    return names
+        best = max((usual, *DELIMITERS), key=fits)
+    except csv.Error:
+        best = max((usual, *DELIMITERS), key=lines[0].count)
+    return best
 
 
-def _rows(path: Path, delimiter: str) -> Iterator[Row]:
-    records = _Records(path, delimiter)
-    names = _header(records, path)
+def rows(file: InputFile) -> Iterator[Row]:
+    """Rows of a CSV or TSV file."""
+    records = _Records(file)
+    names = _header(records, file)
     number = 0
     while True:
         number += 1
         try:
             cells = records.next()
         except csv.Error as e:
-            yield Row.broken(f"{path.name}, row {number} (line {records.line})", *_fault(e), e)
+            yield Row.broken(f"{file.name}, row {number} (line {records.line})", *_fault(e), e)
             continue
         if cells is None:
             return
-        yield _row(f"{path.name}, row {number} (line {records.line})", names, cells)
+        yield _row(f"{file.name}, row {number} (line {records.line})", names, cells)
+
+
+def header(file: InputFile) -> tuple[str, ...]:
+    """The column names of a CSV file; empty when it has no readable header."""
+    try:
+        return _header(_Records(file), file)
+    except BadInputError:
+        return ()
+
+
+class _Records:
+    """A strict CSV reader that knows the line on which the record it returned began.
+
+    Of a record that is broken only the first line is lost: a quote that is never closed does not
+    swallow the rows behind it.
+    """
+
+    def __init__(self, file: InputFile) -> None:
+        # Process-wide in the csv module; its default refuses fields above 128 kB.
+        csv.field_size_limit(MAX_LINE_BYTES)
+        self._lines = file.lines()
+        self._again: deque[tuple[int, str]] = deque()
+        self._taken: list[tuple[int, str]] = []
+        self._delimiter = file.delimiter
+        self._reader = self._new_reader()
+        self.line = 1
+
+    def _new_reader(self) -> Iterator[list[str]]:
+        return csv.reader(iter(self._take, None), delimiter=self._delimiter, strict=True)
+
+    def _take(self) -> str | None:
+        line = self._again.popleft() if self._again else next(self._lines, None)
+        if line is None:
+            return None
+        number, text = line
+        if number == 1 and "\r" in text and not text.endswith("\n"):
+            # Not a single LF in the file: CR ends its lines, as on old Macs.
+            text, *others = (f"{part}\n" for part in text.removesuffix("\r").split("\r"))
+            self._again.extend(enumerate(others, start=2))
+        self._taken.append((number, text))
+        return text
+
+    def next(self) -> list[str] | None:
+        """The next record that is not blank, None at the end; raises csv.Error."""
+        while True:
+            self._taken.clear()
+            try:
+                cells = next(self._reader, None)
+            except csv.Error:
+                self.line = self._taken[0][0]
+                self._again.extendleft(reversed(self._taken[1:]))
+                self._reader = self._new_reader()
+                raise
+            if cells is None:
+                return None
+            self.line = self._taken[0][0]
+            said = self.line == 1 and _SAID.match(self._taken[0][1])
+            if any(cell.strip() for cell in cells) and not said:
+                return cells
+
+
+def _header(records: _Records, file: InputFile) -> tuple[str, ...]:
+    try:
+        cells = records.next() or []
+    except csv.Error as e:
+        where = f"{file.name}, header (line {records.line})"
+        fault, remedy = _fault(e)
+        raise BadInputError(f"{where}: {fault}", remedy) from e
+    names: dict[str, None] = {}
+    for n, cell in enumerate(cells, start=1):
+        name = " ".join(cell.split()) or f"column {n}"
+        # Of two columns with one name the first keeps it.
+        names[next(free for free in _numbered(name) if free not in names)] = None
+    return tuple(names)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name} ({n})" for n in count(2))
 
 
 def _row(where: str, names: tuple[str, ...], cells: list[str]) -> Row:
+    while len(cells) > len(names) and not cells[-1].strip():
+        cells.pop()  # spreadsheets end rows with delimiters
     if len(cells) != len(names):
         fault = f"{len(cells)} fields, but the header has {len(names)}."
         return Row.broken(where, fault, "Quote fields that hold the delimiter or a line break.")

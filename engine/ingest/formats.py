@@ -7,19 +7,26 @@ from pathlib import Path
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import beir, bibtex, csfcube, delimited, impliret, jsonl, parquet, ris
-from engine.ingest.rows import Format, unreadable
+from engine.ingest.encodings import encoding_of
+from engine.ingest.rows import Format, InputFile, unreadable
 
 _ALL = (
     Format("jsonl", jsonl.rows, peek=1000),
-    Format("csv", delimited.csv_rows),
-    Format("tsv", delimited.tsv_rows),
-    Format("parquet", parquet.rows),
+    Format("csv", delimited.rows, delimited=True),
+    Format("tsv", delimited.rows, delimited=True),
+    Format("parquet", parquet.rows, binary=True),
     Format("bibtex", bibtex.rows, preset=bibtex.FIELDS, title_stands_in=True),
     Format("ris", ris.rows, preset=ris.FIELDS, title_stands_in=True),
     # Published collections hold documents without text, and nobody can correct them.
     Format("beir", beir.rows, title_stands_in=True, peek=1000),
     Format("csfcube", csfcube.rows, preset=csfcube.FIELDS),
-    Format("impliret", delimited.csv_rows, preset=impliret.FIELDS, metadata=impliret.METADATA),
+    Format(
+        "impliret",
+        delimited.rows,
+        preset=impliret.FIELDS,
+        metadata=impliret.METADATA,
+        delimited=True,
+    ),
 )
 _BY_NAME = {item.name: item for item in _ALL}
 FORMATS: tuple[str, ...] = tuple(_BY_NAME)
@@ -55,15 +62,30 @@ def detect_format(path: Path | str) -> str:
     if path.is_dir():
         return _folder_format(path)
     name = _SUFFIXES.get(path.suffix.lower())
+    if path.suffix.lower() == ".txt":
+        name = _text_format(path)
     if name is None:
         ending = path.suffix or "a name without ending"
         raise UnknownNameError(
             f"{path.name}: the format cannot be told from {ending}.",
             f"Say which it is: {', '.join(FORMATS)}.",
         )
-    if name == "csv" and impliret.COLUMNS.issubset(delimited.csv_header(path)):
+    if name == "csv" and impliret.COLUMNS.issubset(delimited.header(InputFile(path))):
         return "impliret"
     return name
+
+
+def _text_format(path: Path) -> str | None:
+    """What programs export as "text": Excel's tables, and RIS, BibTeX or JSON Lines."""
+    try:
+        lines = InputFile(path, encoding_of(path)).lines()
+        first = next((line for _, line in lines if line.strip()), "")
+    except BadInputError:
+        return None
+    for mark, name in (("TY  -", "ris"), ("@", "bibtex"), ("{", "jsonl")):
+        if first.lstrip().startswith(mark):
+            return name
+    return "csv" if any(mark in first for mark in delimited.DELIMITERS) else None
 
 
 def _folder_format(path: Path) -> str:

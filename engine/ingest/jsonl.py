@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
-from engine.ingest.rows import Row, spread_metadata, text_lines
+from engine.ingest.rows import InputFile, Row, spread_metadata
 
 _REMEDY = "Write one JSON object per line."
 _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 
 
-def rows(path: Path) -> Iterator[Row]:
+def rows(file: InputFile) -> Iterator[Row]:
     """One row per line that is not blank; a broken line is a row with a problem."""
-    for number, line in text_lines(path):
+    for number, line in file.lines():
         if line.strip():
-            yield _row(f"{path.name}, row {number}", line)
+            yield _row(f"{file.name}, row {number}", line)
 
 
 def _row(where: str, line: str) -> Row:

@@ -23,6 +23,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "authors": ("authors", "author", "creator"),
     "url": ("url", "link", "doi_url"),
 }  # fmt: skip
+DOIS = ("doi", "doi_url", "doi_link", "article_doi", "digital_object_identifier")
+"""Columns in which a DOI is looked for, besides the link's."""
 FIELDS = tuple(NAMES)
 
 
@@ -68,12 +70,13 @@ def _guess(columns: list[str], fields: set[str]) -> dict[str, str]:
             continue
         # "metadata.year" serves when no column of its own is called so.
         for name in (*names, *(f"metadata.{name}" for name in names if field != "doc_id")):
-            match = next((c for c in columns if _plain(c) == name), None)
+            match = next((c for c in columns if plain_name(c) == name), None)
             if match is not None and match not in guessed.values():
                 guessed[field] = match
                 break
     return guessed
 
 
-def _plain(column: str) -> str:
+def plain_name(column: str) -> str:
+    """A column's name without case, spaces and hyphens."""
     return column.strip().lower().replace(" ", "_").replace("-", "_")

@@ -8,12 +8,11 @@ Columns: ``key`` (``ID``, else the DOI, else the accession number, else ``rows.h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import rispy
 
-from engine.ingest.rows import Row, hashed_id, text_lines
+from engine.ingest.rows import InputFile, Row, hashed_id
 
 FIELDS = {
     "doc_id": "key",
@@ -30,10 +29,10 @@ _YEARS = ("year", "publication_year", "date")
 _IDS = ("id", "doi", "accession_number")
 
 
-def rows(path: Path) -> Iterator[Row]:
+def rows(file: InputFile) -> Iterator[Row]:
     """One row per record; a record without end is a row with a problem."""
-    for number, (line, lines, closed) in enumerate(_records(path), start=1):
-        where = f"{path.name}, row {number} (line {line})"
+    for number, (line, lines, closed) in enumerate(_records(file), start=1):
+        where = f"{file.name}, row {number} (line {line})"
         if closed:
             yield _row(where, lines)
         else:
@@ -41,10 +40,10 @@ def rows(path: Path) -> Iterator[Row]:
             yield Row.broken(where, fault, "End every record with a line 'ER  - '.")
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[str], bool]]:
+def _records(file: InputFile) -> Iterator[tuple[int, list[str], bool]]:
     # rispy drops a record without ER in silence, so the cutting is done here.
     first, lines = 0, list[str]()
-    for number, line in text_lines(path):
+    for number, line in file.lines():
         tag = line[:2] if line[2:5] == "  -" else ""
         if tag == "TY":
             if lines:

@@ -7,13 +7,43 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, AnyStr
 
 from engine.errors import BadInputError
+from engine.ingest.encodings import UTF8, Encoding
+from engine.types.repairs import FaultKind
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """A longer line is a file of another kind; reading it would fill the memory."""
-_BOM = b"\xef\xbb\xbf"
+
+
+class RowError(BadInputError):
+    """A row that cannot be used as it is, for a reason that a choice may repair."""
+
+    def __init__(self, kind: FaultKind, message: str, remedy: str) -> None:
+        super().__init__(message, remedy)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file (or a folder), and how it is read.
+
+    Attributes:
+        delimiter: of CSV and TSV, one character.
+    """
+
+    path: Path
+    encoding: Encoding = UTF8
+    delimiter: str = ","
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """See :func:`text_lines`."""
+        return text_lines(self.path, self.encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,55 +73,78 @@ class Format:
     """How files of one kind are read.
 
     Attributes:
-        rows: path -> rows, one pass; raises BadInputError when reading on is impossible.
+        rows: file -> rows, one pass; raises BadInputError when reading on is impossible.
         preset: field -> column where the format says so; None: guessed from the columns.
         metadata: the only columns that become metadata; None: all that serve no field.
-        title_stands_in: a document without text gets its title as text, with a warning.
+        title_stands_in: a document without text gets its title as text, with a warning, unless
+            somebody chose to leave such documents out.
+        binary: its files are no text.
+        delimited: its files have a delimiter.
         peek: rows looked at for column names; JSON objects may leave fields out.
     """
 
     name: str
-    rows: Callable[[Path], Iterator[Row]]
+    rows: Callable[[InputFile], Iterator[Row]]
     preset: Mapping[str, str] | None = None
     metadata: tuple[str, ...] | None = None
     title_stands_in: bool = False
+    binary: bool = False
+    delimited: bool = False
     peek: int = 100
 
 
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    r"""Lines of a UTF-8 file with their numbers from 1; a byte order mark is dropped.
+def text_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, str]]:
+    r"""Lines of a text file with their numbers from 1; a byte order mark is dropped.
 
     Only ``\n`` ends a line: others (U+2028 ...) may stand inside a JSON string.
-    Raises BadInputError naming line and byte when the file is not UTF-8.
+    Raises BadInputError naming line and byte where the encoding does not fit.
     """
-    offset = 0
+    read = _wide_lines if encoding.wide else _narrow_lines
     try:
-        with path.open("rb") as handle:
-            number = 0
-            while raw := handle.readline(MAX_LINE_BYTES):
-                number += 1
-                if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
-                    raise BadInputError(
-                        f"{path.name}, line {number}: the line is longer than"
-                        f" {MAX_LINE_BYTES // 2**20} MB.",
-                        "Check that the file is of the format you chose.",
-                    )
-                yield number, _decode(raw, path, number, offset)
-                offset += len(raw)
+        for number, line in enumerate(read(path, encoding), start=1):
+            yield number, line.removeprefix("\ufeff") if number == 1 else line
     except OSError as e:
         raise unreadable(path, e) from e
 
 
-def _decode(raw: bytes, path: Path, number: int, offset: int) -> str:
-    body = raw.removeprefix(_BOM) if number == 1 else raw
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as e:
-        at = offset + len(raw) - len(body) + e.start
+def _narrow_lines(path: Path, encoding: Encoding) -> Iterator[str]:
+    offset = 0
+    with path.open("rb") as file:
+        for number, raw in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), start=1):
+            _check_length(raw, b"\n", path, number)
+            try:
+                yield raw.decode(encoding.name, encoding.errors)
+            except UnicodeDecodeError as e:
+                byte = f"byte 0x{raw[e.start]:02x} at offset {offset + e.start}"
+                raise _other_encoding(path, number, encoding, byte) from e
+            offset += len(raw)
+
+
+def _wide_lines(path: Path, encoding: Encoding) -> Iterator[str]:
+    number = 0
+    with path.open(encoding=encoding.name, errors=encoding.errors, newline="\n") as file:
+        try:
+            for line in iter(lambda: file.readline(MAX_LINE_BYTES), ""):
+                number += 1
+                _check_length(line, "\n", path, number)
+                yield line
+        except UnicodeError as e:
+            raise _other_encoding(path, number + 1, encoding, "or behind it") from e
+
+
+def _check_length(line: AnyStr, end: AnyStr, path: Path, number: int) -> None:
+    if len(line) == MAX_LINE_BYTES and not line.endswith(end):
         raise BadInputError(
-            f"{path.name}, line {number}: not UTF-8 (byte 0x{body[e.start]:02x} at offset {at}).",
-            "Save the file as UTF-8 and import it again.",
-        ) from e
+            f"{path.name}, line {number}: the line is longer than {MAX_LINE_BYTES // 2**20} MB.",
+            "Check that the file is of the format you chose.",
+        )
+
+
+def _other_encoding(path: Path, line: int, encoding: Encoding, where: str) -> BadInputError:
+    return BadInputError(
+        f"{path.name}, line {line}: not {encoding.label} ({where}).",
+        "Save the file as UTF-8, or say which encoding it has: --encoding cp1252, utf-16 ...",
+    )
 
 
 def unreadable(path: Path, error: OSError) -> BadInputError:
@@ -100,6 +153,11 @@ def unreadable(path: Path, error: OSError) -> BadInputError:
         f"{path.name} cannot be read: {error.strerror or error}.",
         "Check that the file is there and that you may read it.",
     )
+
+
+def short(where: str) -> str:
+    """A row's place without the file: ``row 3 (line 4)``."""
+    return where.rpartition(", ")[2]
 
 
 def listed(names: Iterable[str], most: int = 40) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,13 +11,17 @@ from pathlib import Path
 from engine.errors import BadInputError
 from engine.ingest import memory
 from engine.ingest.builder import Builder
+from engine.ingest.delimited import find_delimiter
+from engine.ingest.encodings import Encoding, encoding_of
 from engine.ingest.formats import detect_format, existing, fitting, named
 from engine.ingest.mapping import resolve
-from engine.ingest.rows import Row
+from engine.ingest.repairs import Refuse, checked, documents, raise_at_once
+from engine.ingest.rows import Format, InputFile, Row, unreadable
 from engine.ingest.values import Notes, role_labels
 from engine.types.corpora import Mapped, Preview, Rows
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
+from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,9 @@ class Source:
         location: the absolute path; of rows in memory only that they were such.
         columns: names in the format's first ``peek`` rows, in order of appearance.
         mapping: document field -> column, as guessed, fixed by the format, or chosen.
+        repairs: what was chosen about rows that cannot be used as they are.
+        encoding: of a text file; None for others.
+        delimiter: of a CSV or TSV file; "" for others.
     """
 
     name: str
@@ -36,24 +43,41 @@ class Source:
     format: str
     columns: tuple[str, ...]
     mapping: Mapping[str, str]
+    repairs: Repairs
+    encoding: Encoding | None
+    delimiter: str
     _rows: Callable[[], Iterator[Row]]
     _builder: Builder
 
     def __iter__(self) -> Iterator[SourceDocument]:
         return self.read()
 
-    def read(self, notes: Notes | None = None) -> Iterator[SourceDocument]:
+    def read(
+        self,
+        notes: Notes | None = None,
+        max_chars: int | None = None,
+        refuse: Refuse = raise_at_once,
+    ) -> Iterator[SourceDocument]:
         """Documents in their order, repeated ones included; one at a time.
 
         Args:
             notes: counts what was corrected on the way.
+            max_chars: characters that a text may have at most; None for any number.
+            refuse: what happens at a row that cannot be used and that nothing was chosen for.
 
         Raises:
-            BadInputError: at the first row that cannot be used, naming it.
+            BadInputError: at the first such row, naming it, unless ``refuse`` does otherwise.
         """
         notes = notes if notes is not None else Notes()
-        for row in self._rows():
-            yield self._builder.build(row, notes)
+        return documents(self._rows(), self._builder, notes, refuse, max_chars)
+
+    def encoding_remarks(self) -> tuple[str, ...]:
+        """A sentence where characters could not be read."""
+        n = self.encoding.replaced if self.encoding else 0
+        if not self.encoding or not n:
+            return ()
+        several = f"{n:,} characters" if n > 1 else "1 character"
+        return (f"{several} could not be read as {self.encoding.label}; U+FFFD stands for each.",)
 
 
 def open_source(
@@ -62,6 +86,7 @@ def open_source(
     mapping: Mapped | None = None,
     *,
     lens: Lens,
+    repairs: Repairs = NO_REPAIRS,
 ) -> Source:
     """Look at the first rows of a source and decide how to read it.
 
@@ -70,26 +95,58 @@ def open_source(
         source_format: of a path, one of ``FORMATS`` or ``auto``.
         mapping: document field -> column, on top of what is guessed.
         lens: whose aspects the sentence roles of the source may name.
+        repairs: how a file is read, and what to do about rows that cannot be used as they are.
 
     Raises:
-        BadInputError: nothing there, empty, or not of a kind that the format can be.
+        BadInputError: nothing there, empty, not of a kind that the format can be, or one of the
+            repairs does not exist.
         UnknownNameError: no such format, field or column.
     """
+    checked(repairs)
+    file = None
     if isinstance(source, Path | str):
         name = source_format if source_format != "auto" else detect_format(source)
-        path = existing(source)
-        read_as = fitting(named(name), path)
-        name, location, rows = path.name, str(path.resolve()), partial(read_as.rows, path)
+        read_as = fitting(named(name), path := existing(source))
+        file = _input_file(path, read_as, repairs)
+        name, location, rows = path.name, str(path.resolve()), partial(read_as.rows, file)
+        prefix = path.resolve().stem
     else:
         read_as = memory.FORMAT
         name = location = memory.NAME
         rows = partial(memory.rows, memory.held(source))
+        prefix = "row"
     chosen = dict(mapping or {})
     columns = _columns(rows, read_as.peek)
     resolved = resolve(columns, read_as.preset, chosen)
     fixed = frozenset(chosen) | frozenset(read_as.preset or ())
-    builder = Builder(read_as, resolved, fixed, role_labels(lens))
-    return Source(name, location, read_as.name, columns, resolved, rows, builder)
+    builder = Builder(read_as, resolved, fixed, role_labels(lens), repairs, prefix)
+    text = file is not None and not read_as.binary
+    return Source(
+        name=name,
+        location=location,
+        format=read_as.name,
+        columns=columns,
+        mapping=resolved,
+        repairs=repairs,
+        encoding=file.encoding if file and text else None,
+        delimiter=file.delimiter if file and read_as.delimited else "",
+        _rows=rows,
+        _builder=builder,
+    )
+
+
+def _input_file(path: Path, read_as: Format, repairs: Repairs) -> InputFile:
+    file = InputFile(path)
+    # The folders are published collections, all of them in UTF-8.
+    if not read_as.binary and path.is_file():
+        try:
+            file = replace(file, encoding=encoding_of(path, repairs.encoding))
+        except OSError as e:
+            raise unreadable(path, e) from e
+    if read_as.delimited:
+        usual = "\t" if read_as.name == "tsv" else ","
+        file = replace(file, delimiter=repairs.delimiter or find_delimiter(file, usual))
+    return file
 
 
 def preview(
@@ -99,26 +156,29 @@ def preview(
     rows: int = 5,
     *,
     lens: Lens,
+    repairs: Repairs = NO_REPAIRS,
 ) -> Preview:
     """The first ``rows`` rows as they are and as documents; bad rows become ``problems``.
 
     Raises:
         BadInputError: as ``open_source``; never because of a row.
     """
-    source = open_source(path, source_format, mapping, lens=lens)
-    notes = Notes()
+    source = open_source(path, source_format, mapping, lens=lens, repairs=repairs)
     shown: list[Row] = []
-    documents: list[SourceDocument] = []
     problems: list[str] = []
-    try:
-        for row in islice(source._rows(), rows):
-            shown.append(row)
-            try:
-                documents.append(source._builder.build(row, notes))
-            except BadInputError as e:
-                problems.append(str(e))
-    except BadInputError as e:  # reading on is impossible
-        problems.append(str(e))
+
+    def first_rows() -> Iterator[Row]:
+        try:
+            for row in islice(source._rows(), rows):
+                shown.append(row)
+                yield row
+        except BadInputError as e:  # reading on is impossible
+            problems.append(str(e))
+
+    def refuse(_: FaultKind, error: BadInputError) -> None:
+        problems.append(str(error))
+
+    read = tuple(documents(first_rows(), source._builder, Notes(), refuse, None))
     if not shown and not problems:
         problems.append(str(no_documents(source)))
     return Preview(
@@ -126,8 +186,10 @@ def preview(
         columns=source.columns,
         rows=tuple(row.values for row in shown if row.problem is None),
         mapping=source.mapping,
-        documents=tuple(documents),
+        documents=read,
         problems=tuple(problems),
+        encoding=source.encoding.name if source.encoding else "",
+        delimiter=source.delimiter,
     )
 
 

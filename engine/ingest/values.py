@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -13,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from engine.types.lenses import Lens
+from engine.types.repairs import Fault, FaultKind
 
 Scalar = str | int | float | bool
 
@@ -24,7 +26,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _YEAR = re.compile(r"(?<!\d)([12]\d{3})(?!\d)")
 _COMPACT_DATE = re.compile(r"([12]\d{3})\d{4}\Z")
 _DOI = re.compile(r"(?:doi:\s*)?(10\.\d{4,9}/\S+)\Z", re.IGNORECASE)
-_AND = re.compile(r"\s+and\s+")
+_AND = re.compile(r"\s+(?:and|&)\s+")
+_PARTED = re.compile(r"[;\n|]")
+_INITIALS = re.compile(r"(?:\w\.?[\s-]?){1,3}\Z")
+_ANY_DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
 
 _NO_ROLE = ("other", "none", "")
 _SYNONYMS = {"objective": "background", "o": "background", "methods": "method", "results": "result"}
@@ -38,33 +43,87 @@ _SENTENCES = {
     "links": "{n} documents have a link that is not a web address; it was left out.",
     "roles": "{n} documents have sentence roles that name no aspect; those are not used.",
     "duplicates": "{n} documents came more than once with the same content; kept once.",
+    "broken": "{n} rows that cannot be read or are too long were left out",
+    "empty": "{n} rows without text were left out",
+    "numbered": "{n} documents had no id and were numbered",
+    "ids_from_doi": "{n} documents had no id; their DOI serves as one",
+    "kept_first": "{n} rows had the id of an earlier row, with other content, and were left out",
+    "merged": "{n} rows had the id of an earlier row and were merged into its document",
+    "renamed": "{n} documents had the id of an earlier one and were renamed",
 }
+MOST_PLACES = 200
+"""Rows with one fault that are named in a check."""
+_NAMED = 5
+"""Rows that a sentence of a report names."""
 
 
 class Notes:
-    """What was corrected while reading, counted in documents."""
+    """What was corrected while reading, counted in documents, and what had to be chosen."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+        self._places: dict[str, list[str]] = {}
+        self._faults: dict[FaultKind, list[int]] = {}
+        self._lines: dict[FaultKind, list[str]] = {}
 
-    def add(self, kinds: set[str]) -> None:
-        """Count one document for every kind in ``kinds`` (keys of the sentences below)."""
+    def add(self, kinds: set[str], where: str = "") -> None:
+        """Count one document for every kind in ``kinds`` (keys of the sentences above).
+
+        Args:
+            where: for kinds whose rows a report names.
+        """
         self.counts.update(kinds)
+        for kind in kinds if where else ():
+            places = self._places.setdefault(kind, [])
+            if len(places) < _NAMED:
+                places.append(where.rpartition(", ")[2])
+
+    def found(self, kind: FaultKind, line: str, *, substitute: bool = False) -> None:
+        """Note a row with a fault, repaired or not."""
+        counts = self._faults.setdefault(kind, [0, 0, 0])
+        counts[0] += 1
+        counts[1] += substitute
+        lines = self._lines.setdefault(kind, [])
+        if len(lines) < MOST_PLACES:
+            lines.append(line)
+
+    def refused(self, kind: FaultKind) -> None:
+        """Note that nothing was chosen for a row that was found."""
+        self._faults[kind][2] += 1
+
+    def faults(self) -> tuple[Fault, ...]:
+        """What was found, in the order of the first rows."""
+        return tuple(
+            Fault(kind, rows, substitutes, tuple(self._lines[kind]), refused)
+            for kind, (rows, substitutes, refused) in self._faults.items()
+        )
 
     def sentences(self) -> tuple[str, ...]:
         """One plain sentence with its number per kind that occurred."""
-        told = (self.counts[kind] for kind in _SENTENCES)
-        lines = [(n, words.format(n=n)) for n, words in zip(told, _SENTENCES.values(), strict=True)]
-        return tuple(_singular(words) if n == 1 else words for n, words in lines if n)
+        told = ((kind, self.counts[kind]) for kind in _SENTENCES)
+        return tuple(self._sentence(kind, n) for kind, n in told if n)
+
+    def _sentence(self, kind: str, n: int) -> str:
+        words = _SENTENCES[kind].format(n=n)
+        words = _singular(words) if n == 1 else words
+        if places := self._places.get(kind):
+            more = f" and {n - len(places):,} more" if n > len(places) else ""
+            words += f": {', '.join(places)}{more}"
+        return words if words.endswith(".") else f"{words}."
 
 
 def _singular(words: str) -> str:
-    return (
-        words.replace("1 documents have", "1 document has")
-        .replace("1 documents", "1 document")
-        .replace("their title", "its title")
-        .replace("they have none now", "it has none now")
-    )
+    for several, one in (
+        ("1 documents have", "1 document has"),
+        ("1 documents", "1 document"),
+        ("1 rows", "1 row"),
+        ("or are too long", "or is too long"),
+        ("were", "was"),
+        ("their", "its"),
+        ("they have none now", "it has none now"),
+    ):
+        words = words.replace(several, one)
+    return words
 
 
 def clean(text: str, corrected: set[str]) -> str:
@@ -119,12 +178,32 @@ def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
     """Names in order, "First Last", from a list of names or ``{"name": ...}``, or one string."""
     if isinstance(value, str):
         parsed = as_list(value)
-        value = parsed if parsed is not None else _AND.split(value.replace(";", " and "))
+        value = parsed if parsed is not None else _people(value)
     if not isinstance(value, list | tuple):
         return ()
     named = (item.get("name") if isinstance(item, Mapping) else item for item in value)
     names = (one_line(name, corrected) for name in named if isinstance(name, str))
     return tuple(_first_last(" ".join(name.split())) for name in names if name)
+
+
+def _people(names: str) -> list[str]:
+    """The names in one string: parted by semicolons, "and", line ends or commas."""
+    people = [p for part in _PARTED.split(names) for p in _AND.split(part) if p.strip()]
+    # "Lee, Ann and Okafor, Ben" has commas of another kind than "A. Lee, B. Okafor and C. Wu".
+    if len(people) > 1 and all(p.count(",") == 1 for p in people):
+        return people
+    return [name for part in people for name in _between_commas(part)]
+
+
+def _between_commas(names: str) -> list[str]:
+    parts = [part.strip() for part in names.split(",") if part.strip()]
+    if len(parts) % 2 == 0 and all(_INITIALS.match(part) for part in parts[1::2]):
+        return [f"{first} {last}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
+    full = [len(part.split()) > 1 for part in parts]
+    # "van der Berg, Jan Willem" is one person; of two full names neither begins in lower case.
+    if all(full) and (len(parts) > 2 or parts[0][:1].isupper()):
+        return parts
+    return [names]
 
 
 def _first_last(name: str) -> str:
@@ -145,6 +224,16 @@ def url(value: Any, corrected: set[str]) -> str | None:
         return text
     corrected.add("links")  # javascript: and the like must never reach a page
     return None
+
+
+def doi(value: Any) -> str | None:
+    """The DOI in a text or link, in lower case (DOIs ignore it); None when there is none.
+
+    >>> doi("https://doi.org/10.1000/ABC.7")
+    '10.1000/abc.7'
+    """
+    match = _ANY_DOI.search(value) if isinstance(value, str) else None
+    return match.group().rstrip(".,;)]}").lower() if match else None
 
 
 Labels = Mapping[str, str | None]
@@ -172,14 +261,16 @@ def role(value: Any, corrected: set[str], labels: Labels) -> str | None:
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """A list as it is, or the one that a text holds as JSON (in CSV cells); else None."""
+    """A list as it is, or the one that a text holds as JSON or Python (in CSV cells); else None."""
     if isinstance(value, list | tuple):
         return list(value)
-    if isinstance(value, str) and value.lstrip().startswith("["):
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return None
+    for read in (json.loads, ast.literal_eval):  # pandas writes lists into CSV as Python does
         try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+            parsed = read(value.strip())
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
         return parsed if isinstance(parsed, list) else None
     return None
 

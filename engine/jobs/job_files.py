@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
 from engine.types.lenses import Lens
+from engine.types.repairs import Repairs
 from storage.files import write_whole
 
 _PLAIN = ("id", "state", "error", "remedy", "owner", "started_at", "updated_at", "pid")
+
+
+SECONDS_BETWEEN_WRITES = 0.2
+log = logging.getLogger("seedlens.jobs")
 
 
 def write_job(path: Path, job: ImportJob) -> None:
@@ -26,10 +34,36 @@ def write_job(path: Path, job: ImportJob) -> None:
         "mapping": dict(request.mapping or {}),
         "encoder": request.encoder,
         "lens": None if request.lens is None else asdict(request.lens),
+        "repairs": asdict(request.repairs),
         "progress": asdict(job.progress),
         "report": None if job.report is None else asdict(job.report),
     }
     write_whole(path, json.dumps(data, ensure_ascii=False, indent=1))
+
+
+@dataclass
+class Note:
+    """Writes the state of a job to its file, a few times a second at most."""
+
+    file: Path
+    job: ImportJob
+    _written: float = field(default=0.0)
+
+    def tell(self, progress: Progress) -> None:
+        """Note how far the import is."""
+        new_phase = progress.phase != self.job.progress.phase
+        self.job = replace(self.job, progress=progress)
+        if new_phase or time.monotonic() - self._written >= SECONDS_BETWEEN_WRITES:
+            self.write()
+
+    def write(self) -> None:
+        """Put the job into its file; a disk that is full is the import's to report, not ours."""
+        self.job = replace(self.job, updated_at=datetime.now(UTC).isoformat())
+        try:
+            write_job(self.file, self.job)
+        except OSError as error:
+            log.warning("The progress could not be noted: %s", error)
+        self._written = time.monotonic()
 
 
 def read_job(path: Path) -> ImportJob:
@@ -62,6 +96,7 @@ def _job(data: Mapping[str, Any]) -> ImportJob:
             data["mapping"],
             data["encoder"],
             None if lens is None else Lens.from_fields(lens),
+            Repairs.from_fields(data.get("repairs")),
         ),
         progress=progress,
         report=report,

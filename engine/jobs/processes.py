@@ -14,6 +14,8 @@ import secrets
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +27,15 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.jobs.job_files import process_runs, read_job, stop_flag, write_job
+from engine.jobs.job_files import (
+    Note,
+    process_runs,
+    process_started,
+    read_job,
+    stop_flag,
+    write_job,
+)
+from engine.types.callbacks import Ask, Tell
 from engine.types.corpora import ImportJob, ImportRequest, Progress
 from storage.home import Home, check_corpus_name
 
@@ -33,6 +43,7 @@ log = logging.getLogger("seedlens.jobs")
 
 STARTING_SECONDS = 30.0
 """A process that has not put its name into the file by then never came up."""
+Spawn = Callable[[str], "subprocess.Popen[bytes]"]
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}[0-9]{6}-[0-9a-f]{6}\Z")
 
 
@@ -52,19 +63,36 @@ class ImportJobs:
             CorpusBusyError: a job of this home is importing into that corpus.
             StorageError: the process could not be started.
         """
-        check_corpus_name(request.name)
-        now = _now()
-        job = ImportJob(
-            id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
-            # The process has another working folder.
-            request=replace(request, source=Path(os.path.expanduser(request.source)).resolve()),  # noqa: PTH111
-            state="running",
-            progress=_NOTHING_YET,
-            owner=owner,
-            started_at=now,
-            updated_at=now,
-        )
-        return self._start(job)
+        job = _new_job(request, owner)
+        return self._start(job, self._spawn)
+
+    @contextmanager
+    def here(
+        self, request: ImportRequest, owner: str, on_progress: Tell, cancelled: Ask
+    ) -> Iterator[tuple[Tell, Ask]]:
+        """List an import that this process runs, for as long as it runs it.
+
+        Of one that was killed the entry stays, so that it can be resumed.
+
+        Yields:
+            what the import is to tell its progress, and to ask whether it is cancelled.
+
+        Raises:
+            CorpusNameError, CorpusBusyError, StorageError: as :meth:`start`.
+        """
+        pid = os.getpid()
+        job = replace(_new_job(request, owner), pid=pid, pid_started=process_started(pid))
+        note = Note(self._file(job.id), self._start(job))
+
+        def tell(progress: Progress) -> None:
+            note.tell(progress)
+            on_progress(progress)
+
+        try:
+            yield tell, lambda: cancelled() or self._flag(job.id).exists()
+        finally:
+            self._file(job.id).unlink(missing_ok=True)
+            self._flag(job.id).unlink(missing_ok=True)
 
     def resume(self, id_: str) -> ImportJob:
         """Run the same import again: what is stored is kept, the rest is indexed.
@@ -87,7 +115,7 @@ class ImportJobs:
             pid_started=None,
             stopping=False,
         )
-        return self._start(job)
+        return self._start(job, self._spawn)
 
     def cancel(self, id_: str) -> None:
         """Ask a job to stop after the batch at hand; nothing happens when it runs no more."""
@@ -136,21 +164,27 @@ class ImportJobs:
             (j for j in self.list() if j.request.name == corpus and j.state == "running"), None
         )
 
+    def check_idle(self, corpus: str) -> None:
+        """Raise CorpusBusyError while a job, whoever started it, imports into a corpus."""
+        if (job := self.running(corpus)) is not None:
+            by = f" (started by {job.owner})" if job.owner else ""
+            raise CorpusBusyError(
+                f"The corpus '{corpus}' is being indexed{by}.",
+                "Wait until it is done, or cancel it.",
+            )
+
     # -- inside ------------------------------------------------------------------------
 
-    def _start(self, job: ImportJob) -> ImportJob:
+    def _start(self, job: ImportJob, spawn: Spawn | None = None) -> ImportJob:
         # The corpus's own lock keeps other processes out, but only once they have read the
         # whole source: two clicks on "Index" should hear of it at once.
         with self._lock:
-            if self.running(job.request.name) is not None:
-                raise CorpusBusyError(
-                    f"The corpus '{job.request.name}' is being indexed.",
-                    "Wait until it is done, or cancel it.",
-                )
+            self.check_idle(job.request.name)
             try:
                 self._flag(job.id).unlink(missing_ok=True)
                 write_job(self._file(job.id), job)
-                self._children[job.id] = self._spawn(job.id)
+                if spawn is not None:
+                    self._children[job.id] = spawn(job.id)
             except OSError as error:
                 raise StorageError(
                     f"The import could not be started: {error.strerror or error}.",
@@ -190,6 +224,22 @@ class ImportJobs:
 
 
 _NOTHING_YET = Progress("checking", 0, 0, 0.0)
+
+
+def _new_job(request: ImportRequest, owner: str) -> ImportJob:
+    check_corpus_name(request.name)
+    now = _now()
+    source = request.source if isinstance(request.source, str | Path) else "rows in memory"
+    return ImportJob(
+        id=f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}",
+        # The process has another working folder.
+        request=replace(request, source=Path(os.path.expanduser(source)).resolve()),  # noqa: PTH111
+        state="running",
+        progress=_NOTHING_YET,
+        owner=owner,
+        started_at=now,
+        updated_at=now,
+    )
 
 
 def _interrupted(job: ImportJob) -> ImportJob:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from engine.types.documents import SourceDocument
 from engine.types.jobs import Job
 from engine.types.lenses import Aspect, Lens
+from engine.types.repairs import NO_REPAIRS, Repairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did. ``warnings`` are plain sentences; ``cancelled`` means: resume later."""
+    """What an import did.
+
+    Attributes:
+        warnings: plain sentences about what was corrected, skipped, merged or renamed.
+        cancelled: it was stopped, and can be resumed.
+        encoding: what the file was read as, for people; "" where that does not apply.
+    """
 
     corpus: str
     read: int
@@ -66,6 +73,7 @@ class ImportReport:
     seconds: float
     warnings: tuple[str, ...] = ()
     cancelled: bool = False
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,11 @@ class CorpusContents:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The first rows of a source as they are, and how its fields would be read."""
+    """The first rows of a source as they are, and how its fields would be read.
+
+    Attributes:
+        encoding: name of the encoding in use; "" where that does not apply, as ``delimiter``.
+    """
 
     source_format: str
     columns: tuple[str, ...]
@@ -98,6 +110,8 @@ class Preview:
     mapping: Mapping[str, str]
     documents: tuple[SourceDocument, ...]
     problems: tuple[str, ...] = ()
+    encoding: str = ""
+    delimiter: str = ""
 
 
 Mapped = Mapping[str, str]
@@ -121,6 +135,7 @@ class ImportRequest:
         encoder: model name or folder; None: the corpus's own, or the embedded one.
         lens: what its sentences are sorted by; None: the corpus's own, or the one for research
             abstracts. An existing corpus refuses one with other aspects.
+        repairs: what to do about rows that cannot be used as they are.
     """
 
     source: Path | Rows
@@ -129,6 +144,7 @@ class ImportRequest:
     mapping: Mapped | None = None
     encoder: str | None = None
     lens: Lens | None = None
+    repairs: Repairs = NO_REPAIRS
 
 
 @dataclass(frozen=True, slots=True)

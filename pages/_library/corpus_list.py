@@ -11,18 +11,12 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, ImportJob
-from pages._common.shared import attempt_at, error_boundary
+from pages._common.shared import attempt_at, error_boundary, escape_label
 from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
 
 ROWS = 20
 HEADS = ("Name", "Documents", "State", "Aspects", "Encoder", "Size", "Last change")
-_WIDTHS = (
-    "1.8fr minmax(4.9rem,.8fr) 1.5fr minmax(5.7rem,1.6fr) 1.4fr minmax(3.7rem,.7fr) "
-    "minmax(5.2rem,1.1fr)"
-)
-_GRID = f"display:grid;grid-template-columns:{_WIDTHS};gap:.2rem .9rem;font-size:.93rem;"
-_CELL = "min-width:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums;"
 
 
 def state_of(info: CorpusInfo, job: ImportJob | None) -> str:
@@ -57,10 +51,13 @@ def source_name(explorer: Explorer, path: str) -> str:
     return f"{Path(path).name} (uploaded)" if uploaded else path
 
 
-def _cells(values: tuple[str, ...], role: str, dim: bool = False) -> str:
-    cells = "".join(f'<div role="{role}" style="{_CELL}">{v}</div>' for v in values)
-    opacity = "opacity:.75;" if dim else ""
-    return f'<div role="row" style="{_GRID}{opacity}">{cells}</div>'
+def _cells(values: tuple[str, ...]) -> str:
+    """One corpus; on narrow screens each value has its head beside it, for readers always."""
+    cells = "".join(
+        f'<div class="lib-cell"><span class="lib-label">{head}</span> {value}</div>'
+        for head, value in zip(HEADS, values, strict=True)
+    )
+    return f'<div class="lib-row">{cells}</div>'
 
 
 def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
@@ -76,7 +73,7 @@ def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
         size(info.bytes),
     )
     when = f'<span style="white-space:nowrap">{changed:%Y-%m-%d}</span> {changed:%H:%M}'
-    st.html(_cells((name, *map(html.escape, others), when), "cell"))
+    st.html(_cells((name, *map(html.escape, others), when)))
 
 
 def _live_row(explorer: Explorer, name: str) -> None:
@@ -91,7 +88,8 @@ def corpora_list(
     pages = -(-len(corpora) // ROWS)
     page = st.pagination(pages, key="library_page") if pages > 1 else 1
     left, _ = st.columns([8, 3])
-    left.html(_cells(HEADS, "columnheader", dim=True))
+    heads = "".join(f'<div class="lib-cell">{head}</div>' for head in HEADS)
+    left.html(f'<div class="lib-row lib-heads" aria-hidden="true">{heads}</div>')
     panel = scenarios_panel.Panel()
     for info in corpora[(page - 1) * ROWS : page * ROWS]:
         with st.container(key=f"library_corpus_{info.name}", gap="xsmall"):
@@ -111,9 +109,11 @@ def _corpus(
     writing = explorer.scenarios.jobs.latest(name)
     busy = job is not None or (writing is not None and writing.state == "running")
     with right, st.container(horizontal=True, gap="small"):
-        if st.button("Open in Explore", key=f"library_open_{name}", disabled=info.state != "ready"):
+        label = escape_label(name)
+        if st.button(f"Open {label}", key=f"library_open_{name}", disabled=info.state != "ready"):
             st.switch_page("explore.py", query_params={"corpus": name})
-        if st.button("Delete", key=f"library_delete_{name}", disabled=busy):
+        why = "It is being indexed." if busy else None
+        if st.button(f"Delete {label}", key=f"library_delete_{name}", disabled=busy, help=why):
             _confirm(explorer, info)
     inside = st.expander(
         "What is in it", key=f"library_inside_{name}", type="compact", on_change="rerun"
@@ -179,11 +179,10 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
         "Read from": f"{source_name(explorer, info.source)}, read as {info.source_format}",
     }
     lines = "".join(
-        f'<dt style="opacity:.75">{html.escape(k)}</dt>'
-        f'<dd style="margin:0 0 .4rem;overflow-wrap:anywhere">{html.escape(v)}</dd>'
+        f'<dt class="lib-dim">{html.escape(k)}</dt><dd>{html.escape(v)}</dd>'
         for k, v in facts.items()
     )
     st.html(
-        f'<div style="max-width:75ch"><div style="opacity:.75">First titles</div>'
-        f'<ul style="margin:.1rem 0 .6rem">{titles}</ul><dl>{lines}</dl></div>'
+        f'<div class="lib-card"><div class="lib-dim">First titles</div>'
+        f"<ul>{titles}</ul><dl>{lines}</dl></div>"
     )

@@ -41,7 +41,8 @@ def report_line(report: ImportReport) -> str:
     )
     if report.cancelled:
         return f"Stopped after {report.read:,} documents: {done}. Resume goes on from there."
-    return f"{report.read:,} documents: {done}. The corpus holds {report.documents:,}."
+    read_as = f" Read as {report.encoding}." if report.encoding else ""
+    return f"{report.read:,} documents: {done}. The corpus holds {report.documents:,}.{read_as}"
 
 
 def jobs_section(explorer: Explorer) -> None:

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, Preview
-from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
-from pages._common.shared import attempt_at, error_boundary, forget_problem, note, show_problem
-from pages._library.corpus_list import cut
+from engine.types.repairs import CheckReport, Repairs
+from pages._common.shared import (
+    attempt_at,
+    error_boundary,
+    forget_problem,
+    note,
+    remembered,
+    show_problem,
+)
+from pages._library.import_choices import ask_about, chosen_repairs, what_comes_of_it
+from pages._library.import_preview import show_preview
 from pages._library.lens_editor import choose_lens
 from pages._login import login
 
-ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "parquet", "bib", "ris"]
+ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "txt", "parquet", "bib", "ris"]
 UPLOAD, PLACE = "Upload", "Folder or file on this machine"
 FIELDS = {
     "doc_id": "Id",
@@ -33,8 +38,6 @@ FIELDS = {
     "url": "Link",
 }
 NO_COLUMN = ""
-CELL_CHARACTERS = 300
-SENTENCES, SENTENCE_CHARACTERS = 12, 400
 
 
 def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set[str]) -> None:
@@ -48,21 +51,50 @@ def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set
     path = _source(explorer)
     if path is None:
         return
-    # One key for every source and format: a guess for one file is none for the next.
-    source = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    chosen = st.session_state.get(f"library_format_{source}", "auto")
-    guess = None
+    # Choices belong to the file's name: they hold when a corrected file of that name is chosen.
+    uploaded = explorer.home.uploads in path.parents
+    key = _digest(path.name if uploaded else str(path))
+    st.subheader("How it is read", anchor=False)
+    reading = _Reading(explorer, path, key)
     with error_boundary():
-        guess = explorer.library.preview(path, chosen)
-    _format(explorer, source, guess)
+        reading.look()
+    reading.ask_format()
+    guess = reading.guess
     if guess is None:
         return
-    key = f"{source}_{guess.source_format}"
-    mapping = _mapping(guess, key)
     with error_boundary():
-        shown = explorer.library.preview(path, chosen, mapping) if mapping else guess
-        _preview(explorer, shown)
-        _index(explorer, path, chosen, mapping, shown, documents, running)
+        mapping = _mapping(guess, _digest(f"{guess.columns}{guess.source_format}"))
+        repairs = chosen_repairs(reading.encoding, reading.delimiter, guess.source_format, key)
+        shown = explorer.library.preview(path, reading.source_format, mapping, repairs)
+        show_preview(explorer, shown)
+        columns = _roles(shown, mapping, key)
+        report = _check(explorer, path, reading.source_format, columns, repairs)
+        ask_about(report, key, path.stem)
+        what_comes_of_it(report)
+        ready = report.documents > 0 and not report.refused
+        _index(explorer, reading, columns, repairs, ready, documents, running)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+
+
+def _check(
+    explorer: Explorer,
+    path: Path,
+    source_format: str,
+    mapping: Mapping[str, str],
+    repairs: Repairs,
+) -> CheckReport:
+    """What importing the whole file would meet; read again when something changed."""
+    there = path.stat()
+    basis = (path, there.st_mtime_ns, there.st_size, source_format, dict(mapping), repairs)
+
+    def read() -> CheckReport:
+        with st.spinner("Checking every row"):
+            return explorer.library.examine(path, source_format, mapping, repairs)
+
+    return remembered("library_check", basis, read)
 
 
 # -- the source ----------------------------------------------------------------------------
@@ -105,7 +137,7 @@ def _upload(explorer: Explorer) -> Path | None:
         st.session_state["library_uploaded"] = str(explorer.library.save_upload(name, content))
 
     st.file_uploader(
-        "JSONL, CSV, TSV, Parquet, BibTeX or RIS",
+        "JSONL, CSV, TSV, Excel's text, Parquet, BibTeX or RIS",
         type=ENDINGS,
         key=widget,
         on_change=take,
@@ -119,16 +151,59 @@ def _upload(explorer: Explorer) -> Path | None:
 # -- how it is read --------------------------------------------------------------------------
 
 
-def _format(explorer: Explorer, source: str, guess: Preview | None) -> None:
-    automatic = f"detected: {guess.source_format}" if guess else "detect"
-    st.selectbox(
-        "Format",
-        ["auto", *explorer.library.formats],
-        format_func=lambda name: automatic if name == "auto" else name,
-        key=f"library_format_{source}",
-        persist_state="session",
-        width=260,
-    )
+class _Reading:
+    """Format, encoding and delimiter of a file, as detected or chosen.
+
+    Attributes:
+        guess: the first rows by these; None where they cannot be read.
+    """
+
+    def __init__(self, explorer: Explorer, path: Path, key: str) -> None:
+        self.path, self.key = path, key
+        self._library = explorer.library
+        self.guess: Preview | None = None
+        self.source_format: str = self._chosen("format") or "auto"
+        self.encoding, self.delimiter = self._chosen("encoding"), self._chosen("delimiter")
+
+    def _chosen(self, part: str) -> str:
+        return st.session_state.get(f"library_{part}_{self.key}") or ""
+
+    def look(self) -> None:
+        """Read the first rows; raises BadInputError when that is impossible."""
+        repairs = Repairs(encoding=self.encoding, delimiter=self.delimiter)
+        self.guess = self._library.preview(self.path, self.source_format, repairs=repairs)
+
+    def ask_format(self) -> None:
+        """The controls."""
+        guess = self.guess
+        encodings, marks = self._library.encodings, self._library.delimiters
+        with st.container(horizontal=True, gap="small"):
+            self._ask(
+                "Format",
+                "format",
+                {"auto": "", **{name: name for name in self._library.formats}},
+                guess and guess.source_format,
+            )
+            if guess is None or guess.encoding:
+                found = guess and encodings.get(guess.encoding, guess.encoding.upper())
+                self._ask("Encoding", "encoding", {"": "", **encodings}, found)
+            if guess is not None and guess.delimiter:
+                found = marks.get(guess.delimiter, guess.delimiter)
+                self._ask("Delimiter", "delimiter", {"": "", **marks}, found)
+
+    def _ask(self, label: str, part: str, names: Mapping[str, str], found: str | None) -> None:
+        """A box whose first option is what was detected."""
+        automatic = next(iter(names))
+        # What was detected is known while nothing else is chosen.
+        detected = f"detected: {found}" if found and not self._chosen(part) else "detect"
+        st.selectbox(
+            label,
+            list(names),
+            format_func=lambda name: detected if name == automatic else names[name],
+            key=f"library_{part}_{self.key}",
+            persist_state="session",
+            width=260,
+        )
 
 
 def _mapping(guess: Preview, key: str) -> dict[str, str]:
@@ -155,82 +230,37 @@ def _mapping(guess: Preview, key: str) -> dict[str, str]:
     return {field: column for field, column in chosen.items() if column in known}
 
 
-def _preview(explorer: Explorer, shown: Preview) -> None:
-    if shown.rows:
-        st.dataframe(table(shown), hide_index=True, key="library_rows", height="content")
-    for words in shown.problems:
-        note(words, kind="error")
-    if shown.documents:
-        st.html(card(shown.documents[0], explorer.library.sentences_of(shown.documents[0])))
-
-
-def table(shown: Preview) -> pd.DataFrame:
-    """The first rows as they are, every cell as text; long ones are cut."""
-    rows = [[_cell(row.get(column)) for column in shown.columns] for row in shown.rows]
-    return pd.DataFrame(rows, columns=list(shown.columns), dtype=str)
-
-
-def _cell(value: Any) -> str:
-    text = "" if value is None else str(value)
-    return cut(text, CELL_CHARACTERS)
-
-
-def card(document: SourceDocument, sentences: list[str]) -> str:
-    """The first document as it will be read; everything from the file is escaped."""
-
-    def safe(text: str, most: int) -> str:
-        return html.escape(cut(text, most))
-
-    people = ", ".join(document.authors[:5]) + (" …" if len(document.authors) > 5 else "")
-    facts = [str(document.year or ""), people, document.url or "", f"id {document.doc_id}"]
-    about = " · ".join(safe(fact, 200) for fact in facts if fact)
-    lines = "".join(f"<li>{safe(s, SENTENCE_CHARACTERS)}</li>" for s in sentences[:SENTENCES])
-    more = len(sentences) - SENTENCES
-    rest = f'<div style="opacity:.75">and {more:,} more sentences</div>' if more > 0 else ""
-    return (
-        '<div style="max-width:75ch;overflow-wrap:anywhere">'
-        '<div style="opacity:.75">The first document, as it will be read</div>'
-        f"<strong>{safe(document.title, 300) or '(no title)'}</strong>"
-        f'<div style="opacity:.75">{about}</div>'
-        f'<ol style="margin:.3rem 0">{lines}</ol>{rest}</div>'
-    )
-
-
 # -- naming and starting ------------------------------------------------------------------------
 
 
 def _index(
     explorer: Explorer,
-    path: Path,
-    source_format: str,
+    reading: _Reading,
     mapping: Mapping[str, str],
-    shown: Preview,
+    repairs: Repairs,
+    ready: bool,
     documents: Mapping[str, int],
     running: set[str],
 ) -> None:
-    folder = path.resolve()
+    folder = reading.path.resolve()
+    st.subheader("The corpus", anchor=False)
     name = st.text_input(
         "Name of the corpus",
         value=explorer.library.suggest_name(folder.name if folder.is_dir() else folder.stem),
-        key=f"library_name_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}",
+        key=f"library_name_{reading.key}",
         live="300ms",
         persist_state="session",
         width=420,
     )
     fits = _name_fits(explorer, name, documents, running)
     lens = _lens(explorer, name, is_there=name in documents) if fits else None
-    columns = _roles(shown, mapping, str(path))
-    if shown.problems:
-        st.caption(
-            "Nothing is indexed while a row cannot be read: correct the file or the columns."
-        )
     st.button(
         "Index",
         key="library_index",
         type="primary",
-        disabled=not fits or bool(shown.problems) or lens is None,
+        disabled=not (fits and ready and lens),
         on_click=attempt_at,
-        args=("imports", _start, explorer, path, name, source_format, columns, lens),
+        args=("imports", _start, explorer, reading, name, mapping, lens, repairs),
     )
 
 
@@ -243,14 +273,14 @@ def _lens(explorer: Explorer, name: str, *, is_there: bool) -> Lens | None:
     return choose_lens(explorer, "library_new")
 
 
-def _roles(shown: Preview, mapping: Mapping[str, str], source: str) -> Mapping[str, str]:
+def _roles(shown: Preview, mapping: Mapping[str, str], key: str) -> Mapping[str, str]:
     """The columns to read; without the sentence roles if the person does not want them."""
     if not shown.mapping.get("roles"):
         return mapping
     use = st.checkbox(
         "Use the roles that the source gives its sentences",
         value=True,
-        key=f"library_roles_{hashlib.sha256(source.encode()).hexdigest()[:8]}",
+        key=f"library_roles_{key}",
         persist_state="session",
         help="Otherwise they are estimated, as for documents without roles.",
     )
@@ -280,14 +310,15 @@ def _name_fits(
 
 def _start(
     explorer: Explorer,
-    path: Path,
+    reading: _Reading,
     name: str,
-    source_format: str,
     mapping: Mapping[str, str],
     lens: Lens | None,
+    repairs: Repairs,
 ) -> ImportJob:
-    owner = login.owner()
-    job = explorer.library.start_import(path, name, source_format, mapping, lens, owner)
+    job = explorer.library.start_import(
+        *(reading.path, name, reading.source_format, mapping, lens, login.owner(), repairs)
+    )
     # An empty form says that this one is under way; the uploader only forgets under a new key.
     st.session_state["library_uploads"] = st.session_state.get("library_uploads", 0) + 1
     st.session_state.pop("library_uploaded", None)

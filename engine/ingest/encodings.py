@@ -1,0 +1,167 @@
+"""Which encoding a text file has: told by its bytes, or chosen by whoever brings it."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import BadInputError
+
+LABELS = {
+    "utf-8": "UTF-8",
+    "utf-16": "UTF-16",
+    "cp1252": "Windows-1252 (Western Europe)",
+    "iso-8859-1": "Latin-1 (ISO-8859-1)",
+    "iso-8859-15": "Latin-9 (ISO-8859-15)",
+    "mac-roman": "Mac Roman",
+    "cp1250": "Windows-1250 (Central Europe)",
+    "cp1251": "Windows-1251 (Cyrillic)",
+    "cp1253": "Windows-1253 (Greek)",
+    "cp1254": "Windows-1254 (Turkish)",
+    "cp1255": "Windows-1255 (Hebrew)",
+    "cp1256": "Windows-1256 (Arabic)",
+    "cp1257": "Windows-1257 (Baltic)",
+    "koi8-r": "KOI8-R (Cyrillic)",
+    "gb18030": "GB18030 (Chinese)",
+    "big5": "Big5 (Chinese)",
+    "shift_jis": "Shift JIS (Japanese)",
+    "euc_jp": "EUC-JP (Japanese)",
+    "euc_kr": "EUC-KR (Korean)",
+}
+"""What people choose from: a name that Python knows -> what it is called."""
+_WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+"""Encodings in which a line does not end with the byte 0x0A alone."""
+_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
+          codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
+_CHUNK = 2**20
+_SAMPLE = 64 * 1024
+_LATIN = frozenset({"cp1250", "cp1254", "cp1257"})
+_CLOSE = 0.08
+"""Differences in charset-normalizer's measure of disorder (0 to 1) that say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How the bytes of a file become text.
+
+    Attributes:
+        name: as Python knows it; "" for files that are not text.
+        exact: bytes that do not fit are an error; otherwise they become U+FFFD.
+        replaced: how many characters became U+FFFD.
+    """
+
+    name: str = "utf-8"
+    exact: bool = True
+    replaced: int = 0
+
+    @property
+    def errors(self) -> str:
+        """What Python's codecs call it."""
+        return "strict" if self.exact else "replace"
+
+    @property
+    def wide(self) -> bool:
+        """Whether lines have to be cut after decoding."""
+        return self.name in _WIDE
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return LABELS.get(self.name, self.name.upper())
+
+
+UTF8 = Encoding()
+
+
+def encoding_of(path: Path, chosen: str = "") -> Encoding:
+    """The encoding of a file: the one chosen, else the one that its bytes tell.
+
+    A byte order mark decides, then the zero bytes of UTF-16; then whether it is UTF-8, with at
+    most a few damaged characters; what is left is charset-normalizer's estimate.
+
+    Raises:
+        BadInputError: no encoding is called ``chosen``.
+        OSError: the file cannot be read.
+    """
+    if chosen:
+        return Encoding(_known(chosen))
+    with path.open("rb") as file:
+        head = file.read(4096)
+    name = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    name = name or _unmarked_utf16(head)
+    if name is None:
+        replaced, wide = _as_utf8(path)
+        # Damaged UTF-8 has more characters that are right than wrong.
+        if replaced <= wide // 2:
+            return Encoding("utf-8", exact=False, replaced=replaced)
+        name = _estimated(path)
+    replaced = sum(text.count("\ufffd") for text in _decoded(path, name))
+    return Encoding(name, exact=False, replaced=replaced)
+
+
+def _known(name: str) -> str:
+    try:
+        info = codecs.lookup(name.strip())
+        if "a\n".encode(info.name) and info._is_text_encoding:
+            # One name for one encoding, that of the list where it is there.
+            same = (known for known in LABELS if codecs.lookup(known).name == info.name)
+            return next(same, info.name)
+    except (LookupError, ValueError, TypeError):
+        pass
+    raise BadInputError(
+        f"There is no text encoding {name!r}.", f"Known are, among others: {', '.join(LABELS)}."
+    )
+
+
+def _unmarked_utf16(head: bytes) -> str | None:
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    half = max(len(head) // 2, 1)
+    if odd > 0.4 * half and even < 0.1 * half:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.4 * half and odd < 0.1 * half else None
+
+
+def _decoded(path: Path, name: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(name)("replace")
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield decoder.decode(chunk)
+    yield decoder.decode(b"", final=True)
+
+
+def _as_utf8(path: Path) -> tuple[int, int]:
+    """Characters that would be replaced, and characters beyond ASCII."""
+    replaced = wide = 0
+    for text in _decoded(path, "utf-8"):
+        if not text.isascii():
+            replaced += text.count("\ufffd")
+            wide += len(text) - len(text.encode("ascii", "ignore"))
+    if replaced:  # some may stand there as they are
+        with path.open("rb") as file:
+            for chunk in iter(lambda: file.read(_CHUNK), b""):
+                replaced -= chunk.count(b"\xef\xbf\xbd")
+    return max(0, replaced), wide - replaced
+
+
+def _estimated(path: Path) -> str:
+    """The encoding of what is not UTF-8, from its lines with other bytes than ASCII."""
+    from charset_normalizer import from_bytes  # late: most files are UTF-8
+
+    sample = bytearray()
+    with path.open("rb") as file:
+        for line in iter(lambda: file.readline(_SAMPLE), b""):
+            if not line.isascii():
+                sample += line
+            if len(sample) >= _SAMPLE:
+                break
+    several = [name for name in LABELS if name not in ("utf-8", "utf-16")]
+    found = from_bytes(bytes(sample), cp_isolation=several)
+    best = found.best()
+    if best is None:
+        return "cp1252"
+    western = [m for m in found if "cp1252" in m.could_be_from_charset]
+    if western and western[0].chaos <= best.chaos + (_CLOSE if best.encoding in _LATIN else 0):
+        return "cp1252"
+    return _known(best.encoding)

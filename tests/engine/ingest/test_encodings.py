@@ -1,0 +1,125 @@
+"""Text files are read in the encoding and with the delimiter that they have."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import BadInputError
+from engine.ingest import check, detect_format, open_source
+from engine.lenses.definitions import RESEARCH
+from engine.types.repairs import Repairs
+from tests.engine.ingest.reading_files import MAX_CHARS, Write, one
+
+GERMAN = "id;title;text\r\n1;Größe;Müller zählt „Bienen“ mit Netzen – über Jahre.\r\n"
+FRENCH = "id;title;text\r\n1;Été;L’étude des abeilles à Orléans a été menée.\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("text", [GERMAN, FRENCH])
+def test_the_encoding_is_told_by_the_bytes(write: Write, text: str, encoding: str) -> None:
+    source = open_source(write("a.csv", text.encode(encoding)), lens=RESEARCH)
+    (document,) = source
+    assert document.title == text.split("\r\n")[1].split(";")[1]
+    assert source.encoding is not None
+    assert source.encoding.name == encoding.removesuffix("-sig")
+    assert check(source, MAX_CHARS).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("id;text\n1;Мы считаем пчёл сетями каждый год\n", "cp1251"),
+        ("id;text\n1;Książka o pszczołach i przykład w Łodzi, w której żyją\n", "cp1250"),
+        ("id;text\n1;私たちは網で蜂を数える。結果は少ない。\n", "shift_jis"),
+    ],
+)
+def test_other_scripts_are_told_too(write: Write, text: str, encoding: str) -> None:
+    assert one(write("a.csv", text.encode(encoding))).text == text.split(";")[2].strip()
+
+
+def test_a_chosen_encoding_goes_before_the_detected_one_and_must_fit(write: Write) -> None:
+    path = write("a.csv", b"id,text\n1,caf\xe9\n")
+    for name, text in (("latin-1", "café"), ("cp1251", "cafй"), ("mac-roman", "cafÈ")):
+        (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(encoding=name))
+        assert document.text == text
+    with pytest.raises(BadInputError, match=r"line 2: not UTF-8 \(byte 0xe9 at offset 13\).*--enc"):
+        list(open_source(path, lens=RESEARCH, repairs=Repairs(encoding="utf8")))
+    with pytest.raises(BadInputError, match="not UTF-16"):
+        check(open_source(path, lens=RESEARCH, repairs=Repairs(encoding="utf-16")), MAX_CHARS)
+
+
+def test_a_damaged_byte_in_utf8_does_not_turn_the_rest_into_another_encoding(write: Write) -> None:
+    text = "id,text\n" + "".join(f"{n},Müller mißt Größe\n" for n in range(9))
+    path = write("a.csv", text.encode() + b"9,caf\xe9\n")
+    source = open_source(path, lens=RESEARCH)
+    documents = list(source)
+    assert (documents[0].text, documents[9].text) == ("Müller mißt Größe", "caf\ufffd")
+    assert check(source, MAX_CHARS).warnings == (
+        "1 character could not be read as UTF-8; U+FFFD stands for each.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter"),
+    [
+        ("id,text\n1,a; b\n", ","),
+        ("Name, title;id;text\nx;1;a, b, c, d\n", ";"),
+        ("id\ttext\n1\ta, b; c\n", "\t"),
+        ("id|text\n1|a, b\n", "|"),
+        ("sep=;\nid;text\n1;a, b\n", ";"),
+        ('id;text;\n1;"a ""b""";\n2;c;;\n', ";"),
+        ("id,text\r1,a\r2,b\r", ","),
+    ],
+)
+def test_the_delimiter_is_told_by_the_first_lines(
+    write: Write, content: str, delimiter: str
+) -> None:
+    source = open_source(write("a.csv", content), lens=RESEARCH)
+    assert source.delimiter == delimiter
+    assert next(iter(source)).doc_id == "1"
+
+
+def test_a_chosen_delimiter_goes_before_the_detected_one(write: Write) -> None:
+    path = write("a.tsv", "id;text\n1;a\n")
+    (document,) = open_source(path, lens=RESEARCH, repairs=Repairs(delimiter=";"))
+    assert document.text == "a"
+
+
+@pytest.mark.parametrize(
+    ("content", "source_format"),
+    [
+        (GERMAN.replace(";", "\t").encode("utf-16"), "csv"),
+        (b"TY  - JOUR\nER  - \n", "ris"),
+        (b"@article{k, title={A}}\n", "bibtex"),
+        (b'{"id": "1"}\n', "jsonl"),
+    ],
+)
+def test_what_programs_export_as_text_is_recognised(
+    write: Write, content: bytes, source_format: str
+) -> None:
+    assert detect_format(write("export.txt", content)) == source_format
+
+
+@pytest.mark.parametrize(
+    ("names", "people"),
+    [
+        ("A. Lee, B. Okafor", ("A. Lee", "B. Okafor")),
+        ("Lee, A., Okafor, B.", ("A. Lee", "B. Okafor")),
+        ("Ada Lovelace, Alan Turing and A. Lee", ("Ada Lovelace", "Alan Turing", "A. Lee")),
+        ("van der Berg, Jan Willem", ("Jan Willem van der Berg",)),
+        ("Lovelace, Ada and Turing, Alan", ("Ada Lovelace", "Alan Turing")),
+        ("['A. Lee', 'B. O\\'Hara']", ("A. Lee", "B. O'Hara")),
+        ("Lovelace, Ada", ("Ada Lovelace",)),
+    ],
+)  # fmt: skip
+def test_names_in_one_cell_are_parted_as_people_write_them(
+    write: Write, names: str, people: tuple[str, ...]
+) -> None:
+    quoted = names.replace('"', '""')
+    assert one(write("a.csv", f'id,text,authors\n1,a,"{quoted}"\n')).authors == people
+
+
+def test_of_two_columns_with_one_name_the_first_keeps_it(write: Write) -> None:
+    document = one(write("a.csv", "id,text,text,,text (2)\n1,a,b,c,d\n"))
+    assert document.text == "a"
+    assert document.metadata == {"text (2)": "b", "column 4": "c", "text (2) (2)": "d"}

@@ -1,0 +1,196 @@
+"""What people choose about rows that cannot be used as they are comes true in every format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from engine.errors import BadInputError
+from engine.ingest import check, examine, open_source, unique_documents
+from engine.lenses.definitions import RESEARCH
+from engine.types.documents import SourceDocument
+from engine.types.repairs import NO_REPAIRS, Repairs
+from tests.engine.ingest.reading_files import MAX_CHARS, Write
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "title": "First", "text": "Bees fly."},
+    {"id": "b", "title": "No text", "text": "", "doi": "10.1000/B"},
+    {"id": "", "title": "No id", "text": "Bats fly.", "doi": "https://doi.org/10.1000/X.1"},
+    {"id": "a", "title": "", "text": "Bees fly, and walk.", "year": "2001"},
+    {"id": "a", "title": "First", "text": "Bees fly."},
+    {"id": "", "title": "Neither id nor DOI", "text": "Cats walk."},
+    {"id": "c", "title": "", "text": ""},
+]
+ALL = Repairs(
+    skip_broken=True,
+    skip_empty=True,
+    title_as_text=True,
+    ids_from_doi=True,
+    number_ids=True,
+    duplicates="keep-first",
+)
+
+
+def as_csv(write: Write) -> Path:
+    columns = ["id", "title", "text", "doi", "year"]
+    lines = [";".join(columns), *(";".join(row.get(c, "") for c in columns) for row in ROWS)]
+    return write("papers.csv", "\r\n".join(lines).encode("cp1252"))
+
+
+def as_jsonl(write: Write) -> Path:
+    return write("papers.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
+
+
+def as_parquet(write: Write) -> Path:
+    path = write("papers.parquet", "")
+    pd.DataFrame(ROWS).to_parquet(path)
+    return path
+
+
+def in_memory(_: Write) -> Any:
+    return pd.DataFrame(ROWS)
+
+
+KINDS = pytest.mark.parametrize("kind", [as_csv, as_jsonl, as_parquet, in_memory])
+
+
+def read(source: Any, repairs: Repairs = NO_REPAIRS, **options: Any) -> list[SourceDocument]:
+    opened = open_source(source, lens=RESEARCH, repairs=repairs, **options)
+    assert check(opened, MAX_CHARS).documents == len(list(unique_documents(opened)))
+    return list(unique_documents(opened, max_chars=MAX_CHARS))
+
+
+def refusal(source: Any, repairs: Repairs = NO_REPAIRS) -> str:
+    with pytest.raises(BadInputError) as caught:
+        check(open_source(source, lens=RESEARCH, repairs=repairs), MAX_CHARS)
+    return str(caught.value)
+
+
+@KINDS
+def test_without_a_choice_all_faults_are_told_at_once_with_the_options(
+    write: Write, kind: Any
+) -> None:
+    message = refusal(kind(write))
+    assert "row 2" in message
+    for words in ("1 more row has no text", "2 rows have no id", "1 row repeats"):
+        assert words in message
+    for option in ("--skip-empty", "--title-as-text", "--number-ids", "--ids-from-doi"):
+        assert option in message
+    assert "--duplicates keep-first" in message
+
+
+@KINDS
+def test_each_choice_repairs_its_fault(write: Write, kind: Any) -> None:
+    prefix = "row" if kind is in_memory else "papers"
+    documents = {d.doc_id: d for d in read(kind(write), ALL)}
+    assert list(documents) == ["a", "b", "10.1000/x.1", f"{prefix}-6"]
+    assert documents["b"].text == documents["b"].title == "No text"
+    assert documents["b"].url == "https://doi.org/10.1000/b"
+
+    skipping = read(kind(write), replace(ALL, title_as_text=False, ids_from_doi=False))
+    assert [d.doc_id for d in skipping] == ["a", f"{prefix}-3", f"{prefix}-6"]
+
+
+@pytest.mark.parametrize("duplicates", ["keep-first", "merge", "rename"])
+@KINDS
+def test_what_becomes_of_an_id_that_comes_twice(write: Write, kind: Any, duplicates: Any) -> None:
+    documents = {d.doc_id: d for d in read(kind(write), replace(ALL, duplicates=duplicates))}
+    first = documents["a"]
+    if duplicates == "merge":
+        assert (first.title, first.text, first.year) == ("First", "Bees fly, and walk.", 2001)
+    else:
+        assert (first.title, first.text, first.year) == ("First", "Bees fly.", None)
+    assert ("a-2" in documents) == (duplicates == "rename")
+    if duplicates == "rename":
+        assert documents["a-2"].text == "Bees fly, and walk."
+
+
+def test_a_choice_that_leaves_rows_undecided_still_refuses(write: Write) -> None:
+    message = refusal(as_csv(write), replace(ALL, skip_empty=False))
+    assert "row 7 (line 8): neither a title nor a text" in message
+    assert "--skip-empty" in message
+    assert "--number-ids" not in message
+
+
+def test_everything_left_out_is_refused(write: Write) -> None:
+    path = write("a.csv", "id,text\n1,\n2,\n")
+    assert "every row was left out" in refusal(path, Repairs(skip_empty=True))
+
+
+def test_the_report_names_what_was_done_and_where(write: Write) -> None:
+    report = check(open_source(as_csv(write), lens=RESEARCH, repairs=ALL), MAX_CHARS)
+    assert report.warnings == (
+        "1 document has no text of its own; its title stands in for it.",
+        "1 document came more than once with the same content; kept once.",
+        "1 row without text was left out: row 7 (line 8).",
+        "1 document had no id and was numbered: row 6 (line 7).",
+        "1 document had no id; its DOI serves as one: row 3 (line 4).",
+        "1 row had the id of an earlier row, with other content, and was left out: row 4 (line 5).",
+    )
+
+
+def test_a_check_counts_faults_whether_or_not_they_are_repaired(write: Write) -> None:
+    for repairs, refused in ((NO_REPAIRS, [2, 2, 1]), (ALL, [0, 0, 0])):
+        report = examine(open_source(as_csv(write), lens=RESEARCH, repairs=repairs), MAX_CHARS)
+        found = [(f.kind, f.rows, f.substitutes) for f in report.faults]
+        assert found == [("empty", 2, 1), ("id", 2, 1), ("duplicate", 1, 0)]
+        assert [f.refused for f in report.faults] == refused
+    assert report.faults[0].places == ("row 2 (line 3): No text", "row 7 (line 8): (no title)")
+
+
+def test_a_renamed_document_takes_no_id_that_is_there(write: Write) -> None:
+    path = write("a.csv", "id,text\na,One.\na-2,Two.\na,Three.\na,Three.\na,Four.\n")
+    documents = read(path, Repairs(duplicates="rename"))
+    assert [(d.doc_id, d.text) for d in documents] == [
+        ("a", "One."), ("a-2", "Two."), ("a-3", "Three."), ("a-4", "Four."),
+    ]  # fmt: skip
+
+
+def test_rows_that_cannot_be_read_or_are_too_long_can_be_left_out(write: Write) -> None:
+    long = "x" * 50
+    path = write("a.csv", f'id,text\n1,a\n2,b,c\n3,"open\n4,d\n5,{long}\n6,"e\nf"\n')
+    source = open_source(path, lens=RESEARCH, repairs=Repairs(skip_broken=True))
+    report = check(source, 40)
+    assert report.documents == 3
+    assert [d.doc_id for d in unique_documents(source, max_chars=40)] == ["1", "4", "6"]
+    (fault,) = report.faults
+    assert (fault.kind, fault.rows) == ("broken", 3)
+    assert fault.places[0] == "row 2 (line 3): 3 fields, but the header has 2."
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.bib", "@article{k, title={Words}}\n@article{l, abstract={Text}}\n"),
+        ("a.ris", "TY  - JOUR\nID  - k\nTI  - Words\nER  - \nTY  - JOUR\nAB  - Text\nER  - \n"),
+    ],
+)
+def test_entries_without_abstract_have_their_title_unless_they_are_to_be_left_out(
+    write: Write, name: str, content: str
+) -> None:
+    path = write(name, content)
+    assert [d.text for d in read(path)] == ["Words", "Text"]
+    assert [d.text for d in read(path, Repairs(skip_empty=True))] == ["Text"]
+
+
+def test_bibtex_entries_with_one_key_can_be_merged(write: Write) -> None:
+    path = write("a.bib", "@article{k, title={A}}\n@article{k, title={A}, abstract={Long text}}\n")
+    assert "--duplicates" in refusal(path)
+    assert [d.text for d in read(path, Repairs(duplicates="merge"))] == ["Long text"]
+
+
+def test_choices_that_do_not_exist_are_refused(write: Write) -> None:
+    path = as_csv(write)
+    for repairs, says in (
+        (Repairs(duplicates="keep"), "keep-first, merge, rename"),  # type: ignore[arg-type]
+        (Repairs(delimiter="::"), "is no delimiter"),
+        (Repairs(encoding="base64"), "no text encoding 'base64'"),
+        (Repairs(encoding="nope"), "utf-8, utf-16, cp1252"),
+    ):
+        with pytest.raises(BadInputError, match=says):
+            open_source(path, lens=RESEARCH, repairs=repairs)
