@@ -242,4 +242,8 @@ export default function (component) {
     redrawn(root, focusKey(root), [list])
   }
   redraw()
+  // Another page of results is read from its top: what was clicked stands below it.
+  const first = data.results[0]?.rank
+  if (before && before.first !== first) root.scrollIntoView({ block: "start" })
+  state.first = first
 }
