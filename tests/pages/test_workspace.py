@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
@@ -19,8 +20,22 @@ from pages._common.workspace import Pages
 from pages._compare.compare_url import CompareView, variants_from_json
 from pages._explore.explore_url import View
 from pages._model import model_settings
+from pages._model.visit_jobs import VisitJobs
+from tests.model_answers import Knowledge
+from tests.model_server import serving
 from tests.model_sessions import KEY
-from tests.pages.visits import APP, Serve, address, click, param, run, script, shown
+from tests.pages.visits import (
+    APP,
+    Connect,
+    Serve,
+    address,
+    click,
+    param,
+    run,
+    run_until,
+    script,
+    shown,
+)
 
 SEED, OTHER, THIRD = "demo-0001", "demo-0002", "demo-0003"
 WORDING = "trained without labelled data"
@@ -211,6 +226,26 @@ def test_a_model_is_connected_for_the_visit_and_its_key_is_in_no_link(
     assert KEY not in str(page.query_params)
     click(page, "model_forget")
     assert "judge" not in shown(by_menu(address(APP), "ask")), "in all tabs"
+
+
+def test_an_answer_is_found_again_after_a_reload(
+    two: Explorer, browser: pytest.MonkeyPatch, connect: Connect
+) -> None:
+    with serving(Knowledge({}, {}), handlers=[lambda *_: "Mites weaken the brood [1]."]) as model:
+        connect(model.url)
+        page = address(APP, corpus="small", question="Why do bees collapse?")
+        page.switch_page(script("ask"))
+        click(run(page), "ask_button")
+        again = by_menu(address(APP), "ask")
+        run_until(again, lambda: "under way" not in shown(again), what="the answer")
+    assert ">Why do bees collapse?</h2>" in shown(again)
+
+
+def test_a_reranking_is_found_again_after_a_reload(browser: pytest.MonkeyPatch) -> None:
+    job = object()
+    VisitJobs("model", lambda _: job, lambda _: None).keep("search", "id")  # type: ignore[arg-type,return-value]
+    st.session_state.clear()
+    assert VisitJobs("model", lambda _: job, lambda _: None).find("search") is job  # type: ignore[arg-type,return-value,comparison-overlap]
 
 
 def test_hints_that_were_read_do_not_come_back(demo: Explorer, browser: pytest.MonkeyPatch) -> None:
