@@ -15,7 +15,6 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from pages._common import shared  # noqa: E402 - needs the path above
-from pages._common.browser_history import tidy_history  # noqa: E402 - needs the path above
 from pages._login import login_view  # noqa: E402 - needs the path above
 
 st.set_page_config(
@@ -51,7 +50,6 @@ page = st.navigation(
     position="top",
 )
 login_view.corner(person)
-tidy_history()
 if closed and page in leads_only:
     login_view.for_leads(page.title)
 else:
