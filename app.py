@@ -21,6 +21,7 @@ if str(ROOT) not in sys.path:
 
 from pages._login.guard import GuardSessions  # noqa: E402
 from pages._login.return_after_login import ReturnAfterLogin  # noqa: E402 - needs the path above
+from pages._login.visit_cookie import VisitCookie  # noqa: E402 - needs the path above
 
 
 def content_security_policy() -> str:
@@ -77,5 +78,6 @@ app = st.App(
     lifespan=lifespan,
     middleware=[
         Middleware(SecurityHeaders), Middleware(GuardSessions), Middleware(ReturnAfterLogin),
+        Middleware(VisitCookie),
     ],
 )  # fmt: skip

@@ -22,6 +22,7 @@ st.set_page_config(
 )
 shared.apply_style()
 person = login_view.gate()
+st.logo(shared.ASSETS / "logo.svg", size="large")  # its name beside it is in style.css
 closed = person is not None and not person.is_lead
 
 

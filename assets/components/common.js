@@ -97,3 +97,15 @@ const toolbar = (node, label) => {
   })
   return node
 }
+
+// The menu opens a page without parameters; the page then says in its address what it shows. That
+// would be an entry of its own in the history, and going back would open the same page again.
+if (!history.tidied) {
+  history.tidied = true
+  const push = history.pushState.bind(history)
+  history.pushState = (state, title, url) => {
+    const next = new URL(url ?? "", location.href)
+    const filled = next.pathname === location.pathname && next.search && !location.search
+    return filled ? history.replaceState(state, title, url) : push(state, title, url)
+  }
+}

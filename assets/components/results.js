@@ -228,7 +228,8 @@ export default function (component) {
     redrawn(root, focusKey(root), [headNode(shown, parentElement), listNode(shown), said])
     said.textContent = shown.said
   }
-  const shown = new Shown(data, shownIn.get(parentElement), send, redraw)
+  const before = shownIn.get(parentElement)
+  const shown = new Shown(data, before, send, redraw)
   shown.pair = (result) => showPair(parentElement, result, data)
   shownIn.set(parentElement, shown)
   redraw()
@@ -249,5 +250,7 @@ export default function (component) {
   }
   document.addEventListener("keydown", onKey)
   root.addEventListener("focusin", onFocus)
+  // Another page of results is read from its top: what was clicked stands below it.
+  if (before && before.data.results[0]?.rank !== data.results[0]?.rank) root.scrollIntoView({ block: "start" })
   return () => root.seedlensStop()
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
 from urllib.parse import unquote
 
 import streamlit as st
@@ -28,7 +27,7 @@ FOR_LEADS = ("pool", "agreement", "disagreements", "model", "files", "project")
 """Parts that show what others said, or change what is asked."""
 NEW = "new"
 """The part in which a project is made."""
-_WHO, _HELD = "annotate_who", "annotate_held"
+_WHO = "annotate_who"
 COOKIE = "seedlens_annotator"
 """Holds the name over a reload and for a second tab. A link does not carry it: who opens a
 colleague's link judges under a name of their own."""
@@ -43,7 +42,7 @@ class AnnotateView(UrlState):
         sample: ``<items>-<judged before>`` while a sample of a model's grades is checked.
     """
 
-    corpus: str = param("corpus", "")
+    corpus: str = param("corpus", "", shared=True)
     project: str = param("project", "")
     part: str = param("part", "judge", one_of((*PARTS, NEW)))
     query: str = param("query", "")
@@ -57,18 +56,6 @@ class AnnotateView(UrlState):
         for name in others.get(self.part, ("query", "doc", "sample")):
             params.pop(name, None)
         return params
-
-    @classmethod
-    def read(cls) -> Self:
-        """The view of the URL, or the one that this visit left the page with."""
-        params = st.query_params.to_dict()
-        held: Self | None = st.session_state.get(_HELD)
-        return held if held is not None and not params else cls.from_params(params)
-
-    def write(self) -> None:
-        """Hold the view for the visit, and put it into the URL."""
-        st.session_state[_HELD] = self
-        UrlState.write(self)
 
 
 def go(part: str) -> None:

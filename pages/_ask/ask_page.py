@@ -15,6 +15,7 @@ from engine.types.reranking import CostEstimate, EndpointInfo
 from pages._ask.ask_url import AskView
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
+from pages._common.visit_memory import memory
 from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_lines import money, tokens
@@ -40,13 +41,13 @@ def open_view(explorer: Explorer, names: list[str]) -> AskView:
 
 def last_job(explorer: Explorer) -> AskJob | None:
     """The last answer of this visit; None where there is none, or not any more."""
-    job_id = st.session_state.get(JOB)
+    job_id = memory().get(JOB)
     if job_id is None:
         return None
     try:
         return explorer.reader.jobs.job(job_id)
     except SeedLensError:  # the server keeps the latest only, and forgets them when it ends
-        del st.session_state[JOB]
+        memory().pop(JOB, None)
         return None
 
 
@@ -121,9 +122,9 @@ def _ask(explorer: Explorer) -> None:
         use_scenarios=state["ask_scenarios"],
     )
     job_id = explorer.reader.ask(request, chosen(explorer), owner=login.owner())
-    if JOB in state:
-        explorer.reader.jobs.cancel(state[JOB])
-    state[JOB] = job_id
+    if former := memory().get(JOB):
+        explorer.reader.jobs.cancel(former)
+    memory()[JOB] = job_id
 
 
 def _price(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str:

@@ -9,6 +9,7 @@ from typing import Self
 import streamlit as st
 
 from engine.types.builds import BuildStep
+from pages._common import workspace
 from pages._common.url_state import UrlState, param
 
 STEPS: Mapping[str, str] = {
@@ -27,7 +28,6 @@ RUNS: Mapping[str, BuildStep] = {
 }
 """What a step of the page runs; the attribute is described by a person."""
 SHOWN_BY: Mapping[BuildStep, str] = {run: step for step, run in RUNS.items()}
-_HELD = "build_held"
 
 
 def _step(text: str) -> str:
@@ -47,7 +47,7 @@ class BuildView(UrlState):
         step: a key of :data:`STEPS`; "" is where the build stands.
     """
 
-    corpus: str = param("corpus", "")
+    corpus: str = param("corpus", "", shared=True)
     build: str = param("build", "")
     step: str = param("step", "", _step)
 
@@ -57,18 +57,13 @@ class BuildView(UrlState):
 
     @classmethod
     def read(cls) -> Self:
-        """The view of the URL, or the one that this visit left the page with."""
+        """The view of the URL, or of the page as it was left."""
         params = st.query_params.to_dict()
-        held: Self | None = st.session_state.get(_HELD)
         # Going back from a page that was opened from here passes this one with its parameters.
-        if held is not None and (not params or params.keys() - {"corpus", "build", "step"}):
-            return held
-        return cls.from_params(params)
-
-    def write(self) -> None:
-        """Hold the view for the visit, and put it into the URL."""
-        st.session_state[_HELD] = self
-        UrlState.write(self)
+        left = workspace.pages().last(cls)
+        if left is not None and params.keys() - {"corpus", "build", "step"}:
+            return left
+        return cls.opened_with(params)
 
 
 def go(step: str) -> None:

@@ -11,7 +11,9 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from pages._common import workspace
 from pages._common.shared import attempt
+from pages._common.workspace import shared_fields
 
 T = TypeVar("T")
 Read = Callable[[str], T]
@@ -19,10 +21,20 @@ Read = Callable[[str], T]
 
 
 def param(
-    name: str, default: object, read: Read[Any] = str, write: Callable[[Any], str] = str
+    name: str,
+    default: object,
+    read: Read[Any] = str,
+    write: Callable[[Any], str] = str,
+    *,
+    shared: bool = False,
 ) -> Any:
-    """A field of a :class:`UrlState`, called ``name`` in the URL; left out there at its default."""
-    return field(default=default, metadata={"name": name, "read": read, "write": write})
+    """A field of a :class:`UrlState`, called ``name`` in the URL; left out there at its default.
+
+    Args:
+        shared: pages that have a field of this name take it over from the page used last.
+    """
+    about = {"name": name, "read": read, "write": write, "shared": shared}
+    return field(default=default, metadata=about)
 
 
 def number(name: str, low: float, high: float) -> Read[float]:
@@ -114,13 +126,38 @@ class UrlState:
             ) from error
         return cls(**values)
 
+    def on_corpus(self, corpus: str) -> Self:
+        """This page on a corpus that it has not been on yet: nothing of another one goes along."""
+        names = {one.name for one in fields(self)}
+        return type(self)(**{"corpus": corpus} if "corpus" in names else {})
+
+    def sharing(self, shared: Mapping[str, Any]) -> Self:
+        """This page with what it shares with others, as the page used last has it.
+
+        Args:
+            shared: values by the names of fields; those that are not shared here are left aside.
+        """
+        return replace(self, **{n: v for n, v in shared.items() if n in shared_fields(self)})
+
+    @classmethod
+    def opened_with(cls, params: Mapping[str, str]) -> Self:
+        """The state of URL parameters; without any, the page as it was left.
+
+        Raises as :meth:`from_params`.
+        """
+        return cls.from_params(params) if params else workspace.pages().found(cls)
+
     @classmethod
     def read(cls) -> Self:
         """The state of the URL; raises as :meth:`from_params`."""
-        return cls.from_params(st.query_params.to_dict())
+        return cls.opened_with(st.query_params.to_dict())
 
     def write(self) -> None:
-        """Put the state into the URL; the browser's back button brings the former one back."""
+        """Put the state into the URL; the browser's back button brings the former one back.
+
+        It is remembered, too: the page is found like this when it is opened again.
+        """
+        workspace.leave(self)
         params = self.to_params()
         if st.query_params.to_dict() != params:
             st.query_params.from_dict(params)

@@ -19,7 +19,7 @@ from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.url_state import corpus_to_open
 from pages._compare.compare_components import variant_rows
-from pages._compare.compare_url import MOST_VARIANTS, CompareView
+from pages._compare.compare_url import MOST_VARIANTS, CompareView, reworded
 
 OPENING_SYSTEMS = ("aspect", "instructed", "dense")
 """One wording on a system that reads it, one that is told it, and one that does neither."""
@@ -191,19 +191,6 @@ def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
         args=(change,),
         help="The aspect that the wordings are meant to ask for: verdicts and measures go by it.",
     )
-
-
-def reworded(explorer: Explorer, view: CompareView, aspect: str) -> CompareView:
-    """The view for another aspect: a built-in wording becomes the other aspect's."""
-    keys = [a.key for a in explorer.library.lens(view.corpus).aspects]
-    old = explorer.comparing.presets(view.corpus, view.aspect) if view.aspect in keys else ()
-    new = {v.name: v.instruction for v in explorer.comparing.presets(view.corpus, aspect)}
-    # A wording that is the same for all aspects (generic) maps to itself.
-    change = {v.instruction: new[v.name] for v in old if v.name in new}
-    variants = [
-        replace(v, instruction=change.get(v.instruction, v.instruction)) for v in view.variants
-    ]
-    return replace(view, aspect=aspect, document="").with_variants(variants)
 
 
 def presets_bar(explorer: Explorer) -> None:

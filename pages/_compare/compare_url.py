@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -26,6 +26,8 @@ MATRICES = ("rbo", "tau", "overlap", "p_mrr")
 SHOWS = ("seed", "collection")
 RERANK_DEPTH = 50
 """A request grows with every document of every variant: less than for one search."""
+OWN = "mine"
+"""Names the variant with the wording that Explore has."""
 _DEFAULT = Variant("", "")
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "name": str,
@@ -132,10 +134,10 @@ class CompareView(UrlState):
         rerank_depth: documents of each ranking that it reranks.
     """
 
-    corpus: str = param("corpus", "")
-    seed: str = param("seed", "")
-    text_id: str = param("text", "")
-    aspect: str = param("aspect", "")
+    corpus: str = param("corpus", "", shared=True)
+    seed: str = param("seed", "", shared=True)
+    text_id: str = param("text", "", shared=True)
+    aspect: str = param("aspect", "", shared=True)
     variants: tuple[Variant, ...] = param("variants", (), variants_from_json, variants_to_json)
     depth: int = param("depth", DEPTHS[-1], lambda text: int(one_of(["10", "20"])(text)))
     document: str = param("document", "")
@@ -164,13 +166,47 @@ class CompareView(UrlState):
         params = st.query_params.to_dict()
         if "stored" in params and not params.get("variants"):
             params["variants"] = engine().notebook.text(params["stored"])
-        return cls.from_params(params)
+        return cls.opened_with(params)
+
+    def sharing(self, shared: Mapping[str, Any]) -> Self:
+        """This page with the seed and aspect of others, and with the wording among its variants."""
+        view = UrlState.sharing(self, shared)
+        view = replace(view, aspect=view.aspect or self.aspect)  # here there always is one
+        if self.variants and self.aspect and view.aspect != self.aspect:
+            before = replace(view, aspect=self.aspect)
+            view = reworded(engine(), before, view.aspect)
+        if (view.seed, view.text_id, view.aspect) != (self.seed, self.text_id, self.aspect):
+            view = replace(view, document="")
+        wording = shared.get("instruction", "")
+        if wording and all(v.instruction != wording for v in view.variants):
+            own = Variant(OWN, wording, steer=shared.get("steer", _DEFAULT.steer))
+            others = [v for v in view.variants if v.name != OWN] or [against(own)]
+            view = view.with_variants([own, *others][:MOST_VARIANTS])
+        return view
 
     def with_variants(self, variants: Sequence[Variant]) -> Self:
         """The same seed and aspect under other variants."""
         names = {variant.name for variant in variants}
         steered = self.steered if self.steered in names else ""
         return replace(self, variants=tuple(variants), steered=steered)
+
+
+def reworded(explorer: Explorer, view: CompareView, aspect: str) -> CompareView:
+    """The view for another aspect: a built-in wording becomes the other aspect's."""
+    keys = [a.key for a in explorer.library.lens(view.corpus).aspects]
+    old = explorer.comparing.presets(view.corpus, view.aspect) if view.aspect in keys else ()
+    new = {v.name: v.instruction for v in explorer.comparing.presets(view.corpus, aspect)}
+    # A wording that is the same for all aspects (generic) maps to itself.
+    change = {v.instruction: new[v.name] for v in old if v.name in new}
+    variants = [
+        replace(v, instruction=change.get(v.instruction, v.instruction)) for v in view.variants
+    ]
+    return replace(view, aspect=aspect, document="").with_variants(variants)
+
+
+def against(own: Variant) -> Variant:
+    """No wording at all: what a wording of one's own is compared with."""
+    return Variant("none", "", own.system, own.steer)
 
 
 def params_of_search(
@@ -182,5 +218,5 @@ def params_of_search(
         own: the wording of that search, compared with none; without one the page opens with
             its own comparison.
     """
-    variants = (own, Variant("none", "", own.system, own.steer)) if own else ()
+    variants = (own, against(own)) if own else ()
     return CompareView(corpus, seed, text_id, aspect, variants).to_params()

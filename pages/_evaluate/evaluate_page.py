@@ -61,7 +61,7 @@ def open_view(
     known = {info.key: info for info in collections}
     try:
         view = EvaluateView.read()
-        if view.collection and view.collection not in known:
+        if st.query_params and view.collection and view.collection not in known:
             explorer.collections.info(view.collection)  # says why not
     except SeedLensError as error:
         show_error(error)

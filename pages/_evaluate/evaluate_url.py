@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo, EvaluationRequest
 from engine.types.reranking import MOST_POOL, GapRecord, GapRequest
+from pages._common.shared import engine
 from pages._common.url_state import (
     UrlState,
     flag,
@@ -98,6 +100,11 @@ class EvaluateView(UrlState):
         "retrievers", _GAP.systems, some_of(Explorer.known_systems), join
     )
     sizes: tuple[int, ...] = param("sizes", _GAP.sizes, sizes_of, join)
+
+    def on_corpus(self, corpus: str) -> Self:
+        """The same systems on the first collection over this corpus; as it is without one."""
+        keys = [info.key for info in engine().collections.all() if info.corpus == corpus]
+        return with_collection(self, keys[0]) if keys else self
 
     @property
     def needs_model(self) -> bool:

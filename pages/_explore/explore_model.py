@@ -93,8 +93,8 @@ def _jobs(explorer: Explorer) -> VisitJobs[tuple[RerankRequest, str, str]]:
 def _find(explorer: Explorer, asked: RerankRequest, info: EndpointInfo) -> RerankJob | None:
     """What this visit asked for, or what is under way for the same, or known from before.
 
-    A page that was reloaded is another visit, and what it had asked for may still cost. Raises
-    as ``Verifier.start``.
+    Another visit may have asked for the same, and that may still cost. Raises as
+    ``Verifier.start``.
     """
     key, known = (asked, info.address, info.model), _jobs(explorer)
     job = known.find(key)

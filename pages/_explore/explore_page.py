@@ -14,6 +14,7 @@ from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages._common import seed_finder as _seed_finder
+from pages._common import workspace
 from pages._common.components import Event
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
@@ -59,8 +60,9 @@ def _filled(explorer: Explorer, view: View, names: list[str]) -> View:
     if not view.seed and not view.text_id:
         seed, aspect = explorer.starting_point(view.corpus)
         view = replace(view, seed=seed, aspect=view.aspect or aspect)
-    if not view.trail:
-        view = replace(view, trail=secrets.token_urlsafe(9))
+    if not view.trail:  # a link has none: it goes on with the trail of this visit
+        trail = workspace.pages().shared.get("trail") or secrets.token_urlsafe(9)
+        view = replace(view, trail=trail)
     view.write()
     return view
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from engine.explorer import Explorer
 from engine.types.searches import PAGE_SIZE, Filter, Query
@@ -35,14 +37,14 @@ class View(UrlState):
         layout: how the results are shown.
     """
 
-    corpus: str = param("corpus", "")
-    seed: str = param("seed", "")
-    text_id: str = param("text", "")
-    aspect: str = param("aspect", "")
+    corpus: str = param("corpus", "", shared=True)
+    seed: str = param("seed", "", shared=True)
+    text_id: str = param("text", "", shared=True)
+    aspect: str = param("aspect", "", shared=True)
     focus: tuple[int, ...] = param("focus", (), lambda text: tuple(map(int, names(text))), join)
-    instruction: str = param("q", "")
+    instruction: str = param("q", "", shared=True)
     system: str = param("system", DEFAULT.system)
-    steer: float = param("steer", DEFAULT.steer, number("steer", 0, 1), "{:g}".format)
+    steer: float = param("steer", DEFAULT.steer, number("steer", 0, 1), "{:g}".format, shared=True)
     symmetric: bool = param("both", False, flag, write_flag)
     year_from: str = param("from", "")
     year_to: str = param("to", "")
@@ -51,11 +53,19 @@ class View(UrlState):
     depth: int = param("depth", DEFAULT_DEPTH, integer("depth", 1, DEEPEST))
     layout: str = param("view", LAYOUTS[0], one_of(LAYOUTS))
     page: int = param("page", 1, lambda text: max(1, int(text)))
-    trail: str = param("trail", "")
+    trail: str = param("trail", "", shared=True)
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults left out, and the depth where nothing is reranked."""
         return UrlState.to_params(self if self.rerank else replace(self, depth=DEFAULT_DEPTH))
+
+    def sharing(self, shared: Mapping[str, Any]) -> Self:
+        """This page with what others share; another search begins on its first page."""
+        view = UrlState.sharing(self, shared)
+        if not self.aspect and (self.seed or self.text_id):
+            view = replace(view, aspect="")  # chosen so here: other pages always have one
+        same = replace(view, trail=self.trail) == self
+        return view if same else replace(view, focus=(), page=1)
 
     def link(self) -> str:
         """The query part of a link that others can open: without the trail."""

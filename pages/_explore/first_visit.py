@@ -8,11 +8,15 @@ from functools import partial
 import streamlit as st
 
 from engine.explorer import Explorer
+from pages._common import workspace
 from pages._common.job_card import progress
 from pages._common.shared import ASSETS, engine, note
+from pages._common.visit_memory import memory
 from pages._common.waiting import renew_when
 from pages._library.import_jobs import progress_line
 from pages._model.model_form import apply_model_style
+
+_READ = "explore_hints_read"
 
 
 def open_page(style: str = "") -> tuple[Explorer, list[str]]:
@@ -30,6 +34,7 @@ def open_page(style: str = "") -> tuple[Explorer, list[str]]:
     names = explorer.library.names()
     if not names:
         _wait_for_demo(explorer)
+    workspace.keep_within(names)
     return explorer, names
 
 
@@ -61,7 +66,7 @@ def _progress(explorer: Explorer) -> None:
 
 def hints(on_demo: bool) -> None:
     """Three hints, until they are dismissed."""
-    if not on_demo or st.session_state.get("explore_hints_done"):
+    if not on_demo or memory().get(_READ):
         return
     text, button = st.columns([9, 1], vertical_alignment="center")
     text.html(
@@ -76,6 +81,6 @@ def hints(on_demo: bool) -> None:
     )
 
     def done() -> None:
-        st.session_state["explore_hints_done"] = True
+        memory()[_READ] = True
 
     button.button("Got it", key="explore_hints", on_click=done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
 
 import streamlit as st
 
@@ -17,15 +18,15 @@ from pages._explore.explore_url import DEFAULT, View, filters_of
 
 def trail_bar(explorer: Explorer, view: View) -> None:
     """The breadcrumb of seeds, the link to this search, and the export of the trail."""
-    steps = explorer.notebook.trail(view.trail)
+    steps, now = explorer.notebook.trail(view.trail), None
     try:
-        query = view.to_query(explorer)
+        now = view.to_query(explorer)
     except SeedLensError:
         pass  # shown where the results would be
     else:
-        if not steps or steps[-1] != query:
-            steps = [*steps, query]  # this search is stored once its results are shown
-    steps = _seeds_in_order(steps)
+        if now not in steps:
+            steps = [*steps, now]  # this search is stored once its results are shown
+    steps = _seeds_in_order(steps, now)
     kept = explorer.notebook.kept(view.trail)
     left, compare, middle, right = st.columns([6.4, 1.7, 1.2, 1.7], vertical_alignment="center")
     with left, st.container(horizontal=True, gap="small", key="explore_trail"):
@@ -36,7 +37,7 @@ def trail_bar(explorer: Explorer, view: View) -> None:
                 on_click=attempt,
                 args=(partial(_go_back, query),),
                 type="tertiary",
-                disabled=position == len(steps) - 1,
+                disabled=query == now,
             )
     known = explorer.library.corpus(view.corpus).systems
     system = view.system if view.system in known else DEFAULT.system
@@ -60,19 +61,21 @@ def kept_here(explorer: Explorer, view: View) -> set[str]:
 
 
 def remember(explorer: Explorer, view: View, query: Query) -> None:
-    """Add the search to the trail; results are not held back by a ledger that is busy."""
-    steps = explorer.notebook.trail(view.trail)
-    if not steps or steps[-1] != query:
+    """Add the search to the trail, unless it is a former step that somebody went back to.
+
+    Results are not held back by a ledger that is busy.
+    """
+    if query not in explorer.notebook.trail(view.trail):
         attempt(lambda: explorer.notebook.add_step(view.trail, query))
 
 
-def _seeds_in_order(steps: list[Query]) -> list[Query]:
-    """The last step of each run of the same seed: settings change often, seeds tell the story."""
-    return [
-        query
-        for i, query in enumerate(steps)
-        if i + 1 == len(steps) or (steps[i + 1].seed, steps[i + 1].text) != (query.seed, query.text)
-    ]
+def _seeds_in_order(steps: list[Query], now: Query | None) -> list[Query]:
+    """One step of each run of the same seed: settings change often, seeds tell the story.
+
+    It is where somebody is now, if that is in the run, and else its last one.
+    """
+    runs = [list(run) for _, run in groupby(steps, key=lambda query: (query.seed, query.text))]
+    return [now if now is not None and now in run else run[-1] for run in runs]
 
 
 def _step_name(explorer: Explorer, query: Query) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
 from engine.types.people import Person, Provider
 from pages._common.shared import ASSETS, note
+from pages._common.visit_memory import forget_visit
 from pages._login import login as _login
 
 log = logging.getLogger("seedlens")
@@ -43,6 +44,7 @@ def corner(person: Person | None) -> None:
             f"{html.escape(person.address)}<br>{role}</div>"
         )
         if st.button("Log out", key="login_out", width="stretch"):
+            forget_visit()
             _login.log_out()
 
 

@@ -111,8 +111,9 @@ def _form(info: EndpointInfo) -> None:
         right.text_input(
             "Key", key="model_key", type="password", autocomplete="new-password",
             placeholder="kept" if own.get(KEY) else "if it needs one",
-            help="Kept in the memory of this visit only: not stored, not in the link, not shown "
-            "again. It is sent to this address and nowhere else.",
+            help="Kept in the server's memory for this visit: until you disconnect, or do not use "
+            "SeedLens for 12 hours. Not stored, not in the link, not shown again. It is sent to "
+            "this address and nowhere else.",
         )  # fmt: skip
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.form_submit_button(

@@ -12,26 +12,27 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
+from pages._common.visit_memory import memory
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 NAMES = (ADDRESS, KEY, MODEL)
-_SESSION = "model_connection"
+_CONNECTION = "model_connection"
 log = logging.getLogger("seedlens")
 
 
 def session_values() -> dict[str, str]:
     """What was entered on a page: for this visit only, in the server's memory only."""
-    return dict(st.session_state.get(_SESSION, {}))
+    return dict(memory().get(_CONNECTION, {}))
 
 
 def remember_for_session(values: Mapping[str, str]) -> None:
-    """Keep what was entered on a page until it is closed; nothing of it goes elsewhere."""
-    st.session_state[_SESSION] = {n: values[n].strip() for n in NAMES if values.get(n, "").strip()}
+    """Keep what was entered on a page for the visit; nothing of it goes elsewhere."""
+    memory()[_CONNECTION] = {n: values[n].strip() for n in NAMES if values.get(n, "").strip()}
 
 
 def forget_session() -> None:
     """Forget what was entered on a page."""
-    st.session_state.pop(_SESSION, None)
+    memory().pop(_CONNECTION, None)
 
 
 def secrets_values() -> dict[str, str]:

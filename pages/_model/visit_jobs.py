@@ -1,4 +1,4 @@
-"""What this visit asked a model for: a page that is opened again finds it.
+"""What this visit asked a model for: a page that is opened again, or reloaded, finds it.
 
 Jobs run in the server, whether or not a page shows them. Which one belongs to which request is
 kept for the visit; answers are in the ledger for good.
@@ -13,6 +13,7 @@ import streamlit as st
 
 from engine.errors import UnknownNameError
 from engine.types.jobs import Job
+from pages._common.visit_memory import memory
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -21,7 +22,7 @@ class VisitJobs(Generic[Key]):
     """The last job of each request of this visit.
 
     Args:
-        name: begins the keys in the session's state.
+        name: begins the keys under which they are remembered.
         job_of: the job with an id; raises UnknownNameError where it cannot be shown any more.
         cancel: ends a job by its id.
     """
@@ -30,7 +31,7 @@ class VisitJobs(Generic[Key]):
         self, name: str, job_of: Callable[[str], Job[Any, Any]], cancel: Callable[[str], object]
     ) -> None:
         self._job_of, self.cancel = job_of, cancel
-        self._ids: dict[Key, str] = st.session_state.setdefault(f"{name}_jobs", {})
+        self._ids: dict[Key, str] = memory().setdefault(f"{name}_jobs", {})
         self._recalled: set[Key] = st.session_state.setdefault(f"{name}_recalled", set())
 
     def find(self, key: Key) -> Job[Any, Any] | None:
@@ -42,7 +43,7 @@ class VisitJobs(Generic[Key]):
             return self._job_of(job_id)
         except UnknownNameError:  # the server keeps the latest only, and those of corpora as now
             self.cancel(job_id)  # nobody can look at it any more; its answers are kept
-            del self._ids[key]
+            self._ids.pop(key, None)
             self._recalled.discard(key)
             return None
 
@@ -54,7 +55,7 @@ class VisitJobs(Generic[Key]):
         return self.find(key)
 
     def recall(self, key: Key, ask: Callable[[], str | None]) -> Job[Any, Any] | None:
-        """What comes of answers in the ledger alone; looked for once per visit.
+        """What comes of answers in the ledger alone; looked for once per tab.
 
         Args:
             ask: the id of the job, None where an answer is missing.

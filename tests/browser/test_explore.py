@@ -47,6 +47,9 @@ def test_a_first_visit_opens_the_demo_on_a_seed_with_results_and_hints(visit: Vi
     visit.shoot("explore-light")
     page.get_by_role("button", name="Got it").click()
     expect(page.get_by_text("How to read this page")).to_have_count(0)
+    page.reload()
+    expect(results(page)).to_have_count(20)
+    expect(page.get_by_text("How to read this page")).to_have_count(0)
 
 
 def test_the_page_is_readable_in_the_dark_and_in_a_narrow_window(
@@ -145,8 +148,12 @@ def test_a_result_becomes_the_seed_and_the_browsers_back_button_returns(visit: V
     second = titles(page)[1]
     page.locator("article").nth(1).get_by_role("button", name="as seed").click()
     expect(page.locator("section.card .title")).to_have_text(second)
+    steps = page.locator(".st-key-explore_trail button")
+    expect(steps).to_have_count(2)
     page.go_back()
     expect(page.locator("section.card .title")).to_have_text(seed)
+    expect(steps.first).to_be_disabled()
+    expect(steps).to_have_count(2)
 
 
 def test_the_trail_walks_back_to_an_earlier_seed(visit: Visit) -> None:
@@ -169,6 +176,7 @@ def test_pages_go_on_where_the_last_one_ended(visit: Visit) -> None:
     results(first_page)
     first_page.get_by_role("button", name="Page 2").click()
     expect(first_page.locator("article .rank").first).to_have_text("21")
+    expect(first_page.locator("article .rank").first).to_be_in_viewport()
 
 
 def test_a_reload_and_a_shared_link_bring_the_same_view_back(

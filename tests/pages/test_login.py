@@ -22,9 +22,11 @@ from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
 from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
+from pages._common import visit_memory
 from pages._login import login, sessions
 from pages._login.return_after_login import COOKIE, returning_to
-from tests.pages.visits import APP, Serve, address, run, shown
+from pages._login.visit_cookie import COOKIE as VISIT_COOKIE
+from tests.pages.visits import APP, Serve, address, param, run, shown
 
 AUTH = f"""
 [auth]
@@ -219,6 +221,20 @@ def test_who_logged_out_is_asked_to_log_in_also_after_a_restart(
     assert [button.label for button in again.button] == ["Log in"]
     jar = cookies_of("ada@example.org, later")
     assert "Log out" in [button.label for button in be(again, "ada").button]
+
+
+def test_a_visit_is_of_one_person_and_forgotten_when_they_log_out(
+    app: AppTest, fresh: pytest.MonkeyPatch
+) -> None:
+    fresh.setattr(visit_memory, "_VISITS", visit_memory.Visits())
+    fresh.setattr(type(st.context), "cookies", property(lambda _: {VISIT_COOKIE: "v" * 43}))
+    app.query_params["q"] = "trained without labels"
+    be(app, "grace")
+    assert param(be(address(APP), "grace"), "q") == "trained without labels"
+    assert param(be(address(APP), "ada"), "q") == "", "another person in the same browser"
+    app.button(key="login_out").click()
+    app.run()
+    assert param(be(address(APP), "grace"), "q") == ""
 
 
 def test_nobody_enters_while_it_is_unknown_who_logged_out(

@@ -1,0 +1,69 @@
+"""One workspace in a real browser: from page to page, over a reload, in another tab."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.browser_steps import bring, connect
+from tests.browser.conftest import Server, Visit
+from tests.model_answers import MODEL, Knowledge
+from tests.model_server import serving
+from tests.small_corpus import DOCUMENTS
+
+pytestmark = pytest.mark.usefixtures("demo_indexed")
+SEED, WORDING = "tides-network", "trained without labelled data"
+
+
+def go(page: Page, name: str) -> None:
+    """A click in the menu."""
+    page.get_by_role("link", name=name, exact=True).click()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute(
+        "data-test-script-state", "notRunning"
+    )
+
+
+def search(page: Page) -> tuple[str, ...]:
+    """What the address says of the search."""
+    asked = parse_qs(urlsplit(page.url).query)
+    return tuple(asked.get(name, [""])[0] for name in ("corpus", "seed", "aspect", "q", "trail"))
+
+
+def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
+    visit: Visit, server: Server, tmp_path: Path
+) -> None:
+    bring(server.home, tmp_path, "harbour", DOCUMENTS[:12])
+    page = visit.open(f"/?corpus=harbour&seed={SEED}&aspect=method")
+    page.get_by_label("In your own words").fill(WORDING)
+    page.get_by_label("In your own words").press("Enter")
+    expect(page).to_have_url(re.compile("q=trained"))
+    left = search(page)
+    assert left[:4] == ("harbour", SEED, "method", WORDING)
+    assert left[4]
+    go(page, "Library")
+    go(page, "Explore")
+    expect(page).to_have_url(re.compile(f"seed={SEED}"))
+    assert search(page) == left
+    go(page, "Compare")
+    expect(page.get_by_label("Wording").first).to_have_value(WORDING)
+    page.go_back()
+    expect(page).to_have_url(re.compile("q=trained"))  # not Compare without its parameters
+    with serving(Knowledge({}, {})) as model:
+        go(page, "Ask")
+        expect(page).to_have_url(re.compile("corpus=harbour"))
+        connect(page, model.url)
+        go(page, "Evaluate")
+        page.reload()
+        expect(page.get_by_text("Test collection")).to_be_visible()
+        for tab in (page, page.context.new_page()):
+            tab.goto(f"{server.url}/ask")
+            expect(tab).to_have_url(re.compile("corpus=harbour"))
+            expect(tab.get_by_text(f"Language model: {MODEL}")).to_be_visible()
+            go(tab, "Explore")
+            expect(tab).to_have_url(re.compile(f"seed={SEED}"))
+            assert search(tab) == left
+            expect(tab.get_by_label("In your own words")).to_have_value(WORDING)

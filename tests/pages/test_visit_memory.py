@@ -1,0 +1,134 @@
+"""What a visit holds: known by a cookie, its person's alone, forgotten in time, never printed."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import HTMLResponse, JSONResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from pages._common import visit_memory
+from pages._common.visit_memory import Visits
+from pages._login.visit_cookie import COOKIE, VISIT, VisitCookie
+
+KEY = "sk-Zq8vT3nR5wXy7Lm2"
+
+
+def client(address: str = "http://testserver") -> TestClient:
+    routes = [
+        Route("/", lambda _: HTMLResponse("<p>a page")),
+        Route("/health", lambda _: JSONResponse({"well": True})),
+    ]
+    app = Starlette(routes=routes, middleware=[Middleware(VisitCookie)])
+    return TestClient(app, base_url=address)
+
+
+def test_a_browser_gets_one_id_that_scripts_cannot_read_and_keeps_it() -> None:
+    browser = client()
+    said = browser.get("/").headers["set-cookie"]
+    assert re.fullmatch(rf"{COOKIE}={VISIT.pattern}; Path=/; HttpOnly; SameSite=Lax", said), (
+        "it ends with the browser, as it has no age"
+    )
+    assert "set-cookie" not in browser.get("/").headers
+    assert client().get("/").headers["set-cookie"] != said, "another browser gets another"
+
+
+@pytest.mark.parametrize("forged", ["x", "a" * 42, "../../etc/passwd"])
+def test_an_id_that_was_not_given_out_is_replaced(forged: str) -> None:
+    browser = client()
+    browser.cookies.set(COOKIE, forged)
+    assert VISIT.search(browser.get("/").headers["set-cookie"])
+
+
+def test_only_pages_bring_the_cookie() -> None:
+    assert "set-cookie" not in client().get("/health").headers
+
+
+@pytest.mark.parametrize(
+    ("address", "headers", "secure"),
+    [
+        ("https://testserver", {}, True),
+        ("http://testserver", {"x-forwarded-proto": "https"}, True),
+        ("http://testserver", {}, False),
+    ],
+)
+def test_the_cookie_goes_over_https_alone_where_pages_do(
+    address: str, headers: dict[str, str], secure: bool
+) -> None:
+    said = client(address).get("/", headers=headers).headers["set-cookie"]
+    assert said.endswith("; Secure") is secure
+
+
+def test_a_visit_finds_what_it_left_and_nobody_else_does() -> None:
+    visits = Visits()
+    visits.memory("browser", "ada@example.org")["model"] = {"key": KEY}
+    assert visits.memory("browser", "ada@example.org") == {"model": {"key": KEY}}
+    assert visits.memory("browser", "ben@example.org") == {}, "another person in this browser"
+    assert visits.memory("browser", "") == {}
+    assert visits.memory("another", "ada@example.org") == {}
+
+
+def test_who_logs_out_is_forgotten_also_where_a_page_still_runs() -> None:
+    visits = Visits()
+    running = visits.memory("browser", "ada@example.org")
+    running["model"] = {"key": KEY}
+    visits.memory("browser", "ben@example.org")["model"] = "kept"
+    visits.forget("browser", "ada@example.org")
+    visits.forget("browser", "ada@example.org")
+    assert running == {}
+    assert visits.memory("browser", "ada@example.org") == {}
+    assert visits.memory("browser", "ben@example.org") == {"model": "kept"}
+
+
+def test_a_visit_is_forgotten_when_it_was_not_used_for_long() -> None:
+    now = 0.0
+    visits = Visits(seconds=60, clock=lambda: now)
+    visits.memory("old", "")["a"] = 1
+    visits.memory("used", "")["b"] = 2
+    now = 50.0
+    assert visits.memory("used", "") == {"b": 2}
+    now = 70.0
+    assert visits.memory("used", "") == {"b": 2}
+    assert visits.memory("old", "") == {}
+
+
+def test_the_least_recently_used_visit_gives_way_when_there_are_too_many() -> None:
+    visits = Visits(most=2)
+    for name in ("first", "second"):
+        visits.memory(name, "")["name"] = name
+    visits.memory("first", "")
+    visits.memory("third", "")
+    assert visits.memory("first", "") == {"name": "first"}
+    assert visits.memory("second", "") == {}
+
+
+def test_threads_of_one_visit_share_one_memory() -> None:
+    visits = Visits(most=3)
+
+    def work(number: int) -> None:
+        visits.memory("browser", "")[str(number)] = number
+        visits.memory(str(number), "")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(3)))
+        list(pool.map(lambda _: visits.memory("browser", ""), range(200)))
+    assert set(visits.memory("browser", "")) <= {"0", "1", "2"}
+
+
+def test_what_is_printed_of_a_memory_shows_no_key() -> None:
+    visits = Visits()
+    memory = visits.memory("browser-id", "ada@example.org")
+    memory["model_connection"] = {"OPENAI_API_KEY": KEY}
+    for text in (repr(memory), str(memory), f"{memory}", repr(visits), repr(vars(visits))):
+        assert KEY not in text
+    assert "model_connection" in repr(memory)
+
+
+def test_without_a_cookie_a_tab_remembers_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit_memory, "_visit", lambda: "")
+    assert visit_memory.memory() is visit_memory.memory()

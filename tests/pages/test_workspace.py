@@ -1,0 +1,255 @@
+"""One workspace: each page is found as it was left, about what the page used last was about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from engine.explorer import Explorer
+from engine.types.comparisons import Variant
+from engine.types.corpora import ImportRequest
+from pages._annotate.annotate_url import AnnotateView
+from pages._ask.ask_url import AskView
+from pages._build.build_url import BuildView
+from pages._common import visit_memory
+from pages._common.visit_memory import Visits
+from pages._common.workspace import Pages
+from pages._compare.compare_url import CompareView, variants_from_json
+from pages._explore.explore_url import View
+from pages._model import model_settings
+from pages._model.visit_jobs import VisitJobs
+from tests.model_answers import MODEL, Knowledge
+from tests.model_server import serving
+from tests.model_sessions import KEY
+from tests.pages.visits import (
+    APP,
+    Serve,
+    address,
+    click,
+    param,
+    run,
+    run_until,
+    script,
+    shown,
+)
+
+SEED, OTHER, THIRD = "demo-0001", "demo-0002", "demo-0003"
+WORDING = "trained without labelled data"
+SEARCH = {"corpus": "lab", "seed": SEED, "aspect": "method", "q": WORDING, "steer": "0.7"}
+
+
+# -- pages and what they share -------------------------------------------------------------
+
+
+def test_a_page_goes_on_as_it_was_left() -> None:
+    left = View("lab", SEED, aspect="method", instruction=WORDING, page=3, trail="t")
+    assert Pages().leave(left).leave(AskView("lab", "Why?")).found(View) == left
+
+
+def test_pages_share_corpus_seed_aspect_wording_and_weight() -> None:
+    pages = Pages().leave(View("lab", SEED, aspect="method", instruction=WORDING, steer=0.7))
+    compare = pages.found(CompareView)
+    assert (compare.corpus, compare.seed, compare.aspect) == ("lab", SEED, "method")
+    own = Variant("mine", WORDING, steer=0.7)
+    assert compare.variants == (own, Variant("none", "", steer=0.7))
+    assert pages.found(AskView) == AskView("lab")
+    assert pages.found(BuildView) == BuildView("lab")
+    assert pages.found(AnnotateView) == AnnotateView("lab")
+
+
+def test_another_seed_begins_on_its_first_page_with_no_sentence_picked() -> None:
+    explore = View("lab", SEED, aspect="method", focus=(1,), page=2, system="dense", trail="t")
+    pages = Pages().leave(explore).leave(CompareView("lab", OTHER, aspect="method"))
+    assert pages.found(View) == View("lab", OTHER, aspect="method", system="dense", trail="t")
+
+
+def test_no_aspect_is_a_choice_that_stays() -> None:
+    explore = View("lab", SEED, instruction=WORDING, trail="t")
+    compare = CompareView("lab", SEED, aspect="method")  # which has one always
+    assert Pages().leave(explore).leave(compare).found(View) == explore
+    assert Pages().leave(compare).leave(explore).found(CompareView).aspect == "method"
+
+
+def test_nothing_of_one_corpus_goes_to_another_but_the_trail() -> None:
+    first = View("lab", SEED, aspect="method", instruction=WORDING, trail="t")
+    pages = Pages().leave(first).leave(AskView("small", "Why?"))
+    assert pages.found(View) == View("small", trail="t")
+    assert pages.found(CompareView) == CompareView("small")
+    assert pages.leave(AskView("lab", "Why?")).found(View) == first, "back on the first corpus"
+
+
+def test_a_question_goes_along_to_another_corpus() -> None:
+    pages = Pages().leave(AskView("lab", "Why?")).leave(View("small", OTHER))
+    assert pages.found(AskView) == AskView("small", "Why?")
+
+
+def test_what_a_corpus_had_is_forgotten_with_it() -> None:
+    pages = Pages().leave(View("lab", SEED, trail="t")).leave(AskView("small"))
+    pages = pages.leave(BuildView("gone", "b", "labels")).within({"lab", "small"})
+    assert (pages.corpus, pages.found(BuildView)) == ("", BuildView())
+    assert pages.within({"lab", "small"}) is pages
+    assert len(pages.views) == 2
+
+
+def test_only_the_latest_views_are_kept() -> None:
+    pages = Pages()
+    for number in range(70):
+        pages = pages.leave(AskView(f"corpus-{number}"))
+    assert len(pages.views) == 50
+    assert pages.last(AskView) == AskView("corpus-69")
+
+
+# -- the pages themselves ------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(small_copy: Explorer, lab_source: Path, serve: Serve) -> Explorer:
+    """The app on two corpora, ``lab`` with a test collection."""
+    small_copy.library.import_documents(ImportRequest(lab_source, "lab"))
+    return serve(small_copy)
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """All visits are of one browser, which no test before has used."""
+    monkeypatch.setattr(visit_memory, "_VISITS", Visits())
+    monkeypatch.setattr(visit_memory, "_visit", lambda: "browser")
+    return monkeypatch
+
+
+def by_menu(page: AppTest, name: str) -> AppTest:
+    """A click in the menu, which opens a page without parameters."""
+    page.query_params.clear()
+    page.switch_page(script(name))
+    return run(page)
+
+
+def search_of(page: AppTest) -> dict[str, str]:
+    return {name: param(page, name) for name in SEARCH}
+
+
+def test_the_menu_brings_back_the_search_and_takes_it_to_all_pages(two: Explorer) -> None:
+    page = run(address(APP, **SEARCH))
+    trail = param(page, "trail")
+    assert trail
+    by_menu(page, "library")
+    by_menu(page, "explore")
+    assert search_of(page) == SEARCH
+    assert param(page, "trail") == trail
+    assert len(two.notebook.trail(trail)) == 1
+
+    by_menu(page, "compare")
+    assert (param(page, "corpus"), param(page, "seed")) == ("lab", SEED)
+    assert param(page, "aspect") == "method"
+    assert [v.instruction for v in variants_from_json(param(page, "variants"))] == [WORDING, ""]
+    for name in ("ask", "build", "annotate"):
+        assert param(by_menu(page, name), "corpus") == "lab", name
+    assert param(by_menu(page, "evaluate"), "collection") == "lab"
+
+    page.slider(key="evaluate_steer").set_value(20)
+    run(page)
+    by_menu(page, "ask")
+    page.text_area(key="ask_question").set_value("Why do loaves rise?")
+    run(page)
+    by_menu(page, "explore")
+    assert search_of(page) == SEARCH
+    assert param(by_menu(page, "evaluate"), "steer") == "0.2"
+    by_menu(page, "ask")
+    assert page.text_area(key="ask_question").value == "Why do loaves rise?"
+
+
+def test_a_reload_and_another_tab_find_the_pages_as_they_were_left(
+    two: Explorer, browser: pytest.MonkeyPatch
+) -> None:
+    run(address(APP, **SEARCH))
+    assert search_of(run(address(APP))) == SEARCH
+    assert param(by_menu(address(APP), "ask"), "corpus") == "lab"
+    browser.setattr(visit_memory, "_visit", lambda: "another")
+    assert param(run(address(APP)), "q") == ""
+
+
+def test_two_tabs_do_not_fight_and_a_link_wins(two: Explorer, browser: pytest.MonkeyPatch) -> None:
+    first = run(address(APP, **SEARCH))
+    second = run(address(APP, corpus="small", seed="bread-survey"))
+    assert (param(second, "seed"), param(second, "q")) == ("bread-survey", "")
+    assert param(by_menu(first, "ask"), "corpus") == "lab"
+    assert search_of(by_menu(first, "explore")) == SEARCH
+
+
+def test_a_link_goes_on_with_the_trail_of_the_visit(two: Explorer) -> None:
+    page = run(address(APP, **SEARCH))
+    trail = param(page, "trail")
+    page.query_params.clear()
+    page.query_params["corpus"], page.query_params["seed"] = "lab", OTHER
+    run(page)
+    assert param(page, "trail") == trail
+    assert [query.seed for query in two.notebook.trail(trail)] == [SEED, OTHER]
+
+
+def test_going_back_walks_the_trail_and_adds_nothing_to_it(two: Explorer) -> None:
+    page = run(address(APP, **SEARCH))
+    before = page.query_params.copy()
+    for seed in (OTHER, THIRD):
+        page.query_params["seed"] = seed
+        run(page)
+    page.query_params.clear()
+    page.query_params.update(before)  # as the browser does
+    run(page)
+    trail = two.notebook.trail(param(page, "trail"))
+    assert [query.seed for query in trail] == [SEED, OTHER, THIRD]
+    steps = [b for b in page.button if str(b.key).startswith("explore_step_")]
+    assert [step.disabled for step in steps] == [True, False, False]
+
+
+def test_a_corpus_that_was_deleted_is_not_opened_again(
+    two: Explorer, browser: pytest.MonkeyPatch
+) -> None:
+    run(address(APP, **SEARCH))
+    two.library.delete("lab")
+    page = run(address(APP))
+    assert param(page, "corpus") == "small"
+    assert 'role="alert"' not in shown(page)
+
+
+def test_a_model_is_connected_for_the_visit_and_its_key_is_in_no_link(
+    two: Explorer, browser: pytest.MonkeyPatch
+) -> None:
+    connection = {"OPENAI_BASE_URL": "http://localhost:1/v1", "SEEDLENS_LLM_MODEL": "judge"}
+    model_settings.remember_for_session({**connection, "OPENAI_API_KEY": KEY})
+    page = by_menu(address(APP), "ask")
+    assert "judge" in shown(page)
+    assert KEY not in shown(page)
+    assert KEY not in str(page.query_params)
+    click(page, "model_forget")
+    assert "judge" not in shown(by_menu(address(APP), "ask")), "in all tabs"
+
+
+def test_an_answer_is_found_again_after_a_reload(
+    two: Explorer, browser: pytest.MonkeyPatch
+) -> None:
+    with serving(Knowledge({}, {}), handlers=[lambda *_: "Mites weaken the brood [1]."]) as model:
+        entered = {"OPENAI_BASE_URL": model.url, "SEEDLENS_LLM_MODEL": MODEL}
+        model_settings.remember_for_session(entered)
+        page = address(APP, corpus="small", question="Why do bees collapse?")
+        page.switch_page(script("ask"))
+        click(run(page), "ask_button")
+        again = by_menu(address(APP), "ask")
+        run_until(again, lambda: "under way" not in shown(again), what="the answer")
+    assert ">Why do bees collapse?</h2>" in shown(again)
+
+
+def test_a_reranking_is_found_again_after_a_reload(browser: pytest.MonkeyPatch) -> None:
+    job = object()
+    VisitJobs("model", lambda _: job, lambda _: None).keep("search", "id")  # type: ignore[arg-type,return-value]
+    st.session_state.clear()
+    assert VisitJobs("model", lambda _: job, lambda _: None).find("search") is job  # type: ignore[arg-type,return-value,comparison-overlap]
+
+
+def test_hints_that_were_read_do_not_come_back(demo: Explorer, browser: pytest.MonkeyPatch) -> None:
+    page = run(address(APP))
+    assert "How to read this page" in shown(page)
+    assert "How to read this page" not in shown(click(page, "explore_hints"))
+    assert "How to read this page" not in shown(run(address(APP)))
