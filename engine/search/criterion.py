@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engine.corpora.contracts import Focus, Seed
-from engine.lenses.definitions import find_aspect
+from engine.corpora.contracts import Seed
 from engine.llm.prompts import Criterion, make_criterion
+from engine.search.interpretation import Wish, find_wish
 from engine.search.searcher import Searcher
-from engine.types.lenses import Aspect
+from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
 
 PICKED = Aspect(
@@ -19,10 +19,36 @@ PICKED = Aspect(
 """Stands for the aspect where a person picked sentences instead."""
 
 
-def criterion_for(searcher: Searcher, query: Query, seed: Seed, focus: Focus | None) -> Criterion:
+def criterion_for(searcher: Searcher, query: Query, seed: Seed) -> Criterion:
     """What documents are judged by: the seed, its sentences in focus first, and the wish."""
-    aspect = find_aspect(searcher.corpus.lens, query.aspect) if query.aspect else None
+    wish = find_wish(query, searcher.corpus.lens)
+    focus = searcher.interpret(query, seed).focus
     weights = None if focus is None else focus.sentence_weights.tolist()
-    if query.focus:
-        aspect = PICKED
-    return make_criterion(seed.document, aspect, query.instruction or "", weights)
+    aspect = PICKED if query.focus else _joined(wish.wanted)
+    words = _in_words(wish, query, searcher.corpus.lens)
+    return make_criterion(seed.document, aspect, words, weights)
+
+
+def _joined(aspects: tuple[Aspect, ...]) -> Aspect | None:
+    """Several aspects as one that a model can be told."""
+    if len(aspects) < 2:
+        return aspects[0] if aspects else None
+    return Aspect(
+        "+".join(a.key for a in aspects),
+        " and ".join(a.name for a in aspects),
+        aspects[0].letter,
+        " ".join(f"{a.name}: {a.definition}" for a in aspects),
+        " ".join(a.instruction for a in aspects),
+    )
+
+
+def _in_words(wish: Wish, query: Query, lens: Lens) -> str:
+    """The wording, or the aspects' own, and what a correction of the reading says besides."""
+    own = "" if query.focus else " ".join(a.instruction for a in wish.wanted)
+    parts = [wish.words or own or (lens.generic if wish.ruled_out else "")]
+    if query.focus and query.reading and wish.wanted:
+        parts.append(f"What counts is {' and '.join(a.name for a in wish.wanted)}.")
+    if wish.ruled_out:
+        names = " and ".join(a.name for a in wish.ruled_out)
+        parts.append(f"Likeness in {names} does not count.")
+    return " ".join(filter(None, parts))

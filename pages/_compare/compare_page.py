@@ -194,14 +194,19 @@ def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
 
 
 def reworded(explorer: Explorer, view: CompareView, aspect: str) -> CompareView:
-    """The view for another aspect: a built-in wording becomes the other aspect's."""
+    """The view for another aspect: what was chosen or built in for the old one follows it."""
     keys = [a.key for a in explorer.library.lens(view.corpus).aspects]
     old = explorer.comparing.presets(view.corpus, view.aspect) if view.aspect in keys else ()
     new = {v.name: v.instruction for v in explorer.comparing.presets(view.corpus, aspect)}
     # A wording that is the same for all aspects (generic) maps to itself.
     change = {v.instruction: new[v.name] for v in old if v.name in new}
     variants = [
-        replace(v, instruction=change.get(v.instruction, v.instruction)) for v in view.variants
+        replace(
+            v,
+            instruction=change.get(v.instruction, v.instruction),
+            aspect=aspect if v.aspect == view.aspect else v.aspect,
+        )
+        for v in view.variants
     ]
     return replace(view, aspect=aspect, document="").with_variants(variants)
 
@@ -223,7 +228,9 @@ def presets_bar(explorer: Explorer) -> None:
             )
 
 
-def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison | None) -> None:
+def variants_box(
+    explorer: Explorer, view: CompareView, lens: Lens, comparison: Comparison | None
+) -> None:
     """The variants as rows to edit."""
     chosen = (variant.system for variant in view.variants)
     systems = list(dict.fromkeys([*explorer.systems_of(view.corpus), *chosen]))
@@ -232,17 +239,18 @@ def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison |
         [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
         systems,
         [system for system in systems if explorer.reads_steer(system)],
+        lens,
     )
 
 
 def _reading(comparison: Comparison, index: int) -> str:
     """What a wording was understood to ask for, in one line."""
     ranked = comparison.variants[index]
-    if not ranked.variant.instruction.strip():
-        said = "No instruction: ranked by the seed alone."
-    elif ranked.understood:
+    if ranked.understood:
         wanted = sorted(ranked.understood, key=lambda pair: -pair[1])
         said = "Read as " + ", ".join(f"{name} {weight:.0%}" for name, weight in wanted) + "."
+    elif not ranked.variant.instruction.strip() and not ranked.variant.aspect:
+        said = "No instruction: ranked by the seed alone."
     else:
         said = ""
     ruled_out = f"Rules out {', '.join(ranked.avoided)}." if ranked.avoided else ""
@@ -268,4 +276,4 @@ def left_column(
         seed_words(comparison.seed, lens, view.aspect)
     aspect_box(explorer, view, lens)
     presets_bar(explorer)
-    variants_box(explorer, view, comparison)
+    variants_box(explorer, view, lens, comparison)

@@ -10,10 +10,11 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from pages._common.shared import engine
-from pages._common.url_state import UrlState, integer, join, one_of, param, some_of
+from pages._common.url_state import UrlState, integer, join, names, one_of, param, some_of
 from pages._explore.explore_url import DEEPEST
 
 MOST_VARIANTS = 8
@@ -33,6 +34,9 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "system": str,
     "steer": (int, float),
     "subset": bool,
+    "aspect": str,
+    "sentences": str,
+    "reading": str,
 }
 """A variant in a link: its keys and what they may hold; what is default is left out."""
 
@@ -51,7 +55,10 @@ def _row(variant: Variant) -> dict[str, object]:
     row: dict[str, object] = {"name": variant.name, "wording": variant.instruction}
     row |= {} if variant.system == _DEFAULT.system else {"system": variant.system}
     row |= {} if variant.steer == _DEFAULT.steer else {"steer": variant.steer}
-    return row | ({"subset": True} if variant.subset else {})
+    row |= {"subset": True} if variant.subset else {}
+    row |= {"aspect": variant.aspect} if variant.aspect else {}
+    row |= {"sentences": join(variant.focus)} if variant.focus else {}
+    return row | ({"reading": join(variant.reading)} if variant.reading else {})
 
 
 def variants_from_json(text: str) -> tuple[Variant, ...]:
@@ -95,8 +102,21 @@ def _variant(row: object, number: int) -> Variant:
     steer = float(row.get("steer", _DEFAULT.steer))
     if not 0.0 <= steer <= 1.0:
         raise ValueError(f"the steer of variant {number} is {steer:g}, not from 0 to 1")
-    system = row.get("system", _DEFAULT.system)
-    return Variant(name, row["wording"], system, steer, row.get("subset", False))
+    try:
+        focus = tuple(map(int, names(row.get("sentences", ""))))
+        reading = Explorer.parse_reading(row.get("reading", ""))
+    except (ValueError, BadInputError):
+        raise ValueError(f"what variant {number} is read as cannot be used") from None
+    return Variant(
+        name,
+        row["wording"],
+        row.get("system", _DEFAULT.system),
+        steer,
+        row.get("subset", False),
+        row.get("aspect", ""),
+        focus,
+        reading,
+    )
 
 
 def _is_text(value: str) -> bool:

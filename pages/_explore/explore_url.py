@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.explorer import Explorer
+from engine.types.comparisons import Variant
 from engine.types.searches import PAGE_SIZE, Filter, Query
 from pages._common.url_state import UrlState, flag, integer, join, names, number, param, write_flag
 
@@ -19,6 +20,7 @@ class View(UrlState):
 
     Attributes:
         text_id: a pasted seed; the text itself is in the ledger.
+        reading: a correction of what aspect and wording are read as, as a query has it.
         rerank: the way in which a model reranks; "" for not at all.
         depth: documents that it reranks.
     """
@@ -29,6 +31,7 @@ class View(UrlState):
     aspect: str = param("aspect", "")
     focus: tuple[int, ...] = param("focus", (), lambda text: tuple(map(int, names(text))), join)
     instruction: str = param("q", "")
+    reading: tuple[str, ...] = param("reading", (), Explorer.parse_reading, join)
     system: str = param("system", DEFAULT.system)
     steer: float = param("steer", DEFAULT.steer, number("steer", 0, 1), "{:g}".format)
     symmetric: bool = param("both", False, flag, write_flag)
@@ -60,12 +63,27 @@ class View(UrlState):
             aspect=self.aspect or None,
             instruction=self.instruction or None,
             focus=self.focus,
+            reading=self.reading,
             system=self.system,
             steer=self.steer,
             symmetric=self.symmetric,
             offset=(self.page - 1) * PAGE_SIZE,
             filters=tuple(filters),
         )
+
+    def variant(self, system: str) -> Variant | None:
+        """This search as a variant to compare; None where Compare's own opening has it already.
+
+        Args:
+            system: to rank with.
+        """
+        tuned = self.aspect and (system, self.steer) != (DEFAULT.system, DEFAULT.steer)
+        if not (self.instruction or self.reading or self.focus or tuned):
+            return None
+        return Variant(
+            "mine", self.instruction, system, self.steer,
+            aspect=self.aspect, focus=self.focus, reading=self.reading,
+        )  # fmt: skip
 
 
 def _split(where: str) -> list[str]:
