@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engine.corpora.contracts import Seed
 from engine.llm.prompts import Criterion, make_criterion
-from engine.search.interpretation import Wish, find_wish
+from engine.search.interpretation import find_wish, in_words
 from engine.search.searcher import Searcher
-from engine.types.lenses import Aspect, Lens
+from engine.types.lenses import Aspect
 from engine.types.searches import Query
 
 PICKED = Aspect(
@@ -25,7 +25,8 @@ def criterion_for(searcher: Searcher, query: Query, seed: Seed) -> Criterion:
     focus = searcher.interpret(query, seed).focus
     weights = None if focus is None else focus.sentence_weights.tolist()
     aspect = PICKED if query.focus else _joined(wish.wanted)
-    words = _in_words(wish, query, searcher.corpus.lens)
+    by_sentences = query.focus and not (wish.words or query.reading)
+    words = "" if by_sentences else in_words(wish, query, searcher.corpus.lens)
     return make_criterion(seed.document, aspect, words, weights)
 
 
@@ -40,15 +41,3 @@ def _joined(aspects: tuple[Aspect, ...]) -> Aspect | None:
         " ".join(f"{a.name}: {a.definition}" for a in aspects),
         " ".join(a.instruction for a in aspects),
     )
-
-
-def _in_words(wish: Wish, query: Query, lens: Lens) -> str:
-    """The wording, or the aspects' own, and what a correction of the reading says besides."""
-    own = "" if query.focus else " ".join(a.instruction for a in wish.wanted)
-    parts = [wish.words or own or (lens.generic if wish.ruled_out else "")]
-    if query.focus and query.reading and wish.wanted:
-        parts.append(f"What counts is {' and '.join(a.name for a in wish.wanted)}.")
-    if wish.ruled_out:
-        names = " and ".join(a.name for a in wish.ruled_out)
-        parts.append(f"Likeness in {names} does not count.")
-    return " ".join(filter(None, parts))

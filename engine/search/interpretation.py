@@ -173,6 +173,19 @@ def find_wish(query: Query, lens: Lens) -> Wish:
     )
 
 
+def in_words(wish: Wish, query: Query, lens: Lens) -> str:
+    """What to tell a model that reads words: the person's, or the aspects' built-in ones.
+
+    A correction of the reading is told besides; "" where nothing is asked for.
+    """
+    own = " ".join(aspect.instruction for aspect in wish.wanted)
+    parts = [wish.words, own] if query.reading else [wish.words or own]
+    if wish.ruled_out:
+        names = " and ".join(aspect.name for aspect in wish.ruled_out)
+        parts = [*(parts if any(parts) else [lens.generic]), f"Likeness in {names} does not count."]
+    return " ".join(filter(None, parts))
+
+
 @dataclass(frozen=True, slots=True)
 class Interpretation:
     """What a query was read to ask of its seed.

@@ -30,6 +30,7 @@ from engine.search.interpretation import (
     Interpreter,
     avoided,
     find_wish,
+    in_words,
     understood,
 )
 from engine.search.queries import check_query
@@ -225,8 +226,8 @@ class Searcher:
         return lambda: self.encoder().encode_query(passage, words)
 
     def _words_in_force(self, query: Query) -> str:
-        wish = find_wish(query, self.corpus.lens)
-        return wish.words or " ".join(aspect.instruction for aspect in wish.wanted)
+        lens = self.corpus.lens
+        return in_words(find_wish(query, lens), query, lens)
 
     def request(self, query: Query, seed: Seed, focus: Focus | None) -> Request:
         """The resolved query that systems take."""

@@ -170,7 +170,7 @@ def _instruction(view: View, lens: Lens) -> DeltaGenerator:
     st.selectbox(
         "What should be similar", list(presets), index=None, key="explore_preset",
         on_change=attempt, args=(preset,),
-        placeholder="As your words say" if view.instruction else "Choose an aspect",
+        placeholder="Choose an aspect, or let your words decide",
     )  # fmt: skip
     st.text_input(
         "In your own words",

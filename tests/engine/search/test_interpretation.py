@@ -210,4 +210,5 @@ def test_a_model_is_told_what_a_correction_says(small: Explorer) -> None:
     )
     found = criterion_for(searcher, corrected, seed)
     assert found.aspect == "Method and Result"
-    assert found.instruction == "like this Likeness in Background does not count."
+    told = [RESEARCH.aspects[i].instruction for i in (METHOD, RESULT)]
+    assert found.instruction == f"like this {' '.join(told)} Likeness in Background does not count."
