@@ -136,7 +136,7 @@ export default function (component) {
     }
     const aspect = make("select", "aspect")
     aspect.dataset.key = `aspect-${index}`
-    const choices = [{ key: "", name: "as the wording says" }, ...data.aspects]
+    const choices = [{ key: "", name: "by the wording" }, ...data.aspects]
     if (!choices.some(({ key }) => key === row.aspect)) choices.push({ key: row.aspect, name: row.aspect })
     for (const { key, name: words } of choices) {
       const option = make("option", "", words)
