@@ -95,6 +95,7 @@ def find_verdicts(
 def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> Verdict:
     variant = profile.ranking.variant
     seen = _seen(profile, aspect, judgments, key)
+    kind: VerdictKind
     if not (profile.reads_wording or profile.by_model or variant.subset):
         kind, text = "nothing", _NOT_READ
     elif seen.change.rbo is not None and seen.change.rbo >= NOTHING:

@@ -203,7 +203,6 @@ def test_csfcubes_ndcg_is_called_so(demo: Explorer) -> None:
     page = visit("compare")
     assert ">nDCG@20 (CSFCube)</th>" in shown(page)
     assert ">nDCG@20</th>" not in shown(page)
-    assert any("relevance: nDCG@20 (CSFCube)" in json.dumps(chart) for chart in charts(page))
 
 
 def test_an_open_document_shows_its_evidence_and_one_that_is_gone_says_so(demo: Explorer) -> None:
