@@ -89,8 +89,7 @@ def load(explorer: Explorer, corpus: str, collection: Collection, seeds: int = 0
     for topic in topics:
         query = Query(corpus, seed=topic.seed, aspect=topic.aspect)
         seed = searcher.seed(query)
-        focus, _ = searcher.focus(query, seed)
-        request = searcher.request(query, seed, focus)
+        request = searcher.request(query, seed, searcher.interpret(query, seed).focus)
         scope = searcher.corpus.scope(without=topic.seed, pool=topic.pool)
         allowed = np.flatnonzero(scope.allowed)
         doc_ids = [searcher.corpus.doc_ids[i] for i in allowed]

@@ -34,6 +34,7 @@ from engine.measures.metrics import csfcube_ndcg
 from engine.rerank import MODES, Options, rerank
 from engine.types.collections import Grades, Topic
 from engine.types.corpora import ImportRequest
+from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.searches import Query
 
 PART = "reranking"
@@ -62,7 +63,7 @@ class Row:
     """One mode with one judge: means over queries and repeats.
 
     Attributes:
-        per_query: nDCG@20 of each query, 0 to 1.
+        per_query: CSFCube's nDCG@20 of each query, 0 to 1.
     """
 
     judge: str
@@ -190,7 +191,7 @@ def _beside(ours: Row, theirs: Row) -> list[Figure]:
     return [
         Figure(PART, f"calls, judge {ours.judge}", ours.calls, "", ours.calls / theirs.calls,
                PUBLISHED, MOST_CALLS, at_least=False),
-        Figure(PART, f"nDCG@20 x 100 above heapsort's, judge {ours.judge}",
+        Figure(PART, f"{CSFCUBE_NDCG} x 100 above heapsort's, judge {ours.judge}",
                float(np.mean(gained)), "", target=0.0,
                note=f"{100 * ours.ndcg:.1f} against {100 * theirs.ndcg:.1f}; "
                f"better on {better} queries, worse on {worse} of {len(gained)}"),
@@ -200,10 +201,10 @@ def _beside(ours: Row, theirs: Row) -> list[Figure]:
 def shown(rows: Sequence[Row], clocked: Sequence[Clocked]) -> str:
     """Both tables for reading."""
     seconds = {row.mode: row for row in clocked}
-    lines = [f"{'judge':24}{'mode':20}{'calls':>8}{'rounds':>8}{'nDCG@20':>9}{'wall s':>9}"
+    lines = [f"{'judge':24}{'mode':20}{'calls':>8}{'rounds':>8}{CSFCUBE_NDCG:>19}{'wall s':>9}"
              f"{'own %':>7}"]  # fmt: skip
     for row in rows:
-        line = f"{row.judge:24}{row.mode:20}{row.calls:8.0f}{row.rounds:8.1f}{row.ndcg:9.4f}"
+        line = f"{row.judge:24}{row.mode:20}{row.calls:8.0f}{row.rounds:8.1f}{row.ndcg:19.4f}"
         if row.judge == MIDDLE.name and row.mode in seconds:
             taken = seconds[row.mode]
             line += f"{taken.seconds:9.1f}{taken.own:7.1f}"

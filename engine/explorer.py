@@ -33,7 +33,7 @@ from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
 from engine.scenarios.facade import Scenarios
 from engine.search.finding import find_documents
-from engine.search.queries import parse_filter
+from engine.search.queries import parse_filter, parse_reading
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
 from engine.types.annotating import Project
@@ -169,6 +169,11 @@ class Explorer:
     def parse_filter(self, text: str) -> Filter:
         """Read a filter like ``year>=2010``."""
         return parse_filter(text)
+
+    @staticmethod
+    def parse_reading(text: str) -> tuple[str, ...]:
+        """Read how a query is to be read, like ``+method,-background``."""
+        return parse_reading(text)
 
     def starting_point(self, corpus: str) -> tuple[str, str]:
         """A seed and an aspect to open a corpus with: the first document that has them all."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages._common.shared import error_boundary, note, show_problem
-from pages._explore import cards, explore_explain, explore_model, explore_page, trail
+from pages._explore import cards, explore_explain, explore_model, explore_page, reading_chips, trail
 from pages._explore.explore_url import LAYOUTS
 from pages._explore.first_visit import hints, open_page
 from pages._login import login
@@ -36,7 +36,7 @@ with error_boundary():
         if synthetic:
             st.html('<span class="sl-tag">synthetic abstracts, written for this demo</span>')
         place = st.container()
-        explore_page.ranking_controls(explorer, view, lens)
+        reading = explore_page.ranking_controls(explorer, view, lens)
         with error_boundary():
             explore_model.model_controls(explorer, view, run)
         explore_page.filters(view)
@@ -47,6 +47,8 @@ with error_boundary():
         events = explore_page.events(explorer, view, query)
         with place:
             cards.seed_card(page, lens, on=events, key="explore_seed")
+        with reading:
+            reading_chips.reading_chips(view, page, lens)
         cards.header(page, shown.reads_aspect, shown.reranking)
         with st.container(key="explore_run", gap="small"), error_boundary():
             explore_model.run_area(run)

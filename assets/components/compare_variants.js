@@ -88,7 +88,11 @@ export default function (component) {
     wording.oninput = () => grow(wording)
     wording.onchange = () => {
       row.wording = wording.value
-      changed()
+      // What another wording was corrected to says nothing of this one.
+      const corrected = row.reading
+      row.reading = ""
+      if (corrected) ask(rows)
+      else changed()
     }
     wording.onkeydown = (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) wording.blur()
@@ -130,15 +134,52 @@ export default function (component) {
       showSteer()
       changed()
     }
+    const aspect = make("select", "aspect")
+    aspect.dataset.key = `aspect-${index}`
+    const choices = [{ key: "", name: "by the wording" }, ...data.aspects]
+    if (!choices.some(({ key }) => key === row.aspect)) choices.push({ key: row.aspect, name: row.aspect })
+    for (const { key, name: words } of choices) {
+      const option = make("option", "", words)
+      option.value = key
+      option.selected = key === row.aspect
+      aspect.append(option)
+    }
+    aspect.onchange = () => {
+      row.aspect = aspect.value
+      row.reading = ""
+      ask(rows)
+    }
+    const choosing = field("aspect", aspect)
+    choosing.title = "Chosen beside the wording: then the wording weighs the aspect's sentences, and rules out others."
+
     const last = make("div", "last")
-    last.append(steering, cutting)
+    last.append(steering, choosing, cutting)
+    const named = Object.fromEntries(data.aspects.map(({ key, name: words }) => [key, words]))
+    const corrections = [
+      ["reading", row.reading.split(",").filter(Boolean).map((term) =>
+        term === "any" ? "no aspect" : `${term[0] === "-" ? "−" : "+"}${named[term.slice(1)] ?? term.slice(1)}`).join(" ")],
+      ["sentences", row.sentences.split(",").filter(Boolean).map((i) => `sentence ${Number(i) + 1}`).join(", ")],
+    ]
+    for (const [what, words] of corrections) {
+      if (!words) continue
+      const tag = make("span", "correction")
+      const off = button("icon", "✕", `Variant ${index + 1}: take back “${words}”`, () => {
+        row[what] = ""
+        ask(rows)
+      })
+      off.dataset.key = `${what}-${index}`
+      tag.append(make("span", "text", what === "reading" ? `corrected to ${words}` : words), off)
+      last.append(tag)
+    }
     const reading = make("div", "reading text")
     readings.push(reading)
     node.append(top, wording, last, reading)
     list.append(node)
   })
 
-  const add = button("add", "Add a wording", null, () => ask([...rows, { ...rows.at(-1), wording: "", name: "mine", subset: false }]))
+  const add = button("add", "Add a wording", null, () => ask([...rows, {
+    ...rows.at(-1), wording: "", name: "mine", subset: false, aspect: "", sentences: "", reading: "",
+  }]))
   add.dataset.key = "add"
   add.disabled = rows.length >= data.most
   const end = make("div", "end")

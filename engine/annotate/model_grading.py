@@ -94,12 +94,12 @@ class Material:
     def _query(self, query_id: str) -> Asked:
         if query_id not in self._asked:
             query, project = self._plan.queries[query_id], self._plan.project
-            if query.text is not None and not (query.aspect or query.instruction or query.focus):
+            said = query.aspect or query.instruction or query.focus or query.reading
+            if query.text is not None and not said:
                 words = in_words(query.text)  # a text by itself needs no encoder
             else:
                 seed = self._searcher.seed(query)
-                focus, _ = self._searcher.focus(query, seed)
-                words = criterion_for(self._searcher, query, seed, focus).text
+                words = criterion_for(self._searcher, query, seed).text
             guidelines = guidelines_for(project, query.aspect)
             self._asked[query_id] = Asked(project.scale, words, guidelines)
         return self._asked[query_id]

@@ -26,7 +26,7 @@ def explanation(
     check_query(query, searcher.corpus.lens)
     seed = searcher.seed(query)
     document = searcher.corpus.document(doc_id)
-    criterion = criterion_for(searcher, query, seed, searcher.focus(query, seed)[0])
+    criterion = criterion_for(searcher, query, seed)
     prompt = explaining(criterion, document_text(seed.document), document_text(document))
 
     async def work(client: Client) -> Explanation | None:

@@ -167,4 +167,4 @@ def assignment_of(searcher: Searcher, stage: FirstStage) -> Assignment:
 
 
 def _criterion(searcher: Searcher, stage: FirstStage) -> Criterion:
-    return criterion_for(searcher, stage.query, stage.seed, stage.focus)
+    return criterion_for(searcher, stage.query, stage.seed)

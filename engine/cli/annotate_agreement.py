@@ -11,9 +11,9 @@ from engine.cli.annotate import project_option
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.types.annotating import Agreement, AgreementMeasure, Disagreement, Judgment
-from engine.types.evaluations import SystemScores
+from engine.types.evaluations import NDCG, SystemScores
 
-HUMAN_MEASURES = ("nDCG@20", "p-MRR")
+HUMAN_MEASURES = (NDCG, "p-MRR")
 
 
 @click.command()

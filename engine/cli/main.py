@@ -232,6 +232,19 @@ def corpora(as_json: bool) -> None:
 )
 @click.option("--instruction", help="The aspect in your own words.")
 @click.option(
+    "--reading",
+    metavar="ASPECTS",
+    help="Correct how aspect and wording are read: +method,-background asks for one and rules "
+    "the other out; any asks for none.",
+)
+@click.option(
+    "--sentence",
+    "sentences",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="Ask for this sentence of the seed, counted from 1. Repeatable.",
+)
+@click.option(
     "--system",
     default=DEFAULTS.system,
     show_default=True,
@@ -261,17 +274,30 @@ def corpora(as_json: bool) -> None:
 @depth_option
 @budget_option
 @json_option
-def search(name: str, as_json: bool, filters: Sequence[str], **options: Any) -> None:
+def search(
+    name: str,
+    as_json: bool,
+    filters: Sequence[str],
+    reading: str | None,
+    sentences: Sequence[int],
+    **options: Any,
+) -> None:
     """Rank the documents of corpus NAME by similarity to a seed, in one aspect.
 
     Every result comes with the passages that explain it.
     """  # fmt: skip
-    from engine.search.queries import parse_filter
+    from engine.search.queries import parse_filter, parse_reading
     from engine.search.reports import search_report
 
     mode, depth, most_calls = query_options(options)
     check_depth(mode, depth)
-    query = Query(name, filters=tuple(map(parse_filter, filters)), **options)
+    query = Query(
+        name,
+        filters=tuple(map(parse_filter, filters)),
+        reading=parse_reading(reading or ""),
+        focus=tuple(sorted({number - 1 for number in sentences})),
+        **options,
+    )
     if mode is not None or query.system in MODEL_SYSTEM_NAMES:
         _search_with_model(query, mode, depth, most_calls, as_json)
         return

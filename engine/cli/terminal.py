@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from engine.types.comparisons import Sensitivity
 from engine.types.corpora import ImportReport, Progress
-from engine.types.evaluations import Evaluation, Measures
+from engine.types.evaluations import CSFCUBE_NDCG, NDCG, Evaluation, Measures
 from engine.types.searches import SearchResults
 
 
@@ -118,6 +118,9 @@ def stop_requested() -> Iterator[Callable[[], bool]]:
 
 
 def print_results(results: SearchResults) -> None:
+    if results.query.instruction and (results.reading or results.sentences):
+        sentences = [f"sentence {index + 1}" for index in results.sentences]
+        click.echo(f"Read as {', '.join([*results.reading, *sentences])}", err=True)
     for r in results.results:
         moved = "" if not r.rank_change else f"  {'+' if r.rank_change > 0 else ''}{r.rank_change}"
         year = f" ({r.document.year})" if r.document.year else ""
@@ -137,7 +140,7 @@ def print_results(results: SearchResults) -> None:
 def print_evaluation(evaluation: Evaluation) -> None:
     """A row per system, the interval beside the main measure; notes go to stderr."""
     measures = list(next(iter(evaluation.systems.values())).metrics)
-    heads = [*measures, "nDCG@20 95 % CI", "seconds"]
+    heads = [*measures, f"{NDCG} 95 % CI", "seconds"]
     widths = [max(len(name), 7) + 2 for name in heads]
     rows = [*evaluation.systems, *_annotators(evaluation)]
     first = max(map(len, rows)) + 2
@@ -146,7 +149,7 @@ def print_evaluation(evaluation: Evaluation) -> None:
     click.echo(f"{evaluation.collection}: {asked} on corpus '{evaluation.corpus}'\n")
     click.echo(" " * first + "".join(f"{m:>{w}}" for m, w in zip(heads, widths, strict=True)))
     for name, scores in evaluation.systems.items():
-        bounds = scores.confidence.get("nDCG@20")
+        bounds = scores.confidence.get(NDCG)
         interval = "–" if bounds is None else f"{bounds[0]:.3f}–{bounds[1]:.3f}"
         values = [*_shown(scores.metrics), interval, f"{scores.seconds:.1f}"]
         _print_row(name, values, first, widths)
@@ -176,7 +179,7 @@ def _print_row(name: str, values: Sequence[str], first: int, widths: Sequence[in
 def print_sensitivity(table: Sensitivity) -> None:
     """One table per system: a line per variant."""
     click.echo(f"{table.queries} queries of {table.collection} on corpus {table.corpus}")
-    columns = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "rbo", "tau", "overlap@20")
+    columns = (NDCG, CSFCUBE_NDCG, "p-MRR", "rbo", "tau", "overlap@20")
     for system in table.systems:
         click.echo(f"\n{system.system:16}" + "".join(f"{name:>19}" for name in columns))
         for row in system.rows:

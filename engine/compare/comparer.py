@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.compare.verdicts import Judgments, Profile, find_verdicts
-from engine.corpora.contracts import Focus, Seed
+from engine.corpora.contracts import Seed
 from engine.corpora.schema import aspect_column
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
@@ -20,7 +20,12 @@ from engine.measures.p_mrr import p_mrr_among_judged
 from engine.measures.ranking_change import compare_rankings, movers
 from engine.numeric import standardised
 from engine.search.evidence import find_evidence
-from engine.search.interpretation import avoided, focus_on_aspect, understood
+from engine.search.interpretation import (
+    Interpretation,
+    avoided,
+    focus_on_aspect,
+    understood,
+)
 from engine.search.queries import check_query
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -36,6 +41,7 @@ from engine.types.comparisons import (
     VariantPair,
     VariantRanking,
 )
+from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.searches import PAGE_SIZE, Query, Ranking
 
 MOST_MOVERS = 12
@@ -49,8 +55,7 @@ class Ranked:
 
     variant: Variant
     seed: Seed
-    focus: Focus | None
-    notes: tuple[str, ...]
+    read: Interpretation
     doc_ids: tuple[str, ...]
     scores: tuple[float, ...]
     seconds: float
@@ -118,8 +123,8 @@ class Comparer:
         document = corpus.seed(doc_id)
         evidence = []
         for variant in variants:
-            seed, focus, _ = self._read(variant, self.asked(variant))
-            evidence.append(find_evidence(seed, document, focus, corpus.rarity))
+            seed, read = self._read(variant, self.asked(variant))
+            evidence.append(find_evidence(seed, document, read.focus, corpus.rarity))
         shown = {(e.seed_text, e.doc_text) for e in evidence[0]} if evidence else set()
         gained = tuple(
             tuple(e for e in pairs if (e.seed_text, e.doc_text) not in shown) for pairs in evidence
@@ -129,7 +134,7 @@ class Comparer:
     def frontier(self, variant: Variant) -> Frontier:
         """What the aspect weight of one wording trades: instruction following against relevance.
 
-        With two judged aspects: nDCG@20 (CSFCube's) of the judged documents against p-MRR to
+        With two judged aspects: :data:`CSFCUBE_NDCG` of the judged documents against p-MRR to
         the ranking of aspect weight 0. Else an estimate: how similar the top 20 are to the whole
         seed (standardised cosine) against the share of the top 20 that weight 0 has not.
         """
@@ -164,16 +169,15 @@ class Comparer:
     # -- ranking -------------------------------------------------------------------------
 
     def rank(self, variant: Variant) -> Ranked:
-        """One variant's ranking of the whole corpus, read from its words alone."""
+        """One variant's ranking of the whole corpus, as a search for the same would have it."""
         started = time.perf_counter()
         query = self.asked(variant)
-        seed, focus, notes = self._read(variant, query)
+        seed, read = self._read(variant, query)
         ranking = self.searcher.rank(query, seed)
         return Ranked(
             variant,
             seed,
-            focus,
-            notes,
+            read,
             tuple(ranking.doc_ids),
             tuple(ranking.scores.tolist()),
             time.perf_counter() - started,
@@ -186,14 +190,16 @@ class Comparer:
             instruction=variant.instruction.strip() or None,
             system=variant.system,
             steer=variant.steer,
-            aspect=None,
-            focus=(),
+            aspect=variant.aspect or None,
+            # The sentences of a seed that was cut are others.
+            focus=() if variant.subset else variant.focus,
+            reading=variant.reading,
         )
         check_query(query, self.searcher.corpus.lens)
         return query
 
-    def _read(self, variant: Variant, query: Query) -> tuple[Seed, Focus | None, tuple[str, ...]]:
-        """The seed that is used, what the wording was read as, and notes on both."""
+    def _read(self, variant: Variant, query: Query) -> tuple[Seed, Interpretation]:
+        """The seed that is used, and what was asked of it, with notes on both."""
         seed = self._seed
         notes: tuple[str, ...] = ()
         if variant.subset:
@@ -202,9 +208,9 @@ class Comparer:
                 notes = ("The seed has no sentence of the aspect, so all of it is used.",)
             seed = cut or seed
         if not find_system(variant.system).reads_aspect:
-            return seed, None, notes
-        focus, read = self.searcher.focus(query, seed)
-        return seed, focus, (*notes, *read)
+            return seed, Interpretation(None, notes=notes)
+        read = self.searcher.interpret(query, seed)
+        return seed, replace(read, notes=(*notes, *read.notes))
 
     def without_wording(self, system: str) -> tuple[str, ...]:
         """The ranking of the same system for the whole seed and no wording."""
@@ -231,14 +237,14 @@ class Comparer:
     def _described(
         self, ranked: Ranked, gain: tuple[tuple[str, float], ...], judged: bool
     ) -> VariantRanking:
-        lens, focus = self.searcher.corpus.lens, ranked.focus
+        lens, focus = self.searcher.corpus.lens, ranked.read.focus
         return VariantRanking(
             variant=ranked.variant,
             ranking=Ranking(ranked.variant.name, ranked.doc_ids, ranked.scores),
             understood=understood(focus, lens),
             avoided=avoided(focus, lens),
             weights=() if focus is None else tuple(map(float, focus.sentence_weights)),
-            notes=ranked.notes,
+            notes=ranked.read.notes,
             measures=self._measures(ranked) if judged else {},
             likeness=gain,
             seconds=ranked.seconds,
@@ -249,7 +255,7 @@ class Comparer:
         grades = self.judgments.get(self.aspect, {})
         pool = [d for d in ranked.doc_ids if d in grades]
         return {
-            "nDCG@20 (CSFCube)": csfcube_ndcg(pool, grades),
+            CSFCUBE_NDCG: csfcube_ndcg(pool, grades),
             "Judged@20": judged_at(ranked.doc_ids, grades, PAGE_SIZE),
         }
 

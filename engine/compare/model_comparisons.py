@@ -34,6 +34,7 @@ from engine.search.criterion import criterion_for
 from engine.types.callbacks import Ask
 from engine.types.comparisons import (
     ModelOrders,
+    Variant,
     VariantsProgress,
     VariantsRequest,
 )
@@ -205,12 +206,12 @@ def tasks_of(comparer: Comparer, request: VariantsRequest) -> list[Task]:
         worded = [(variant, variants, variant.name)]
         if variant.system not in seen:
             seen.add(variant.system)
-            plain = replace(variant, instruction="", subset=False)
+            plain = Variant(variant.name, "", variant.system, variant.steer)
             worded.insert(0, (plain, unworded, variant.system))
         for asked, names, name in worded:
             ranked = comparer.rank(asked)
             query = comparer.asked(asked)
-            criterion = criterion_for(comparer.searcher, query, ranked.seed, ranked.focus)
+            criterion = criterion_for(comparer.searcher, query, ranked.seed)
             key = criterion, ranked.doc_ids
             assignments.setdefault(key, Assignment(name, criterion, ranked.doc_ids, load))
             names.setdefault(key, []).append(name)

@@ -9,19 +9,20 @@ from dataclasses import dataclass
 from engine.corpora.contracts import Seed
 from engine.errors import BadInputError
 from engine.lenses.variants import SETS, built_in_variants
-from engine.measures.metrics import CSFCUBE_NDCG, csfcube_ndcg, mean, measure_runs
+from engine.measures.metrics import csfcube_ndcg, mean, measure_runs
 from engine.measures.p_mrr import P_MRR, instruction_following
 from engine.measures.ranking_change import compare_rankings
 from engine.measures.significance import confidence_interval
+from engine.search.interpretation import find_wish
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.topics import pool_ranking, usable_topics
 from engine.types.callbacks import tell_nobody
 from engine.types.collections import Collection, Topic
 from engine.types.comparisons import Sensitivity, SensitivityRow, SystemSensitivity, Variant
+from engine.types.evaluations import CSFCUBE_NDCG, NDCG
 from engine.types.searches import Query, Ranking
 
-NDCG = "nDCG@20"
 CHANGES = {"rbo": "rbo", "tau": "tau", "overlap@20": "overlap"}
 """Measure -> field of a :class:`RankingChange`."""
 Values = Mapping[str, float | None]
@@ -172,12 +173,14 @@ class _Study:
         if name == "generic" or not find_system(system).reads_aspect:
             return None
         lens = self.searcher.corpus.lens
-        interpreter = self.searcher.interpreter()
+        interpreter, corpus = self.searcher.interpreter(), self.searcher.corpus.name
         right = []
         for topic in self.topics:
             words = {v.name: v.instruction for v in self._variants(topic, system)}[name]
-            wants = interpreter.read(words).wants
-            right.append(bool(wants.any()) and lens.aspects[wants.argmax()].key == topic.aspect)
+            wish = find_wish(Query(corpus, instruction=words), lens)
+            wants = interpreter.read(wish.words).wants
+            read = [lens.aspects[wants.argmax()]] if wants.any() else []
+            right.append([a.key for a in wish.wanted or read] == [topic.aspect])
         return sum(right) / len(right)
 
     def _matrix(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.measures.metrics import csfcube_ndcg
 from engine.measures.p_mrr import p_mrr_among_judged
 from engine.measures.ranking_change import RankingChange, compare_rankings
 from engine.types.comparisons import VariantRanking, Verdict, VerdictKind
+from engine.types.evaluations import CSFCUBE_NDCG
 
 # The thresholds of the words below are a matter of reading, not of fitting: the numbers stand
 # beside every verdict.
@@ -19,6 +21,12 @@ NOTICEABLE = 0.25
 """Standard deviations by which the top 20 must become more similar in an aspect to say so."""
 MOVED = 0.02
 """p-MRR beyond which documents went the right or the wrong way."""
+COSTLY = 0.75
+"""Share of the nDCG without a wording below which following it cost relevance."""
+MOST_LOST = 0.5
+"""Share below which most of what is relevant was lost."""
+FEW = 0.25
+"""Overlap of the top 20 below which hardly any document stayed."""
 
 Judgments = Mapping[str, Mapping[str, int]]
 """aspect key -> doc_id -> grade, for one seed."""
@@ -43,6 +51,36 @@ class Profile:
     by_model: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A variant against the same system without a wording, in figures.
+
+    Attributes:
+        p_mrr: None where two aspects are not judged.
+        ndcg: without the wording and with it; None where the aspect is not judged, or nothing
+            relevant to it was found without the wording.
+        gains: aspect name -> gain in similarity of the top 20, in standard deviations.
+    """
+
+    name: str
+    aspect: str
+    change: RankingChange
+    p_mrr: float | None
+    ndcg: tuple[float, float] | None
+    gains: Mapping[str, float]
+    by_model: bool
+
+    @property
+    def kept(self) -> float:
+        """Share of the nDCG that the wording left; 1 where it is not known."""
+        return 1.0 if self.ndcg is None else self.ndcg[1] / self.ndcg[0]
+
+    @property
+    def gain(self) -> float:
+        """In the aspect that is meant."""
+        return self.gains.get(self.aspect, 0.0)
+
+
 def find_verdicts(
     profiles: Sequence[Profile], aspect: str, judgments: Judgments, key: str
 ) -> tuple[Verdict, ...]:
@@ -56,72 +94,117 @@ def find_verdicts(
 
 def _verdict(profile: Profile, aspect: str, judgments: Judgments, key: str) -> Verdict:
     variant = profile.ranking.variant
-    change = compare_rankings(profile.ranking.ranking.doc_ids, profile.blind)
-    numbers = _numbers(change, by_model=profile.by_model)
-    name = f"“{variant.name}” on {variant.system}"
-    name += " with the model" if profile.by_model else ""
+    seen = _seen(profile, aspect, judgments, key)
+    kind: VerdictKind
     if not (profile.reads_wording or profile.by_model or variant.subset):
-        text = f"{name} does not read wordings: the ranking is the same whatever is asked for."
-        return Verdict(variant.name, "nothing", text, numbers)
-    if change.rbo is not None and change.rbo >= NOTHING:
-        text = f"{name} changes nothing: the same documents lead without any wording."
-        return Verdict(variant.name, "nothing", text, numbers)
-    ranked = profile.ranking.ranking.doc_ids
-    judged = p_mrr_among_judged(ranked, profile.blind, key, judgments)
-    if judged is not None:
-        return _judged_verdict(profile, name, aspect, judged, numbers)
-    return _estimated_verdict(profile, name, aspect, change, numbers)
+        kind, text = "nothing", _NOT_READ
+    elif seen.change.rbo is not None and seen.change.rbo >= NOTHING:
+        kind, text = "nothing", "changes nothing: the same documents lead without any wording"
+    elif seen.p_mrr is not None:
+        kind, text = _by_judgments(seen, seen.p_mrr)
+    else:
+        kind, text = _by_similarity(seen)
+    return Verdict(variant.name, kind, f"{seen.name} {text}.", _numbers(seen))
 
 
-def _judged_verdict(
-    profile: Profile, name: str, aspect: str, p_mrr_value: float, numbers: str
-) -> Verdict:
-    variant = profile.ranking.variant
-    figure = f" (p-MRR {p_mrr_value:+.2f})" if profile.by_model else ""
-    kind: VerdictKind
+_NOT_READ = "does not read wordings: the ranking is the same whatever is asked for"
+
+
+def _seen(profile: Profile, aspect: str, judgments: Judgments, key: str) -> _Seen:
+    variant, ranked = profile.ranking.variant, profile.ranking.ranking.doc_ids
+    grades = judgments.get(key, {})
+    before, after = (
+        csfcube_ndcg([d for d in order if d in grades], grades) for order in (profile.blind, ranked)
+    )
+    model = " with the model" if profile.by_model else ""
+    return _Seen(
+        name=f"“{variant.name}” on {variant.system}{model}",
+        aspect=aspect,
+        change=compare_rankings(ranked, profile.blind),
+        p_mrr=p_mrr_among_judged(ranked, profile.blind, key, judgments),
+        ndcg=(before, after) if before > 0 else None,
+        gains=dict(profile.gain),
+        by_model=profile.by_model,
+    )
+
+
+def _by_judgments(seen: _Seen, p_mrr_value: float) -> tuple[VerdictKind, str]:
+    """By the documents that are relevant only to the aspect, and what became of the others."""
+    alike = f"documents judged alike only in {seen.aspect}"
+    figure = f" (p-MRR {p_mrr_value:+.2f})" if seen.by_model else ""
     if p_mrr_value > MOVED:
-        kind = "follows"
-        text = f"{name} follows: documents judged alike only in {aspect} rose{figure}."
-    elif p_mrr_value < -MOVED:
-        kind = "wrong way"
-        text = f"{name} moves the wrong way: documents judged alike only in {aspect} fell{figure}."
-    else:
-        kind = "little"
-        text = f"{name} moves documents, but not the ones judged alike only in {aspect}{figure}."
-    return Verdict(variant.name, kind, text, f"p-MRR {p_mrr_value:+.2f} here; {numbers}")
+        kind, text = _following(seen, f"{alike} rose{figure}")
+        if seen.gain <= -NOTICEABLE:
+            text += f"; the top 20 as a whole became less similar in {seen.aspect} (estimate)"
+        return kind, text
+    if p_mrr_value < -MOVED:
+        return "wrong way", f"moves the wrong way: {alike} fell{figure}{_cost(seen)}"
+    return "little", f"moves documents, but not {alike}{figure}{_cost(seen)}"
 
 
-def _estimated_verdict(
-    profile: Profile, name: str, aspect: str, change: RankingChange, numbers: str
-) -> Verdict:
-    """Without judgments: in which aspect did the top 20 become more similar?"""
-    variant = profile.ranking.variant
-    gains = dict(profile.gain)
-    best = max(gains, key=lambda a: gains[a], default="")
-    words = "; ".join(f"{a} {g:+.2f}" for a, g in gains.items())
-    numbers = f"similarity of the top 20, in standard deviations: {words}; {numbers}"
-    kind: VerdictKind
-    if best == aspect and gains[best] >= NOTICEABLE:
-        kind = "follows"
-        text = f"{name} follows: the top 20 became more similar in {aspect} (estimate)."
-    elif best and best != aspect and gains[best] >= NOTICEABLE:
-        kind = "wrong way"
-        text = f"{name} moves the wrong way: the top 20 became more similar in {best} (estimate)."
-    elif change.rbo is not None and change.rbo >= LITTLE:
-        kind = "little"
-        text = f"{name} changes little: a few documents swap places."
-    else:
-        kind = "different"
-        text = f"{name} ranks differently, without becoming more similar in {aspect} (estimate)."
-    return Verdict(variant.name, kind, text, numbers)
+def _by_similarity(seen: _Seen) -> tuple[VerdictKind, str]:
+    """Without judgments of two aspects: in which aspect did the top 20 become more similar?"""
+    best = max(seen.gains, key=lambda a: seen.gains[a], default="")
+    highest = seen.gains.get(best, 0.0)
+    if seen.gain >= max(NOTICEABLE, highest / 2):
+        kind, text = _following(seen, f"the top 20 became more similar in {seen.aspect}")
+        also = f", and more so in {best}" if highest >= seen.gain + NOTICEABLE else ""
+        return kind, f"{text}{also} (estimate)"
+    if highest >= NOTICEABLE:
+        text = f"moves the wrong way: the top 20 became more similar in {best} (estimate)"
+        return "wrong way", text + _cost(seen)
+    if seen.gain <= -NOTICEABLE:
+        text = f"moves the wrong way: the top 20 became less similar in {seen.aspect} (estimate)"
+        return "wrong way", text + _cost(seen)
+    if seen.change.rbo is not None and seen.change.rbo >= LITTLE:
+        return "little", f"changes little: a few documents swap places{_cost(seen)}"
+    text = f"ranks differently, without becoming more similar in {seen.aspect} (estimate)"
+    return "different", text + _cost(seen)
 
 
-def _numbers(change: RankingChange, *, by_model: bool) -> str:
+def _following(seen: _Seen, how: str) -> tuple[VerdictKind, str]:
+    """That it follows, and at what cost: in relevance where that is known, else in overlap."""
+    if seen.kept < MOST_LOST:
+        return "costly", f"follows, and loses most relevant documents{_ndcg(seen)}: {how}"
+    if seen.kept < COSTLY:
+        return "costly", f"follows, at the cost of relevance{_ndcg(seen)}: {how}"
+    overlap = seen.change.overlap
+    if seen.ndcg is None and overlap is not None and overlap < FEW:
+        stayed = f"{overlap:.0%} of the top 20 stayed"
+        return "follows", f"follows, and replaces nearly all documents ({stayed}): {how}"
+    return "follows", f"follows: {how}"
+
+
+def _cost(seen: _Seen) -> str:
+    if seen.kept >= COSTLY:
+        return ""
+    lost = "most relevant documents are lost" if seen.kept < MOST_LOST else "relevance is lost"
+    return f"; {lost}{_ndcg(seen)}"
+
+
+def _ndcg(seen: _Seen) -> str:
+    return (
+        "" if seen.ndcg is None else f" ({CSFCUBE_NDCG} {seen.ndcg[0]:.2f} to {seen.ndcg[1]:.2f})"
+    )
+
+
+def _numbers(seen: _Seen) -> str:
     def shown(value: float | None) -> str:
         return "undefined" if value is None else f"{value:.2f}"
 
-    same = "the same system, reranked too," if by_model else "the same system"
-    return (
+    same = "the same system, reranked too," if seen.by_model else "the same system"
+    change = seen.change
+    parts = [
         f"against {same} without a wording: RBO {shown(change.rbo)}, "
         f"tau {shown(change.tau)}, {shown(change.overlap)} of the top 20 in common"
-    )
+    ]
+    if seen.gains:
+        words = ", ".join(f"{a} {g:+.2f}" for a, g in seen.gains.items())
+        parts.insert(0, f"similarity of the top 20, in standard deviations: {words}")
+    if seen.ndcg is not None:
+        parts.insert(
+            0, f"{CSFCUBE_NDCG} {seen.ndcg[0]:.3f} without a wording, {seen.ndcg[1]:.3f} with"
+        )
+    if seen.p_mrr is not None:
+        parts.insert(0, f"p-MRR {seen.p_mrr:+.2f} here")
+    return "; ".join(parts)

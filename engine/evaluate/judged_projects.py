@@ -146,7 +146,7 @@ def _topic(query_id: str, queries: Mapping[str, Query], corpus: OpenCorpus) -> T
         return named and Topic(query_id, seed=named.seed, aspect=named.aspect)
     is_gone = query.seed is not None and query.seed not in corpus.row_of
     is_strange = query.aspect is not None and query.aspect not in corpus.aspects
-    if query.focus or is_gone or is_strange:
+    if query.focus or query.reading or is_gone or is_strange:
         return None
     return topic_of(query_id, query)
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.measures.metrics import CSFCUBE_NDCG, MEASURES, csfcube_ndcg, mean, measure_runs
+from engine.measures.metrics import MEASURES, csfcube_ndcg, mean, measure_runs
 from engine.measures.p_mrr import P_MRR, instruction_following, wanted_by
 from engine.measures.significance import confidence_interval
 from engine.types.collections import Collection, Topic
-from engine.types.evaluations import Interval, Judged, SystemKind, SystemScores
+from engine.types.evaluations import (
+    CSFCUBE_NDCG,
+    NDCG,
+    Interval,
+    Judged,
+    SystemKind,
+    SystemScores,
+)
 from engine.types.models import ModelReport
 from engine.types.plurals import counted
 from engine.types.searches import Ranking
 
-MAIN_MEASURE = "nDCG@20"
+MAIN_MEASURE = NDCG
 """What significance is tested on."""
 MAIN_MEASURES = (MAIN_MEASURE, CSFCUBE_NDCG, P_MRR)
 """What every aspect gets an interval of."""

@@ -189,7 +189,7 @@ def topic_criterion(searcher: Searcher, topic: Topic) -> Criterion:
     """What a topic's documents are judged by."""
     query = topic_query(topic, searcher, "dense", None)
     seed = _seed(searcher, topic)
-    return criterion_for(searcher, query, seed, searcher.focus(query, seed)[0])
+    return criterion_for(searcher, query, seed)
 
 
 def _request(searcher: Searcher, topic: Topic) -> Request:

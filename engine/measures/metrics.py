@@ -13,7 +13,6 @@ from engine.types.collections import Grades, Qrels
 from engine.types.searches import Ranking
 
 MEASURES = (nDCG @ 10, nDCG @ 20, RR, AP, R @ 20, R @ 100, Judged @ 20)
-CSFCUBE_NDCG = "nDCG@20 (CSFCube)"
 
 
 def measure_runs(qrels: Qrels, rankings: Sequence[Ranking]) -> dict[str, dict[str, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from engine.lenses.definitions import find_aspect
 from engine.lenses.instructions import CLEAR, LensWords, Reading
 from engine.numeric import FloatArray
 from engine.types.lenses import Aspect, Lens
-from engine.types.searches import Query
+from engine.types.searches import WHOLE, Query
 
 SHARPNESS = 12.0
 """How strongly wording separates sentences: weights go with ``exp(SHARPNESS * cosine)``.
@@ -134,8 +134,78 @@ Notes = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """What a query asks for, before its wording is read.
+
+    Attributes:
+        wanted, ruled_out: aspects that were chosen, or that a correction of the reading names;
+            without any, the wording decides.
+        words: the wording, "" for none.
+    """
+
+    wanted: tuple[Aspect, ...]
+    ruled_out: tuple[Aspect, ...]
+    words: str
+
+
+def find_wish(query: Query, lens: Lens) -> Wish:
+    """The aspects and the words that a query goes by, on every page and the command line.
+
+    The exact words of an aspect's built-in wording mean the aspect. A correction of the reading
+    takes the place of the aspect.
+
+    Raises:
+        UnknownNameError: no such aspect.
+    """
+    words = (query.instruction or "").strip()
+    aspect = find_aspect(lens, query.aspect) if query.aspect else None
+    built_in = next((a for a in lens.aspects if a.instruction == words), None)
+    if built_in is not None and aspect in (None, built_in):
+        aspect, words = built_in, ""
+    if not query.reading:
+        return Wish(() if aspect is None else (aspect,), (), words)
+    terms = () if query.reading == WHOLE else query.reading
+    signed = [(term[0], find_aspect(lens, term[1:])) for term in terms]
+    return Wish(
+        tuple(a for sign, a in signed if sign == "+"),
+        tuple(a for sign, a in signed if sign == "-"),
+        words,
+    )
+
+
+def in_words(wish: Wish, query: Query, lens: Lens) -> str:
+    """What to tell a model that reads words: the person's, or the aspects' built-in ones.
+
+    A correction of the reading is told besides; "" where nothing is asked for.
+    """
+    own = " ".join(aspect.instruction for aspect in wish.wanted)
+    parts = [wish.words, own] if query.reading else [wish.words or own]
+    if wish.ruled_out:
+        names = " and ".join(aspect.name for aspect in wish.ruled_out)
+        parts = [*(parts if any(parts) else [lens.generic]), f"Likeness in {names} does not count."]
+    return " ".join(filter(None, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """What a query was read to ask of its seed.
+
+    Attributes:
+        focus: None where the whole text counts.
+        reading: the aspects asked for and ruled out, as :attr:`Query.reading` has them.
+        sentences: indices of those that were picked, or that the wording quotes.
+        notes: what a reader should know about it.
+    """
+
+    focus: Focus | None
+    reading: tuple[str, ...] = ()
+    sentences: tuple[int, ...] = ()
+    notes: Notes = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Interpreter:
-    """Turns queries into a :class:`Focus`.
+    """Reads queries.
 
     Attributes:
         lens_words: the lens as wordings are compared with it; loaded only for wordings.
@@ -146,61 +216,116 @@ class Interpreter:
     lens_words: Callable[[], LensWords]
     encode: Callable[[str], FloatArray]
 
-    def focus(self, query: Query, seed: Seed) -> tuple[Focus | None, Notes]:
-        """How the query is read, and what a reader should know about that."""
-        words = (query.instruction or "").strip()
+    def interpret(self, query: Query, seed: Seed) -> Interpretation:
+        """What a query asks for: by picked sentences, a correction, its aspect, or its words.
+
+        Whichever decides, the words shift weight among the sentences in focus, and what they
+        rule out is ruled out, unless a correction says otherwise.
+
+        Raises:
+            BadInputError: a picked sentence that the seed does not have.
+        """
+        wish = find_wish(query, self.lens)
+        said = self.read(wish.words)
+        subject = self.encode(said.subject) if said.subject else None
+        asked = self._asked(query, wish, said)
         if query.focus:
-            return self._picked(seed, query.focus, words), ()
-        if query.aspect is None:
-            return self._by_words(seed, words) if words else (None, ())
-        aspect = find_aspect(self.lens, query.aspect)
-        focus = focus_on_aspect(seed, self.lens, aspect)
-        if focus is None:
-            return None, (_lacks(aspect.name),)
-        if not words or words == aspect.instruction:
-            return focus, ()
-        reading = self.read(words)
-        focus = self._reworded(avoid(focus, reading.avoids), seed, reading.subject)
-        return focus, self._contradicts(reading, self.lens.index(aspect.key))
+            focus = focus_on_sentences(seed, self.lens, query.focus)
+            focus = focus and _as_asked(focus, asked, bool(query.reading))
+            if focus is not None and subject is not None:
+                focus = reweigh_by_words(focus, seed, subject)
+        else:
+            # A correction that asks for no aspect means the whole text, whatever is quoted.
+            quoted = subject if asked.strength > 0 or not query.reading else None
+            focus = focus_on_reading(seed, self.lens, asked, quoted)
+        return Interpretation(
+            focus,
+            self._terms(query, wish, asked, focus),
+            query.focus or _quoted(focus, asked),
+            self._notes(query, wish, said, asked, focus),
+        )
 
     def read(self, words: str) -> Reading:
         """What a wording asks for by itself."""
-        return self.lens_words().read(words)
+        if words:
+            return self.lens_words().read(words)
+        nothing = np.zeros(len(self.lens.aspects), dtype=np.float32)
+        return Reading(nothing, nothing, 0.0, "")
 
-    def _picked(self, seed: Seed, sentences: Sequence[int], words: str) -> Focus | None:
-        focus = focus_on_sentences(seed, self.lens, sentences)
-        if focus is None or not words:
-            return focus
-        reading = self.read(words)
-        return self._reworded(avoid(focus, reading.avoids), seed, reading.subject)
+    def _asked(self, query: Query, wish: Wish, said: Reading) -> Reading:
+        """The aspects asked for and ruled out, chosen ones in place of those of the words."""
+        if not query.reading and (query.focus or not wish.wanted):
+            return said
+        wants = self._weights(wish.wanted)
+        avoids = self._weights(wish.ruled_out) if query.reading else said.avoids
+        avoids = np.where(wants > 0, 0.0, avoids).astype(np.float32)
+        if wish.ruled_out and not wish.wanted:  # all the others alike
+            wants = np.where(avoids > 0, 0.0, 0.0 if query.focus else 1.0).astype(np.float32)
+        total = float(wants.sum())
+        return Reading(
+            wants / total if total else wants, avoids, 1.0 if total else 0.0, said.subject
+        )
 
-    def _by_words(self, seed: Seed, words: str) -> tuple[Focus | None, Notes]:
-        reading = self.read(words)
-        subject = self.encode(reading.subject) if reading.subject else None
-        focus = focus_on_reading(seed, self.lens, reading, subject)
+    def _weights(self, aspects: Sequence[Aspect]) -> FloatArray:
+        return np.array([float(a in aspects) for a in self.lens.aspects], dtype=np.float32)
+
+    def _terms(
+        self, query: Query, wish: Wish, asked: Reading, focus: Focus | None
+    ) -> tuple[str, ...]:
+        if query.reading:
+            return () if query.reading == WHOLE else query.reading
+        # What a wording only rules out leaves the others: it does not name them.
+        named = bool(wish.wanted or asked.subject) and not query.focus
+        avoids = focus.avoided if focus is not None else asked.avoids
+        keys = [aspect.key for aspect in self.lens.aspects]
+        wanted = [f"+{keys[i]}" for i in np.flatnonzero(asked.wants)] if named else []
+        return (*wanted, *(f"-{keys[i]}" for i in np.flatnonzero(avoids)))
+
+    def _notes(
+        self, query: Query, wish: Wish, said: Reading, asked: Reading, focus: Focus | None
+    ) -> Notes:
         if focus is not None:
-            return focus, ()
-        if reading.strength > 0:
-            wanted = " or ".join(self.lens.aspects[i].name for i in np.flatnonzero(reading.wants))
-            return None, (_lacks(wanted),)
+            chosen = wish.wanted and not query.reading and not query.focus
+            return self._contradicts(said, self.lens.index(wish.wanted[0].key)) if chosen else ()
+        if asked.strength > 0:
+            names = [self.lens.aspects[i].name for i in np.flatnonzero(asked.wants)]
+            return (_lacks(" or ".join(names)),)
+        if wish.ruled_out:
+            return ("Every aspect is ruled out, so the ranking follows the whole text.",)
+        if query.reading or not wish.words:
+            return ()
         known = ", ".join(aspect.name for aspect in self.lens.aspects)
-        return None, (
+        return (
             f"The wording asks for none of the aspects of this corpus ({known}) and quotes no "
             "sentence of the seed, so the ranking follows the whole text.",
         )
 
-    def _reworded(self, focus: Focus, seed: Seed, subject: str) -> Focus:
-        return reweigh_by_words(focus, seed, self.encode(subject)) if subject else focus
-
-    def _contradicts(self, reading: Reading, chosen: int) -> Notes:
-        if reading.strength < 1.0 or reading.wants[chosen] >= CLEAR * reading.wants.max():
+    def _contradicts(self, said: Reading, chosen: int) -> Notes:
+        if said.strength < 1.0 or said.wants[chosen] >= CLEAR * said.wants.max():
             return ()
-        name = self.lens.aspects[int(reading.wants.argmax())].name
+        name = self.lens.aspects[int(said.wants.argmax())].name
         return (
             f"The wording seems to ask for {name}, but the aspect chosen is "
             f"{self.lens.aspects[chosen].name}: the aspect decides, the wording only weighs its "
             "sentences. Choose no aspect to let the wording decide.",
         )
+
+
+def _as_asked(focus: Focus, asked: Reading, corrected: bool) -> Focus:
+    """Picked sentences under the aspects that were asked for or ruled out."""
+    if corrected:
+        left = np.where(asked.avoids > 0, 0.0, focus.aspect_weights)
+        aspects = next((w for w in (asked.wants, left) if w.sum() > 0), focus.aspect_weights)
+        focus = replace(focus, aspect_weights=(aspects / aspects.sum()).astype(np.float32))
+    return avoid(focus, asked.avoids)
+
+
+def _quoted(focus: Focus | None, asked: Reading) -> tuple[int, ...]:
+    """Sentences that a wording speaks of, where it names no aspect."""
+    if focus is None or asked.strength > 0:
+        return ()
+    weights = focus.sentence_weights
+    return tuple(map(int, np.flatnonzero(weights >= 0.5 * weights.max())))
 
 
 def _lacks(name: str) -> str:

@@ -12,7 +12,7 @@ from engine.errors import BadInputError
 from engine.lenses.definitions import SHIPPED, find_aspect
 from engine.search.systems import find_system
 from engine.types.lenses import Lens
-from engine.types.searches import Filter, Query
+from engine.types.searches import WHOLE, Filter, Query
 
 LONGEST_INSTRUCTION = 2000
 """Characters; far beyond any wording of an aspect."""
@@ -48,6 +48,33 @@ def check_query(query: Query, lens: Lens) -> None:
     find_system(query.system)
     if query.aspect is not None:
         find_aspect(lens, query.aspect)
+    if parse_reading(",".join(query.reading)) != query.reading:
+        raise BadInputError(f"The reading {query.reading} has no signs.", "Write ('+method',).")
+    if query.reading != WHOLE:
+        for term in query.reading:
+            find_aspect(lens, term[1:])
+
+
+def parse_reading(text: str) -> tuple[str, ...]:
+    """A query's reading from ``+method,-background``; an aspect without a sign is asked for.
+
+    Raises:
+        BadInputError: an aspect is named twice, or beside ``any``.
+
+    >>> parse_reading("method, -background")
+    ('+method', '-background')
+    """
+    parts = [part.strip().lower().replace("−", "-") for part in text.split(",") if part.strip()]
+    if tuple(parts) == WHOLE:
+        return WHOLE
+    terms = tuple(part if part[0] in "+-" else f"+{part}" for part in parts)
+    keys = [term[1:].strip() for term in terms]
+    if len(set(keys)) < len(keys) or not {"", *WHOLE}.isdisjoint(keys):
+        raise BadInputError(
+            f"The reading '{text}' cannot be used.",
+            "Name each aspect once, as in +method,-background; or only 'any' for none of them.",
+        )
+    return tuple(term[0] + key for term, key in zip(terms, keys, strict=True))
 
 
 def parse_filter(text: str) -> Filter:
@@ -67,16 +94,17 @@ def parse_filter(text: str) -> Filter:
 def query_id(query: Query) -> str:
     """``<seed>_<aspect>``; a pasted text is named by its hash, no aspect is ``any``.
 
-    Picked sentences or a wording of one's own are another information need: they add
-    ``~`` and a hash, so that their grades are never mixed with the aspect's own.
+    Picked sentences, a wording of one's own or a corrected reading are another information need:
+    they add ``~`` and a hash, so that their grades are never mixed with the aspect's own.
     """
     seed = query.seed
     if seed is None:
         seed = "text-" + hashlib.sha256((query.text or "").encode()).hexdigest()[:12]
     own = "" if _is_built_in(query.instruction) else (query.instruction or "")
     suffix = ""
-    if query.focus or own:
-        suffix = "~" + hashlib.sha256(f"{query.focus}|{own}".encode()).hexdigest()[:8]
+    if query.focus or own or query.reading:
+        said = "|".join(filter(None, (f"{query.focus}|{own}", ",".join(query.reading))))
+        suffix = "~" + hashlib.sha256(said.encode()).hexdigest()[:8]
     return f"{seed}_{(query.aspect or 'any').lower()}{suffix}"
 
 
@@ -108,6 +136,7 @@ def query_from_json(text: str) -> Query:
             raise ValueError(f"{wrong[0]} is {data[wrong[0]]!r}")
         data["filters"] = tuple(parse_filter(f) for f in data.get("filters", ()))
         data["focus"] = tuple(int(i) for i in data.get("focus", ()))
+        data["reading"] = parse_reading(",".join(data.get("reading", ())))
         return Query(**data)
     except (ValueError, TypeError, AttributeError) as error:
         raise BadInputError(f"A stored query cannot be read: {error}.") from error

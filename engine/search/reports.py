@@ -43,6 +43,8 @@ def search_report(found: SearchResults) -> dict[str, Any]:
         "obedience": found.instruction_following,
         "understood": dict(found.understood),
         "avoided": list(found.avoided),
+        "reading": list(found.reading),
+        "sentences": [index + 1 for index in found.sentences],
         "notes": list(found.notes),
     }
 

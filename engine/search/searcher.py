@@ -21,12 +21,18 @@ from engine.corpora.indexing import role_probabilities
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.stored_facts import facts_of_query, stated_in
 from engine.facts.fact_index import matches
-from engine.lenses.definitions import find_aspect
 from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
 from engine.numeric import FloatArray
 from engine.search.evidence import Words, explain, find_evidence
-from engine.search.interpretation import Interpreter, avoided, understood
+from engine.search.interpretation import (
+    Interpretation,
+    Interpreter,
+    avoided,
+    find_wish,
+    in_words,
+    understood,
+)
 from engine.search.queries import check_query
 from engine.search.scenario_index import scenario_index
 from engine.search.systems import GO_BY_FACTS, find_system
@@ -55,8 +61,7 @@ class FirstStage:
 
     query: Query
     seed: Seed
-    focus: Focus | None
-    notes: tuple[str, ...]
+    read: Interpretation
     request: Request
     ranking: RankedDocuments
     before: RankedDocuments | None
@@ -86,12 +91,12 @@ class Searcher:
         """The whole ranking that ``query`` asks for, and what it was made from."""
         check_query(query, self.corpus.lens)
         seed = self.seed(query)
-        focus, notes = self.focus(query, seed)
-        request = self.request(query, seed, focus)
+        read = self.interpret(query, seed)
+        request = self.request(query, seed, read.focus)
         ranking = find_system(query.system).rank(self.corpus, request)
         before = self._without_aspect(query, request, ranking)
-        notes = (*notes, *self._fact_notes(query, request))
-        return FirstStage(query, seed, focus, notes, request, ranking, before)
+        read = replace(read, notes=(*read.notes, *self._fact_notes(query, request)))
+        return FirstStage(query, seed, read, request, ranking, before)
 
     def page(
         self,
@@ -106,7 +111,7 @@ class Searcher:
             started: when the search began, by ``time.perf_counter``; None for now.
         """
         started = time.perf_counter() if started is None else started
-        query, focus, before = stage.query, stage.focus, stage.before
+        query, read, before = stage.query, stage.read, stage.before
         ranking = stage.ranking if ranking is None else ranking
         return SearchResults(
             query=query,
@@ -117,16 +122,18 @@ class Searcher:
             truncated=len(ranking) < stage.request.scope.size,
             seconds=time.perf_counter() - started,
             instruction_following=None if before is None else _changed(ranking, before),
-            weights=() if focus is None else tuple(map(float, focus.sentence_weights)),
-            notes=stage.notes,
-            understood=understood(focus, self.corpus.lens),
-            avoided=avoided(focus, self.corpus.lens),
+            weights=() if read.focus is None else tuple(map(float, read.focus.sentence_weights)),
+            notes=read.notes,
+            understood=understood(read.focus, self.corpus.lens),
+            avoided=avoided(read.focus, self.corpus.lens),
+            reading=read.reading,
+            sentences=read.sentences,
         )
 
     def rank(self, query: Query, seed: Seed, pool: Sequence[str] | None = None) -> RankedDocuments:
         """The whole ranking without evidence, of the corpus or of a judged pool only."""
         system = find_system(query.system)
-        focus = self.focus(query, seed)[0] if system.reads_aspect else None
+        focus = self.interpret(query, seed).focus if system.reads_aspect else None
         request = self.request(query, seed, focus)
         if pool is not None:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
@@ -196,11 +203,11 @@ class Searcher:
             document, encoded.vector, encoded.sentences, encoded.tokens, encoded.token_spans
         )
 
-    def focus(self, query: Query, seed: Seed) -> tuple[Focus | None, tuple[str, ...]]:
-        """How the aspect is read, and what a reader should know about that."""
-        focus, notes = self.interpreter().focus(query, seed)
+    def interpret(self, query: Query, seed: Seed) -> Interpretation:
+        """What aspect, picked sentences and wording are read to ask for."""
+        read = self.interpreter().interpret(query, seed)
         # The notes say when a ranking follows the whole text or not the wording: never so there.
-        return focus, () if query.system == InstructedSystem.name else notes
+        return replace(read, notes=()) if query.system == InstructedSystem.name else read
 
     def interpreter(self) -> Interpreter:
         """What reads aspects and wordings for this corpus."""
@@ -219,10 +226,8 @@ class Searcher:
         return lambda: self.encoder().encode_query(passage, words)
 
     def _words_in_force(self, query: Query) -> str:
-        words = (query.instruction or "").strip()
-        if words or query.aspect is None:
-            return words
-        return find_aspect(self.corpus.lens, query.aspect).instruction
+        lens = self.corpus.lens
+        return in_words(find_wish(query, lens), query, lens)
 
     def request(self, query: Query, seed: Seed, focus: Focus | None) -> Request:
         """The resolved query that systems take."""
@@ -260,7 +265,7 @@ class Searcher:
     def _explained(
         self, stage: FirstStage, ranking: Sequence[ScoredDocument]
     ) -> tuple[Result, ...]:
-        query, seed, focus, before = stage.query, stage.seed, stage.focus, stage.before
+        query, seed, focus, before = stage.query, stage.seed, stage.read.focus, stage.before
         asked = stage.request.facts
         page = list(ranking[query.offset : query.offset + query.k])
         reads_aspect = find_system(query.system).reads_aspect

@@ -31,6 +31,7 @@ def trail_to_markdown(steps: Sequence[Query], kept: Kept, titles: dict[str, str]
         wanted = query.aspect or "any aspect"
         if query.focus:
             wanted = f"sentences {', '.join(str(i + 1) for i in query.focus)}"
+        wanted = f"{wanted} (read as {', '.join(query.reading)})" if query.reading else wanted
         lines.append(
             f"{number}. {_plain(seed)} — similar in {wanted}, {query.system}, "
             f"steer {query.steer:g}, corpus {_plain(query.corpus)}"

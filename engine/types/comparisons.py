@@ -23,8 +23,11 @@ class Variant:
     Attributes:
         name: base, generic, definition, paraphrase-1 ..., subset, or a name of one's own;
             unique within a comparison.
-        instruction: the words, read without any other hint of the aspect; empty for none.
+        instruction: the words; empty for none.
         subset: only the seed's sentences of the aspect are used, the rest is left out.
+        aspect: key of the aspect that was chosen beside the words; empty to read them without
+            any other hint of it.
+        focus, reading: as :class:`Query` has them.
     """
 
     name: str
@@ -32,6 +35,9 @@ class Variant:
     system: str = "aspect"
     steer: float = 0.5
     subset: bool = False
+    aspect: str = ""
+    focus: tuple[int, ...] = ()
+    reading: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +104,15 @@ class Mover:
     change: float
 
 
-VerdictKind = Literal["follows", "nothing", "wrong way", "little", "different"]
+VerdictKind = Literal["follows", "costly", "nothing", "wrong way", "little", "different"]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One plain sentence about a variant, and the numbers behind it."""
+    """One plain sentence about a variant, and the numbers behind it.
+
+    ``costly`` is a variant that follows its aspect and loses much of what is relevant to it.
+    """
 
     variant: str
     kind: VerdictKind
@@ -177,8 +186,8 @@ class FrontierPoint:
     """Relevance and instruction following at one steer.
 
     Attributes:
-        relevance: nDCG@20 where judged, else the mean standardised likeness of the top 20
-            to the whole seed.
+        relevance: CSFCube's nDCG@20 where judged, else the mean standardised likeness of the
+            top 20 to the whole seed.
         instruction_following: p-MRR where judged (None when no judged document tells), else the
             share of the top 20 that steer 0 has not.
     """

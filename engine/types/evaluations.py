@@ -12,6 +12,10 @@ from engine.types.searches import Ranking
 if TYPE_CHECKING:
     import pandas as pd
 
+NDCG = "nDCG@20"
+"""As the field has it: the gain at rank r is divided by ``log2(r + 1)``."""
+CSFCUBE_NDCG = "nDCG@20 (CSFCube)"
+"""As CSFCube's script has it: by ``log2(max(r, 2))``, so that ranks 1 and 2 count alike."""
 Measures = Mapping[str, float | None]
 """Measure -> mean over queries, a fraction; None where undefined."""
 Interval = tuple[float, float] | None

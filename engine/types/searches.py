@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PAGE_SIZE = 20
+WHOLE = ("any",)
+"""As a query's reading: no aspect is asked for, whatever its wording says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,9 @@ class Query:
     Attributes:
         focus: indices of single seed sentences to ask for "more like exactly this";
             when given they take the place of the aspect's sentences.
+        reading: corrects what aspect and wording were read as: the aspects asked for and ruled
+            out by sign and key (``+method``, ``-background``), or :data:`WHOLE`. Empty: they are
+            read as they stand.
         steer: 0 (whole document) to 1 (aspect only).
         symmetric: late interaction scores both directions.
     """
@@ -47,6 +52,7 @@ class Query:
     aspect: str | None = None
     instruction: str | None = None
     focus: tuple[int, ...] = ()
+    reading: tuple[str, ...] = ()
     system: str = "aspect"
     steer: float = 0.5
     k: int = PAGE_SIZE
@@ -132,6 +138,8 @@ class SearchResults:
         weights: how the aspect was read, one weight per seed sentence.
         understood: (aspect name, weight) that the query was read to ask for, sum to 1.
         avoided: names of the aspects that its wording rules out.
+        reading: the aspects asked for and ruled out, as :attr:`Query.reading` has them.
+        sentences: indices of the seed's sentences that were picked, or that the wording quotes.
         notes: plain sentences about anything a reader should know of this ranking.
     """
 
@@ -147,6 +155,8 @@ class SearchResults:
     notes: tuple[str, ...] = ()
     understood: tuple[tuple[str, float], ...] = ()
     avoided: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
+    sentences: tuple[int, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """One row per result, best first.

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.annotating import Agreement, AgreementMeasure, Project, Scale
-from engine.types.evaluations import Interval, SystemScores
+from engine.types.evaluations import NDCG, Interval, SystemScores
 from engine.types.grading import ModelCheck
 from pages._evaluate.evaluate_tables import table
 
@@ -107,17 +107,17 @@ def _human(explorer: Explorer, project: Project) -> None:
     frame = pd.DataFrame(
         {
             "Annotator": who,
-            "nDCG@20": scores.metrics["nDCG@20"],
-            "95 % interval": _interval(scores.confidence.get("nDCG@20"), 3),
+            NDCG: scores.metrics[NDCG],
+            "95 % interval": _interval(scores.confidence.get(NDCG), 3),
             "p-MRR": scores.metrics["p-MRR"],
             "p-MRR interval": _interval(scores.confidence.get("p-MRR"), 3),
             "Queries": len(scores.per_query),
         }
         for who, scores in rows.items()
-    ).astype({"nDCG@20": "float64", "p-MRR": "float64"})
+    ).astype({NDCG: "float64", "p-MRR": "float64"})
     alt = "How well each annotator's grades rank what was decided without them"
     config = {
-        "95 % interval": st.column_config.TextColumn(help="Of nDCG@20, over queries."),
+        "95 % interval": st.column_config.TextColumn(help=f"Of {NDCG}, over queries."),
         "p-MRR interval": st.column_config.TextColumn(help="Of p-MRR, over queries."),
     }
     table(frame, "annotate_human", alt, config)

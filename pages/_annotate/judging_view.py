@@ -138,7 +138,8 @@ def seed_data(query_id: str, query: Query, seed: Document, lens: Lens) -> dict[s
 
 def is_plain(query: Query) -> bool:
     """Whether a query is its own words: a text, and nothing said about it."""
-    return query.text is not None and not (query.aspect or query.instruction or query.focus)
+    said = query.aspect or query.instruction or query.focus or query.reading
+    return query.text is not None and not said
 
 
 def _asked(query: Query, lens: Lens, aspect: Aspect | None) -> str:

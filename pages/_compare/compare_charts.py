@@ -12,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from engine.types.comparisons import Comparison, Frontier
+from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.lenses import Lens
 from pages._common.chart_style import ACCENT, COUNTER, INK, PAPER, QUIET, ROLE_COLOURS, label
 
@@ -181,7 +182,7 @@ def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
             hoverinfo="skip", showlegend=False,
         )  # fmt: skip
     meaning = "p-MRR" if found.judged else "share of the top 20 that aspect weight 0 % has not"
-    relevance = "nDCG@20" if found.judged else "similarity to the whole seed (standardised)"
+    relevance = CSFCUBE_NDCG if found.judged else "similarity to the whole seed (standardised)"
     figure.update_xaxes(title=f"instruction following: {meaning}", fixedrange=True)
     figure.update_yaxes(title=f"relevance: {relevance}", fixedrange=True)
     return _finished(figure, dark, height=340)

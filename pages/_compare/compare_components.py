@@ -11,6 +11,7 @@ from engine.types.comparisons import Comparison, MoverEvidence, Variant
 from engine.types.lenses import Lens
 from pages._common import document_view
 from pages._common.components import component, dark, listen
+from pages._common.url_state import join
 from pages._compare import compare_charts
 from pages._compare.compare_url import MOST_VARIANTS, CompareView, free_name, variants_from_rows
 
@@ -25,6 +26,7 @@ def variant_rows(
     read: Sequence[str],
     systems: Sequence[str],
     steered: Sequence[str],
+    lens: Lens,
 ) -> None:
     """The variants as rows to edit, copy, add and remove.
 
@@ -44,6 +46,9 @@ def variant_rows(
             "system": v.system,
             "steer": v.steer,
             "subset": v.subset,
+            "aspect": v.aspect,
+            "sentences": join(v.focus),
+            "reading": join(v.reading),
         }
         for v in variants
     ]
@@ -54,6 +59,7 @@ def variant_rows(
             "read": list(read),
             "systems": list(systems),
             "steered": list(steered),
+            "aspects": [{"key": a.key, "name": a.name} for a in lens.aspects],
             "most": MOST_VARIANTS,
             "dark": dark(),
         },

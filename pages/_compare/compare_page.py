@@ -210,7 +210,9 @@ def presets_bar(explorer: Explorer) -> None:
             )
 
 
-def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison | None) -> None:
+def variants_box(
+    explorer: Explorer, view: CompareView, lens: Lens, comparison: Comparison | None
+) -> None:
     """The variants as rows to edit."""
     chosen = (variant.system for variant in view.variants)
     systems = list(dict.fromkeys([*explorer.systems_of(view.corpus), *chosen]))
@@ -219,17 +221,18 @@ def variants_box(explorer: Explorer, view: CompareView, comparison: Comparison |
         [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
         systems,
         [system for system in systems if explorer.reads_steer(system)],
+        lens,
     )
 
 
 def _reading(comparison: Comparison, index: int) -> str:
     """What a wording was understood to ask for, in one line."""
     ranked = comparison.variants[index]
-    if not ranked.variant.instruction.strip():
-        said = "No instruction: ranked by the seed alone."
-    elif ranked.understood:
+    if ranked.understood:
         wanted = sorted(ranked.understood, key=lambda pair: -pair[1])
         said = "Read as " + ", ".join(f"{name} {weight:.0%}" for name, weight in wanted) + "."
+    elif not ranked.variant.instruction.strip() and not ranked.variant.aspect:
+        said = "No instruction: ranked by the seed alone."
     else:
         said = ""
     ruled_out = f"Rules out {', '.join(ranked.avoided)}." if ranked.avoided else ""
@@ -255,4 +258,4 @@ def left_column(
         seed_words(comparison.seed, lens, view.aspect)
     aspect_box(explorer, view, lens)
     presets_bar(explorer)
-    variants_box(explorer, view, comparison)
+    variants_box(explorer, view, lens, comparison)

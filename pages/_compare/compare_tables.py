@@ -17,6 +17,7 @@ from engine.types.comparisons import (
     VariantPair,
     VariantRanking,
 )
+from engine.types.evaluations import CSFCUBE_NDCG, NDCG
 from pages._common.components import chart, dark
 from pages._common.shared import note
 from pages._compare import compare_charts
@@ -33,7 +34,7 @@ MEASURES = {
               "the row's variant than under the column's. From -1 to 1; 0 when nothing moves."),
 }  # fmt: skip
 DEFINITIONS = {
-    "nDCG@20": "Gain of the first 20 judged documents by their grades, later ranks discounted "
+    CSFCUBE_NDCG: "Gain of the first 20 judged documents by their grades, later ranks discounted "
     "(the first two alike, as CSFCube's script has it), against the best order: 0 to 1.",
     "p-MRR": "How far documents judged alike only in this aspect stand higher than in another "
     "ranking of the seed: from -1 to 1.",
@@ -70,8 +71,7 @@ def _columns(comparison: Comparison) -> list[Column]:
     before = {p.first: p for p in comparison.pairs if p.second == first}
     by_name: dict[str, Column] = {}
     for name in {name for v in comparison.variants for name in v.measures}:
-        short = name.split(" ")[0]
-        by_name[short] = (short, DEFINITIONS.get(short, name), _measured(name))
+        by_name[name] = (name, DEFINITIONS.get(name, name), _measured(name))
     two = len(comparison.variants) > 1
     if two and "p-MRR" not in by_name and any(p.p_mrr is not None for p in before.values()):
         by_name["p-MRR"] = (f"p-MRR to {first}", MEASURES["p_mrr"][1], _against(before, "p_mrr"))
@@ -146,8 +146,8 @@ def collection_tables(table: Sensitivity) -> None:
 
 def _overview(table: Sensitivity) -> str:
     columns: list[tuple[str, str, Cell]] = [
-        ("nDCG@20", "Mean over queries, 0 to 1, with its 95 % confidence interval.",
-         lambda r: _with_interval(r, "nDCG@20", signed=False)),
+        (CSFCUBE_NDCG, f"{DEFINITIONS[CSFCUBE_NDCG]} Mean over queries, with its 95 % confidence "
+         "interval.", lambda r: _with_interval(r, CSFCUBE_NDCG, signed=False)),
         ("p-MRR", "Mean over pairs of aspects of a seed, -1 to 1, with its 95 % confidence "
          "interval: how far documents alike only in the aspect asked for stand higher.",
          lambda r: _with_interval(r, "p-MRR", signed=True)),
@@ -221,7 +221,7 @@ def _with_interval(row: SensitivityRow, measure: str, *, signed: bool) -> str:
 
 
 def _by_aspect(table: Sensitivity, aspects: Sequence[str]) -> str:
-    columns = [(measure, aspect) for measure in ("nDCG@20", "p-MRR") for aspect in aspects]
+    columns = [(measure, aspect) for measure in (CSFCUBE_NDCG, "p-MRR") for aspect in aspects]
     rows = [
         [f"{system.system} · {row.variant}"]
         + [shown(row.by_aspect.get(a, {}).get(m), signed=m == "p-MRR") for m, a in columns]
@@ -284,7 +284,7 @@ def paper_table() -> None:
          *(f"{value:.2f}" for value in ndcg[1:]), *(f"{value:+.2f}" for value in p_mrr[1:])]
         for name, (ndcg, p_mrr) in WORDINGS.items()
     ]  # fmt: skip
-    measures = ("nDCG@20", "p-MRR")
+    measures = (NDCG, "p-MRR")  # as published: which discount they used is not said
     heads = [*measures, *(f"{m} {aspect.capitalize()}" for m in measures for aspect in COLUMNS[1:])]
     st.html(
         "<h3>The paper's figures</h3>"

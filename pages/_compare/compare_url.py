@@ -10,10 +10,11 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from pages._common.shared import engine
-from pages._common.url_state import UrlState, integer, join, one_of, param, some_of
+from pages._common.url_state import UrlState, integer, join, names, one_of, param, some_of
 from pages._explore.explore_url import DEEPEST
 
 MOST_VARIANTS = 8
@@ -35,6 +36,9 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "system": str,
     "steer": (int, float),
     "subset": bool,
+    "aspect": str,
+    "sentences": str,
+    "reading": str,
 }
 """A variant in a link: its keys and what they may hold; what is default is left out."""
 
@@ -53,7 +57,10 @@ def _row(variant: Variant) -> dict[str, object]:
     row: dict[str, object] = {"name": variant.name, "wording": variant.instruction}
     row |= {} if variant.system == _DEFAULT.system else {"system": variant.system}
     row |= {} if variant.steer == _DEFAULT.steer else {"steer": variant.steer}
-    return row | ({"subset": True} if variant.subset else {})
+    row |= {"subset": True} if variant.subset else {}
+    row |= {"aspect": variant.aspect} if variant.aspect else {}
+    row |= {"sentences": join(variant.focus)} if variant.focus else {}
+    return row | ({"reading": join(variant.reading)} if variant.reading else {})
 
 
 def variants_from_json(text: str) -> tuple[Variant, ...]:
@@ -97,8 +104,21 @@ def _variant(row: object, number: int) -> Variant:
     steer = float(row.get("steer", _DEFAULT.steer))
     if not 0.0 <= steer <= 1.0:
         raise ValueError(f"the steer of variant {number} is {steer:g}, not from 0 to 1")
-    system = row.get("system", _DEFAULT.system)
-    return Variant(name, row["wording"], system, steer, row.get("subset", False))
+    try:
+        focus = tuple(map(int, names(row.get("sentences", ""))))
+        reading = Explorer.parse_reading(row.get("reading", ""))
+    except (ValueError, BadInputError):
+        raise ValueError(f"what variant {number} is read as cannot be used") from None
+    return Variant(
+        name,
+        row["wording"],
+        row.get("system", _DEFAULT.system),
+        steer,
+        row.get("subset", False),
+        row.get("aspect", ""),
+        focus,
+        reading,
+    )
 
 
 def _is_text(value: str) -> bool:
@@ -192,14 +212,19 @@ class CompareView(UrlState):
 
 
 def reworded(explorer: Explorer, view: CompareView, aspect: str) -> CompareView:
-    """The view for another aspect: a built-in wording becomes the other aspect's."""
+    """The view for another aspect: what was chosen or built in for the old one follows it."""
     keys = [a.key for a in explorer.library.lens(view.corpus).aspects]
     old = explorer.comparing.presets(view.corpus, view.aspect) if view.aspect in keys else ()
     new = {v.name: v.instruction for v in explorer.comparing.presets(view.corpus, aspect)}
     # A wording that is the same for all aspects (generic) maps to itself.
     change = {v.instruction: new[v.name] for v in old if v.name in new}
     variants = [
-        replace(v, instruction=change.get(v.instruction, v.instruction)) for v in view.variants
+        replace(
+            v,
+            instruction=change.get(v.instruction, v.instruction),
+            aspect=aspect if v.aspect == view.aspect else v.aspect,
+        )
+        for v in view.variants
     ]
     return replace(view, aspect=aspect, document="").with_variants(variants)
 

@@ -24,6 +24,7 @@ from pages._compare.compare_url import DEPTHS, MATRICES, SHOWS, CompareView
 
 KINDS = {
     "follows": ("follows", "●"),
+    "costly": ("at a cost", "◐"),
     "nothing": ("no effect", "○"),
     "wrong way": ("wrong way", "⇄"),
     "little": ("little", "◔"),
@@ -138,7 +139,9 @@ def _question(comparison: Comparison) -> str:
 
 def _figures_whole(text: str) -> str:
     """A figure does not break at the end of a line."""
-    return re.sub(r"p-MRR [+-][\d.]+\d", r'<span class="cmp-figure">\g<0></span>', text)
+    return re.sub(
+        r"p-MRR [+-][\d.]+\d|[\d.]+\d to [\d.]+\d", r'<span class="cmp-figure">\g<0></span>', text
+    )
 
 
 def rank_flow(view: CompareView, comparison: Comparison) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.explorer import Explorer
-from engine.types.evaluations import CollectionInfo, Evaluation
+from engine.types.evaluations import NDCG, CollectionInfo, Evaluation
 from pages._common.components import chart, dark
 from pages._common.shared import error_boundary, escape_label, note
 from pages._evaluate.evaluate_charts import interval_plot, strip_plot, trade_off
@@ -141,7 +141,7 @@ def _verdicts(evaluation: Evaluation) -> None:
 def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
     st.subheader("Significance", anchor=False)
     items = "".join(f"<li>{html.escape(verdict(row))}</li>" for row in pairs[:SENTENCES])
-    st.html(f'<div class="sl-facts">In nDCG@20:</div><ul class="sl-verdicts">{items}</ul>')
+    st.html(f'<div class="sl-facts">In {NDCG}:</div><ul class="sl-verdicts">{items}</ul>')
     every = f"All {len(pairs)} pairs as a table" if len(pairs) > 1 else "As a table"
     with st.expander(every, type="compact"):
         table(

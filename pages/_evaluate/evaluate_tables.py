@@ -9,7 +9,14 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
-from engine.types.evaluations import CollectionInfo, Evaluation, Interval, Measures
+from engine.types.evaluations import (
+    CSFCUBE_NDCG,
+    NDCG,
+    CollectionInfo,
+    Evaluation,
+    Interval,
+    Measures,
+)
 from engine.types.models import ModelReport
 from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapPoint
@@ -44,14 +51,14 @@ def leaderboard_rows(evaluation: Evaluation) -> pd.DataFrame:
         for name, scores in evaluation.systems.items()
     ]
     frame = pd.DataFrame(rows).astype({"p-MRR": "float64", "Seconds": "float64"})
-    return frame.sort_values("nDCG@20", ascending=False, ignore_index=True)
+    return frame.sort_values(NDCG, ascending=False, ignore_index=True)
 
 
 def _main_cells(means: Measures, intervals: Mapping[str, Interval]) -> dict[str, Any]:
     return {
-        "nDCG@20": means["nDCG@20"],
-        "95 % interval": interval(intervals.get("nDCG@20")),
-        "nDCG@20 (CSFCube)": means["nDCG@20 (CSFCube)"],
+        NDCG: means[NDCG],
+        "95 % interval": interval(intervals.get(NDCG)),
+        CSFCUBE_NDCG: means[CSFCUBE_NDCG],
         "p-MRR": means["p-MRR"],
         "p-MRR interval": interval(intervals.get("p-MRR")),
     }
@@ -120,8 +127,8 @@ def basis(evaluation: Evaluation) -> str:
         parts.append(f"{evaluation.missing_documents:,} judged documents are not in it")
     people = next((s for s in evaluation.systems.values() if s.kind == "human"), None)
     if people is not None:
-        own = (f"{a} {_shown(m['nDCG@20'])}" for a, m in people.annotators.items())
-        parts.append("nDCG@20 of each annotator: " + ", ".join(own))
+        own = (f"{a} {_shown(m[NDCG])}" for a, m in people.annotators.items())
+        parts.append(f"{NDCG} of each annotator: {', '.join(own)}")
     return " · ".join(parts)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from engine.explorer import Explorer
-from engine.types.evaluations import CollectionInfo, EvaluationRequest
+from engine.types.evaluations import CSFCUBE_NDCG, NDCG, CollectionInfo, EvaluationRequest
 from engine.types.reranking import MOST_POOL, GapRecord, GapRequest
 from pages._common.shared import engine
 from pages._common.url_state import (
@@ -32,15 +32,15 @@ GAP_SAMPLE, GAP_MANY_SEEDS = 10, 12
 PARTS = {"systems": "Systems side by side", "gap": "Retrieval–verification gap"}
 """What the page can measure."""
 MEASURES = {
-    "nDCG@20": "Relevance of the top 20 by graded judgments, best order = 1.",
-    "nDCG@20 (CSFCube)": "The same as CSFCube's own script has it: ranks 1 and 2 count alike.",
+    NDCG: "Relevance of the top 20 by graded judgments, best order = 1.",
+    CSFCUBE_NDCG: "The same as CSFCube's own script has it: ranks 1 and 2 count alike.",
     "p-MRR": "Instruction following: how far documents relevant to this aspect only stand higher "
     "here than in the ranking for another aspect of the seed; −1 to 1, 0 when nothing moves.",
     "RR": "1 divided by the rank of the first relevant document (grade 1 or more).",
     "R@100": "Share of the relevant documents that are in the top 100.",
     "Judged@20": "Share of the top 20 that anybody judged; what is unjudged counts as 0.",
 }
-CHARTED = ("nDCG@20", "nDCG@20 (CSFCube)", "p-MRR", "RR", "R@100")
+CHARTED = (NDCG, CSFCUBE_NDCG, "p-MRR", "RR", "R@100")
 DEEPEST = 1_000
 """Documents of each ranking that a model may rerank."""
 _PLAIN, _GAP = EvaluationRequest("", ()), GapRequest("")

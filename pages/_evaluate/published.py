@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from engine.types.evaluations import CollectionInfo, Evaluation
+from engine.types.evaluations import CSFCUBE_NDCG, CollectionInfo, Evaluation
 
 SOURCE = "Maheshwari et al., CHIIR 2026"
 COLUMNS = ("All", "background", "method", "result")
@@ -66,8 +66,9 @@ def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
         st.caption(
             f"Theirs ({SOURCE}): each system re-ranks 200 candidates found among 800,000 papers. "
             + (
-                "Ours: each system ranks the judged pool of the query. The columns do not compare "
-                "directly; the order of systems and their distance to people do."
+                "Ours: each system ranks the judged pool of the query, measured by CSFCube's "
+                "script. The columns do not compare directly; the order of systems and their "
+                "distance to people do."
                 if comparable
                 else "This collection is another one, so ours are not shown; import CSFCube to "
                 "see them side by side."
@@ -78,7 +79,7 @@ def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
             ["Relevance (table 1)", "Instruction following (table 2)", "Wordings (table 3)"]
         )
         with relevance:
-            _table(paper_rows(RELEVANCE, ours, "nDCG@20"), "nDCG@20", signed=False)
+            _table(paper_rows(RELEVANCE, ours, CSFCUBE_NDCG), CSFCUBE_NDCG, signed=False)
         with following:
             _table(paper_rows(INSTRUCTION_FOLLOWING, ours, "p-MRR"), "p-MRR", signed=True)
         with wordings:
@@ -88,9 +89,9 @@ def beside_the_paper(info: CollectionInfo, evaluation: Evaluation) -> None:
             )
             left, right = st.columns(2)
             with left:
-                st.caption("nDCG@20")
+                st.caption(CSFCUBE_NDCG)
                 first = {f"GritLM-7B, {name}": both[0] for name, both in WORDINGS.items()}
-                _table(paper_rows(first, ours, "nDCG@20"), "nDCG@20, wordings", signed=False)
+                _table(paper_rows(first, ours, CSFCUBE_NDCG), "nDCG@20, wordings", signed=False)
             with right:
                 st.caption("p-MRR")
                 second = {f"GritLM-7B, {name}": both[1] for name, both in WORDINGS.items()}

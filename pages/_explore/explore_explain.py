@@ -124,8 +124,9 @@ def _checked(said: GeneratedExplanation) -> str:
 def _key(query: Query, doc_id: str, info: EndpointInfo) -> _Key:
     # How results are ranked and paged is of no account to why one of them is alike.
     asked = Query(
-        query.corpus, query.seed, query.text, query.aspect, query.instruction, query.focus
-    )
+        query.corpus, query.seed, query.text, query.aspect, query.instruction, query.focus,
+        query.reading,
+    )  # fmt: skip
     return replace(asked, steer=query.steer), doc_id, info.address, info.model
 
 

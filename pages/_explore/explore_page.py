@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
@@ -92,7 +93,8 @@ def seed_finder(explorer: Explorer, view: View) -> None:
 
 
 def _choose_aspect(key: str) -> None:
-    View.change(lambda now: replace(now, aspect=key, instruction="", focus=(), page=1))
+    """Ask for an aspect, or with "" for none; a person's own wording stays."""
+    View.change(lambda now: replace(now, aspect=key, reading=(), focus=(), page=1))
 
 
 def show_text(**values: str) -> None:
@@ -111,8 +113,8 @@ def sets(name: str, key: str, read: Callable[[Any], Any] = str.strip) -> dict[st
     return View.sets(name, key, read, page=1)
 
 
-def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
-    """Instruction, steer and system."""
+def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> DeltaGenerator:
+    """Instruction, steer and system; returns the place for what the instruction is read as."""
     own, helped = explorer.library.corpus(view.corpus).systems, explorer.model_systems
     systems = [*own, *helped]
     st.session_state.update(
@@ -122,7 +124,7 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
         explore_symmetric=view.symmetric,
     )
     show_text(explore_instruction=view.instruction)
-    _instruction(view, lens)
+    place = _instruction(view, lens)
     steered = [name for name in own if explorer.reads_steer(name)]
     st.slider(
         "Aspect weight: whole document to aspect only", 0, 100, step=5, format="%d %%",
@@ -143,6 +145,7 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> None:
             "Score both directions", **sets("symmetric", "explore_symmetric", bool),
             help="Also the document's words against the seed's, averaged with the other way.",
         )  # fmt: skip
+    return place
 
 
 def filters(view: View) -> None:
@@ -158,26 +161,30 @@ def filters(view: View) -> None:
         )  # fmt: skip
 
 
-def _instruction(view: View, lens: Lens) -> None:
+def _instruction(view: View, lens: Lens) -> DeltaGenerator:
     presets = {a.instruction: a for a in lens.aspects}
 
     def preset() -> None:
         aspect = presets.get(st.session_state["explore_preset"])
-        if aspect is not None:
-            _choose_aspect(aspect.key)
+        _choose_aspect("" if aspect is None else aspect.key)
 
     current = next((a.instruction for a in lens.aspects if a.key == view.aspect), None)
     st.session_state["explore_preset"] = current
     st.selectbox(
         "What should be similar", list(presets), index=None, key="explore_preset",
-        on_change=attempt, args=(preset,), placeholder="Choose a wording, or click a role above",
+        on_change=attempt, args=(preset,),
+        placeholder="Choose an aspect, or let your words decide",
     )  # fmt: skip
     st.text_input(
-        "In your own words", **sets("instruction", "explore_instruction"),
+        "In your own words",
+        # A correction of what other words were read as says nothing of these.
+        **View.sets("instruction", "explore_instruction", str.strip, page=1, reading=()),
         placeholder="such as: trained without labelled data",
-        help="Your wording shifts weight among the seed's sentences of the aspect; without an "
-        "aspect, it chooses one by the aspects' definitions. The weights show on the seed.",
+        help="With an aspect, your words shift weight among the seed's sentences of it, and rule "
+        "others out; without one, they decide what should be similar. What they are read as "
+        "stands below and can be corrected.",
     )  # fmt: skip
+    return st.container()
 
 
 def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:

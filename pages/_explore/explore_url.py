@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from engine.explorer import Explorer
+from engine.types.comparisons import Variant
 from engine.types.searches import PAGE_SIZE, Filter, Query
 from pages._common.url_state import (
     UrlState,
@@ -32,6 +33,7 @@ class View(UrlState):
 
     Attributes:
         text_id: a pasted seed; the text itself is in the ledger.
+        reading: a correction of what aspect and wording are read as, as a query has it.
         rerank: the way in which a model reranks; "" for not at all.
         depth: documents that it reranks.
         layout: how the results are shown.
@@ -43,6 +45,7 @@ class View(UrlState):
     aspect: str = param("aspect", "", shared=True)
     focus: tuple[int, ...] = param("focus", (), lambda text: tuple(map(int, names(text))), join)
     instruction: str = param("q", "", shared=True)
+    reading: tuple[str, ...] = param("reading", (), Explorer.parse_reading, join)
     system: str = param("system", DEFAULT.system)
     steer: float = param("steer", DEFAULT.steer, number("steer", 0, 1), "{:g}".format, shared=True)
     symmetric: bool = param("both", False, flag, write_flag)
@@ -65,7 +68,7 @@ class View(UrlState):
         if not self.aspect and (self.seed or self.text_id):
             view = replace(view, aspect="")  # chosen so here: other pages always have one
         same = replace(view, trail=self.trail) == self
-        return view if same else replace(view, focus=(), page=1)
+        return view if same else replace(view, focus=(), reading=(), page=1)
 
     def link(self) -> str:
         """The query part of a link that others can open: without the trail."""
@@ -83,12 +86,27 @@ class View(UrlState):
             aspect=self.aspect or None,
             instruction=self.instruction or None,
             focus=self.focus,
+            reading=self.reading,
             system=self.system,
             steer=self.steer,
             symmetric=self.symmetric,
             offset=(self.page - 1) * PAGE_SIZE,
             filters=tuple(filters),
         )
+
+    def variant(self, system: str) -> Variant | None:
+        """This search as a variant to compare; None where Compare's own opening has it already.
+
+        Args:
+            system: to rank with.
+        """
+        tuned = self.aspect and (system, self.steer) != (DEFAULT.system, DEFAULT.steer)
+        if not (self.instruction or self.reading or self.focus or tuned):
+            return None
+        return Variant(
+            "mine", self.instruction, system, self.steer,
+            aspect=self.aspect, focus=self.focus, reading=self.reading,
+        )  # fmt: skip
 
 
 def _split(where: str) -> list[str]:

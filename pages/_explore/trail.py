@@ -9,7 +9,6 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.comparisons import Variant
 from engine.types.searches import PAGE_SIZE, Query
 from pages._common.shared import attempt, download, engine, escape_label
 from pages._compare.compare_url import params_of_search
@@ -41,11 +40,12 @@ def trail_bar(explorer: Explorer, view: View) -> None:
             )
     known = explorer.library.corpus(view.corpus).systems
     system = view.system if view.system in known else DEFAULT.system
-    own = Variant("mine", view.instruction, system, view.steer) if view.instruction else None
     compare.page_link(
         "compare.py",
         label="Compare wordings",
-        query_params=params_of_search(view.corpus, view.seed, view.text_id, view.aspect, own),
+        query_params=params_of_search(
+            view.corpus, view.seed, view.text_id, view.aspect, view.variant(system)
+        ),
     )
     with middle, st.popover("Share", width="stretch"):
         st.caption("This search as a link; add it to the address of your SeedLens.")
@@ -94,6 +94,7 @@ def _go_back(query: Query) -> None:
             aspect=query.aspect or "",
             focus=query.focus,
             instruction=query.instruction or "",
+            reading=query.reading,
             system=query.system,
             steer=query.steer,
             symmetric=query.symmetric,

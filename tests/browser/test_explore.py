@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -139,6 +140,28 @@ def test_one_sentence_of_the_seed_can_be_what_should_be_alike(visit: Visit) -> N
     page.locator("section.card .sentence").first.click()
     expect(page).to_have_url(re.compile("focus=0"))
     expect(page.locator("section.card .hint")).to_contain_text("sentences you picked")
+
+
+def test_what_a_wording_is_read_as_can_be_corrected_and_is_kept_in_the_link(visit: Visit) -> None:
+    words = "similar evaluation set-up, ignore the topic"
+    page = visit.open(f"/?corpus=demo&seed=demo-0275&q={quote(words)}")
+    results(page)
+    reading = page.get_by_role("region", name="What the search is read as")
+    expect(reading.get_by_role("listitem")).to_have_text(
+        [re.compile("Method"), re.compile("− Back")]
+    )
+    reading.get_by_role("button", name="Remove Background").click()
+    expect(page).to_have_url(re.compile("reading=%2Bmethod"))
+    expect(reading.get_by_role("listitem")).to_have_count(1)
+    reading.get_by_role("button", name="+ Method: Method is asked for").click()
+    expect(reading.get_by_role("listitem")).to_have_text(re.compile("− Method"))
+    reading.get_by_label("Add to what").select_option("+result")
+    expect(reading.get_by_role("listitem")).to_have_count(2)
+    visit.shoot("explore-reading")
+    reading.get_by_role("button", name="Let the words decide").click()
+    expect(page).not_to_have_url(re.compile("reading="))
+    expect(reading).to_contain_text("− Background")
+    expect(page.get_by_label("In your own words")).to_have_value(words)
 
 
 def test_a_result_becomes_the_seed_and_the_browsers_back_button_returns(visit: Visit) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from engine.types.comparisons import Comparison, Frontier, FrontierPoint, Variant, VariantRanking
 from engine.types.documents import Document
+from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Ranking
 from pages._common import chart_style
@@ -135,6 +136,7 @@ def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     assert figure["data"][0]["text"][:2] == ["0%", "10%"]
     assert figure["data"][1]["y"] == [0.75], "the point of steer 0.5"
     assert "p-MRR" in figure["layout"]["xaxis"]["title"]["text"]
+    assert CSFCUBE_NDCG in figure["layout"]["yaxis"]["title"]["text"]
     estimated = drawn(compare_charts.frontier(Frontier(points, False), 0.5, dark=False))
     assert "p-MRR" not in estimated["layout"]["xaxis"]["title"]["text"]
 

@@ -74,6 +74,8 @@ def test_a_first_visit_sees_a_wording_followed_by_one_system_and_not_by_the_othe
         (link(*[BASE] * (MOST_VARIANTS + 1)), f"{MOST_VARIANTS} are the most"),
         ('[{"name":"a","wording":"\\ud800"}]', "half a character"),
         ("[" * 50_000, "not JSON"),
+        (link({**BASE, "reading": "+method,-method"}), "what variant 1 is read as"),
+        (link({**BASE, "sentences": "first"}), "what variant 1 is read as"),
     ],
 )
 def test_a_link_whose_variants_cannot_be_read_says_why_and_the_page_opens(
@@ -93,6 +95,8 @@ def test_a_link_whose_variants_cannot_be_read_says_why_and_the_page_opens(
         ({"variants": link({**BASE, "system": "magic"})}, "There is no system"),
         ({"variants": link(BASE, BASE)}, "Two variants are called"),
         ({"variants": link({**BASE, "wording": "w" * 2001})}, "2001 characters"),
+        ({"variants": link({**BASE, "reading": "+taste"})}, "There is no aspect"),
+        ({"variants": link({**BASE, "sentences": "99"})}, "there is no sentence 99"),
     ],
 )
 def test_a_comparison_that_cannot_be_made_leaves_the_controls_to_mend_it(
@@ -186,6 +190,21 @@ def test_another_aspect_changes_the_built_in_wordings_and_leaves_ones_own(demo: 
     assert param(page, "aspect") == "method"
 
 
+def test_an_aspect_that_was_chosen_for_a_variant_follows_the_one_that_is_meant(
+    demo: Explorer,
+) -> None:
+    mine = {"name": "mine", "wording": "my own words", "aspect": "result"}
+    page = visit("compare", aspect="result", variants=link(mine))
+    page.get_by_key("compare_aspect").set_value("method").run()
+    assert [(v.aspect, v.instruction) for v in variants(page)] == [("method", "my own words")]
+
+
+def test_csfcubes_ndcg_is_called_so(demo: Explorer) -> None:
+    page = visit("compare")
+    assert ">nDCG@20 (CSFCube)</th>" in shown(page)
+    assert ">nDCG@20</th>" not in shown(page)
+
+
 def test_an_open_document_shows_its_evidence_and_one_that_is_gone_says_so(demo: Explorer) -> None:
     page = visit("compare", document="demo-0100")
     assert not page.exception
@@ -224,6 +243,7 @@ def test_variants_come_back_from_a_link_as_they_were() -> None:
         Variant("base", "same “method” & <data>\n不同", "aspect", 0.35),
         Variant("none", "", "dense"),
         Variant("cut", "x", "late-interaction", 0.5, True),
+        Variant("read", "x", aspect="method", focus=(2,), reading=("+method", "-background")),
     )
     text = variants_to_json(given)
     assert variants_from_json(text) == given

@@ -14,11 +14,11 @@ from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.variants import SETS
-from engine.measures.metrics import CSFCUBE_NDCG
 from engine.measures.p_mrr import P_MRR
 from engine.search.systems import SYSTEMS
 from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity, SensitivityRow
+from engine.types.evaluations import CSFCUBE_NDCG
 from tests.support import ended
 
 VARIANTS = {"base", "generic", "definition", "subset"} | {

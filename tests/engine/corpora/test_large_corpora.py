@@ -112,7 +112,7 @@ def resolved(corpus: OpenCorpus, asked: Query) -> Request:
     """The query as systems take it, to the depth that a page of a large corpus has."""
     searcher = Searcher(corpus, no_model, no_model, no_model)
     seed = searcher.seed(asked)
-    focus, _ = searcher.focus(asked, seed)
+    focus = searcher.interpret(asked, seed).focus
     return replace(searcher.request(asked, seed, focus), depth=CANDIDATES)
 
 

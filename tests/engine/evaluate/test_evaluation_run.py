@@ -23,14 +23,13 @@ from engine.evaluate.collection_store import fitted_run
 from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.measuring import system_scores
 from engine.explorer import Explorer
-from engine.measures.metrics import CSFCUBE_NDCG
 from engine.measures.p_mrr import P_MRR
 from engine.search.reports import evaluation_from_report, evaluation_report
 from engine.search.searcher import Searcher
 from engine.search.systems import GO_BY_FACTS, SYSTEMS
 from engine.search.topics import sampled
 from engine.types.collections import Collection
-from engine.types.evaluations import Evaluation
+from engine.types.evaluations import CSFCUBE_NDCG, Evaluation
 from engine.types.searches import Query
 from tests.support import make_explorer, write_jsonl
 

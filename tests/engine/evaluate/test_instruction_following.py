@@ -14,11 +14,10 @@ from engine.collections.readers import read_collection
 from engine.compare.sensitivity_table import sensitivity
 from engine.evaluate.evaluation_run import evaluate
 from engine.explorer import Explorer
-from engine.measures.metrics import CSFCUBE_NDCG
 from engine.measures.p_mrr import P_MRR
 from engine.types.collections import Collection
 from engine.types.comparisons import Sensitivity
-from engine.types.evaluations import SystemScores
+from engine.types.evaluations import CSFCUBE_NDCG, SystemScores
 from tests.csfcube_files import write_judged
 from tests.support import make_explorer
 

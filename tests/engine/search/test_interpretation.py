@@ -10,14 +10,18 @@ import pytest
 from engine.collections.readers import read_collection
 from engine.config import DEMO
 from engine.corpora.contracts import Seed
+from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.lenses.instructions import Reading
 from engine.measures.p_mrr import p_mrr
 from engine.numeric import FloatArray
+from engine.search.criterion import criterion_for
 from engine.search.interpretation import avoid, focus_on_aspect, focus_on_reading, reweigh_by_words
+from engine.search.queries import parse_reading
 from engine.types.documents import Document, Sentence
-from engine.types.searches import Query
+from engine.types.lenses import Aspect
+from engine.types.searches import WHOLE, Query
 
 BACKGROUND, METHOD, RESULT = range(3)
 BEES = Query("small", seed="bees-network", k=100)
@@ -134,3 +138,77 @@ def test_a_wording_whose_aspect_the_seed_lacks_is_told_and_changes_nothing(
         "The seed has no Method sentence, so the ranking follows the whole text.",
     )
     assert [r.doc_id for r in found.results] == [r.doc_id for r in small.search(plain).results]
+
+
+# What decides: a correction, the aspect, or the words
+
+
+def ranked(small: Explorer, **asked: object) -> list[str]:
+    query = Query("small", seed="bees-network", k=100, **asked)  # type: ignore[arg-type]
+    return [r.doc_id for r in small.search(query).results]
+
+
+@pytest.mark.parametrize("aspect", RESEARCH.aspects, ids=lambda aspect: aspect.key)
+def test_the_exact_words_of_a_built_in_wording_mean_its_aspect(
+    small: Explorer, aspect: Aspect
+) -> None:
+    chosen = small.search(replace(BEES, aspect=aspect.key))
+    written = small.search(replace(BEES, instruction=f" {aspect.instruction} "))
+    assert [(r.doc_id, r.score) for r in written.results] == [
+        (r.doc_id, r.score) for r in chosen.results
+    ]
+    assert written.reading == chosen.reading == (f"+{aspect.key}",)
+    assert written.weights == chosen.weights
+
+
+def test_what_a_search_was_read_as_is_a_correction_that_changes_nothing(small: Explorer) -> None:
+    for words in ("ignore the topic", "the same method, whatever the topic", ""):
+        for aspect in ("method", None):
+            asked = replace(BEES, instruction=words, aspect=aspect)
+            found = small.search(asked)
+            if not found.reading:
+                continue
+            again = small.search(replace(asked, reading=found.reading))
+            assert again.reading == found.reading
+            assert [name for name, _ in again.understood] == [n for n, _ in found.understood]
+            assert again.avoided == found.avoided
+
+
+def test_a_correction_takes_the_place_of_aspect_and_wording(small: Explorer) -> None:
+    asked = replace(BEES, aspect="method", instruction="ignore the topic", reading=("+result",))
+    found = small.search(asked)
+    assert (found.understood, found.avoided) == ((("Result", 1.0),), ())
+    assert ranked(small, reading=("+result",)) == ranked(small, aspect="result")
+    assert ranked(small, aspect="result", reading=WHOLE) == ranked(small)
+    picked = small.search(replace(BEES, focus=(1,), reading=("-background",)))
+    assert (picked.sentences, picked.avoided) == ((1,), ("Background",))
+
+
+def test_ruling_every_aspect_out_is_told(small: Explorer) -> None:
+    asked = replace(BEES, reading=("-background", "-method", "-result"))
+    (note,) = small.search(asked).notes
+    assert "Every aspect is ruled out" in note
+
+
+def test_a_correction_of_the_reading_is_checked(small: Explorer) -> None:
+    with pytest.raises(UnknownNameError, match="There is no aspect 'taste'"):
+        small.search(replace(BEES, reading=("+taste",)))
+    for text in ("method,-method", "any,method", "+"):
+        with pytest.raises(BadInputError, match="cannot be used"):
+            parse_reading(text)
+
+
+def test_a_model_is_told_what_a_correction_says(small: Explorer) -> None:
+    searcher = small.searcher("small")
+    seed = searcher.seed(BEES)
+    chosen = criterion_for(searcher, replace(BEES, aspect="method"), seed)
+    written = replace(BEES, instruction=RESEARCH.aspects[METHOD].instruction)
+    assert criterion_for(searcher, written, seed) == chosen
+    assert criterion_for(searcher, replace(BEES, reading=("+method",)), seed) == chosen
+    corrected = replace(
+        BEES, instruction="like this", reading=("+method", "+result", "-background")
+    )
+    found = criterion_for(searcher, corrected, seed)
+    assert found.aspect == "Method and Result"
+    told = [RESEARCH.aspects[i].instruction for i in (METHOD, RESULT)]
+    assert found.instruction == f"like this {' '.join(told)} Likeness in Background does not count."

@@ -23,6 +23,7 @@ def test_a_query_survives_being_written_down() -> None:
         BEES,
         Query("small", text="Bees 🐝.\n“Quoted”", instruction="like this", focus=(0, 2)),
         replace(BEES, filters=filters, steer=0.0, symmetric=True, offset=20),
+        replace(BEES, reading=("+method", "-background")),
     ):
         assert query_from_json(query_to_json(query)) == query
 
@@ -40,6 +41,7 @@ def test_a_query_is_named_by_seed_and_aspect() -> None:
     assert query_id(pasted) == query_id(replace(pasted, system="dense"))
     assert query_id(pasted).startswith("text-")
     assert query_id(pasted) != query_id(replace(pasted, text="Bees!"))
+    assert query_id(replace(BEES, reading=("-result",))) != query_id(BEES), "another need"
 
 
 @pytest.mark.parametrize("text", ["year", "=x", "venue=", "year>2010", ""])

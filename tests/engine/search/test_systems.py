@@ -250,7 +250,7 @@ def test_at_steer_1_what_says_nothing_of_the_aspect_earns_nothing(small: Explore
     searcher = small.searcher("small")
     query = Query("small", seed="bees-network", aspect="method", steer=1.0)
     seed = searcher.seed(query)
-    request = searcher.request(query, seed, searcher.focus(query, seed)[0])
+    request = searcher.request(query, seed, searcher.interpret(query, seed).focus)
     signals = find_signals(
         searcher.corpus,
         request,

@@ -1,0 +1,76 @@
+// What a search was read as: a chip for each aspect asked for (+) or ruled out (−) and for each
+// sentence. A click on an aspect turns its sign, the cross takes a chip away, the list adds one.
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const root = parentElement.querySelector(".root")
+  root.classList.toggle("dark", Boolean(data.dark))
+  const key = focusKey(root)
+  const change = (event) => setTriggerValue("change", { ...event, at: Date.now() })
+  const aspects = Object.fromEntries(data.aspects.map((aspect) => [aspect.key, aspect]))
+  const cross = (label, name, event) => {
+    const node = button("off", "✕", label, () => change(event))
+    node.dataset.key = `off-${name}`
+    return node
+  }
+
+  const row = make("section", "reading")
+  row.setAttribute("aria-label", "What the search is read as")
+  row.append(make("span", "label", "Read as"))
+  const chips = make("ul", "chips")
+  for (const term of data.reading) {
+    const aspect = aspects[term.slice(1)]
+    if (!aspect) continue
+    const wanted = term[0] === "+"
+    const chip = make("li", `chip ${wanted ? "" : "against "}${roleClass(aspect.role)}`)
+    const turned = `${wanted ? "-" : "+"}${aspect.key}`
+    const name = button("flip", `${wanted ? "+" : "−"} ${aspect.name}`, null, () => change({ old: term, term: turned }))
+    name.title = wanted
+      ? `${aspect.name} is asked for: click to rule it out`
+      : `${aspect.name} is ruled out: click to ask for it`
+    name.setAttribute("aria-label", `${wanted ? "+" : "−"} ${aspect.name}: ${name.title}`)
+    name.dataset.key = `term-${aspect.key}`
+    chip.append(name, cross(`Remove ${aspect.name} from what the search is read as`, aspect.key, { old: term }))
+    chips.append(chip)
+  }
+  for (const index of data.sentences) {
+    const chip = make("li", "chip")
+    const name = make("span", "name", `sentence ${index + 1}`)
+    name.title = data.texts[index] ?? ""
+    chip.append(name, cross(`Remove sentence ${index + 1} from what the search is read as`, `s${index}`, { sentence: index }))
+    chips.append(chip)
+  }
+  if (!chips.children.length) row.append(make("span", "none", "the whole text"))
+  row.append(chips)
+
+  const add = make("select", "add")
+  add.setAttribute("aria-label", "Add to what the search is read as")
+  add.dataset.key = "add"
+  add.append(new Option("add …", ""))
+  const group = (label, options) => {
+    if (!options.length) return
+    const node = make("optgroup")
+    node.label = label
+    node.append(...options.map(([text, value]) => new Option(text, value)))
+    add.append(node)
+  }
+  const free = data.aspects.filter(({ key: one }) => !data.reading.some((term) => term.slice(1) === one))
+  const short = (text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text)
+  group("Asked for", free.map(({ key: one, name }) => [`+ ${name}`, `+${one}`]))
+  group("Ruled out", free.map(({ key: one, name }) => [`− ${name}`, `-${one}`]))
+  group("Sentences of the seed", data.texts.flatMap((text, index) =>
+    data.sentences.includes(index) ? [] : [[`${index + 1} · ${short(text)}`, String(index)]]))
+  add.onchange = () => {
+    const value = add.value
+    if (/^[0-9]+$/.test(value)) change({ sentence: Number(value) })
+    else if (value) change({ term: value })
+  }
+  row.append(add)
+
+  if (data.by_words) {
+    const again = button("again", "Let the words decide", null, () => change({ by_words: true }))
+    again.title = "Take back the aspect, the picked sentences and all corrections"
+    again.dataset.key = "again"
+    row.append(again)
+  }
+  redrawn(root, key, [row])
+}

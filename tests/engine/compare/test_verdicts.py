@@ -1,0 +1,110 @@
+"""A verdict says what the figures beside it say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from engine.compare.verdicts import Judgments, Profile, find_verdicts
+from engine.types.comparisons import Variant, VariantRanking, Verdict
+from engine.types.searches import Ranking
+
+# Ten documents are relevant to both aspects, two only to the method; thirty to nothing.
+BOTH = [f"both-{i}" for i in range(10)]
+ONLY = ["only-0", "only-1"]
+REST = [f"rest-{i:02}" for i in range(30)]
+METHOD = {**dict.fromkeys(BOTH, 3), **dict.fromkeys(ONLY, 1), **dict.fromkeys(REST, 0)}
+JUDGED: Judgments = {"method": METHOD, "background": {**METHOD, **dict.fromkeys(ONLY, 0)}}
+BLIND = [*BOTH, *REST[:10], *ONLY, *REST[10:]]
+
+
+def verdict(
+    ranked: Sequence[str],
+    judgments: Judgments,
+    gains: Mapping[str, float] | None = None,
+    blind: Sequence[str] = BLIND,
+) -> Verdict:
+    """Of one variant, for the method."""
+    scores = tuple(float(-i) for i in range(len(ranked)))
+    ranking = VariantRanking(
+        Variant("mine", "words"),
+        Ranking("mine", tuple(ranked), scores),
+        (),
+        (),
+        (),
+        (),
+        {},
+        (),
+        0.0,
+    )
+    gained = tuple((gains or {"Background": 0.0, "Method": 0.0}).items())
+    [found] = find_verdicts([Profile(ranking, blind, gained, True)], "Method", judgments, "method")
+    return found
+
+
+def test_following_that_costs_nothing_is_following() -> None:
+    found = verdict([*BOTH, *ONLY, *REST], JUDGED, {"Background": 0.1, "Method": 0.8})
+    assert found.kind == "follows"
+    assert "documents judged alike only in Method rose" in found.text
+    assert "loses" not in found.text
+
+
+def test_following_that_loses_most_relevant_documents_says_so() -> None:
+    found = verdict([*ONLY, *REST, *BOTH], JUDGED, {"Background": -0.2, "Method": -1.44})
+    assert found.kind == "costly"
+    assert "follows, and loses most relevant documents" in found.text
+    assert "nDCG@20 (CSFCube) 0.97 to 0." in found.text
+    assert "became less similar in Method" in found.text
+    assert "p-MRR +" in found.numbers
+    assert "Method -1.44" in found.numbers
+    assert "of the top 20 in common" in found.numbers
+
+
+def test_following_at_some_cost_says_so() -> None:
+    found = verdict([*ONLY, *REST[:4], *BOTH, *REST[4:]], JUDGED)
+    assert found.kind == "costly"
+    assert "follows, at the cost of relevance (nDCG@20 (CSFCube) 0.97 to 0." in found.text
+
+
+@pytest.mark.parametrize(
+    ("ranked", "kind"),
+    [([*REST, *BOTH, *ONLY], "wrong way"), ([*REST[:10], *BOTH, *ONLY, *REST[10:]], "little")],
+)
+def test_whatever_else_it_does_lost_relevance_is_told(ranked: list[str], kind: str) -> None:
+    found = verdict(ranked, JUDGED)
+    assert found.kind == kind
+    assert "lost (nDCG@20 (CSFCube) 0.97 to 0." in found.text
+
+
+def test_one_judged_aspect_tells_the_cost_of_what_is_estimated() -> None:
+    judged = {"method": METHOD}
+    found = verdict([*ONLY, *REST, *BOTH], judged, {"Background": 0.1, "Method": 0.9})
+    assert found.kind == "costly"
+    assert "loses most relevant documents" in found.text
+    assert "(estimate)" in found.text
+
+
+@pytest.mark.parametrize(
+    ("gains", "kind", "says"),
+    [
+        ({"Background": 0.0, "Method": 0.9}, "follows", "more similar in Method"),
+        ({"Background": 1.3, "Method": 0.9}, "follows", "and more so in Background"),
+        ({"Background": 1.4, "Method": 0.3}, "wrong way", "more similar in Background"),
+        ({"Background": 0.1, "Method": -1.44}, "wrong way", "less similar in Method"),
+        ({"Background": 0.1, "Method": 0.1}, "different", "without becoming more similar"),
+    ],
+)
+def test_without_judgments_the_verdict_goes_by_the_aspect_that_is_meant(
+    gains: dict[str, float], kind: str, says: str
+) -> None:
+    found = verdict([*REST, *BOTH, *ONLY], {}, gains)
+    assert found.kind == kind
+    assert says in found.text
+    assert "nDCG" not in found.text + found.numbers, "nobody judged anything"
+
+
+def test_without_judgments_replacing_nearly_all_documents_is_told() -> None:
+    found = verdict([*REST[10:], *BLIND[:20], *ONLY], {}, {"Background": 0.0, "Method": 0.9})
+    assert found.kind == "follows"
+    assert "0% of the top 20 stayed" in found.text

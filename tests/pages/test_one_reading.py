@@ -1,0 +1,133 @@
+"""One search, asked on the command line, on Explore and as a variant on Compare: one ranking."""
+
+from __future__ import annotations
+
+import importlib
+import random
+from typing import NamedTuple
+
+import pytest
+
+from engine.explorer import Explorer
+from engine.lenses.definitions import RESEARCH
+from engine.types.comparisons import Variant
+from pages._compare.compare_url import params_of_search, variants_from_json
+from pages._explore.explore_url import View
+from tests.cli.command_line import run_inside
+
+STATES = 50
+SEEDS = ("bees-network", "bees-survey", "maps-network", "no-method")
+PASTED = (
+    "Bees find flowers by their scent. We train a network on ten thousand recordings of bees. "
+    "It tells nectar from pollen in nine cases of ten.",
+    "We ask 200 drivers how they read maps.",
+)
+WORDINGS = (
+    "",
+    *(aspect.instruction for aspect in RESEARCH.aspects),
+    RESEARCH.generic,
+    RESEARCH.aspects[0].definition,
+    "ignore the topic",
+    "similar evaluation set-up, ignore the topic",
+    "Which papers came to the same result?",
+    "dieselbe Methode, egal welches Thema",
+    "We train a convolutional neural network on labelled photographs.",
+)
+READINGS = ("", "", "", "+method", "+method,-background", "-result", "any")
+
+
+class State(NamedTuple):
+    """What a person may have chosen; a pasted text instead of a seed, sentences from 0."""
+
+    seed: str
+    text: str
+    aspect: str
+    wording: str
+    steer: float
+    reading: str
+    sentences: tuple[int, ...]
+    system: str
+
+
+def some_states() -> list[State]:
+    rng = random.Random(13)  # noqa: S311 - any fifty, the same every time
+    states = []
+    for number in range(STATES):
+        pasted = number % 5 == 0
+        states.append(
+            State(
+                seed="" if pasted else rng.choice(SEEDS),
+                text=rng.choice(PASTED) if pasted else "",
+                aspect=rng.choice(["", *(aspect.key for aspect in RESEARCH.aspects)]),
+                wording=rng.choice(WORDINGS),
+                steer=rng.choice((0.0, 0.3, 0.5, 0.8, 1.0)),
+                reading=rng.choice(READINGS),
+                sentences=rng.choice(((), (), (), (0,))),
+                system=rng.choice(("aspect", "aspect", "aspect", "transport", "dense")),
+            )
+        )
+    return states
+
+
+def on_the_command_line(explorer: Explorer, state: State) -> list[str]:
+    options = ["--seed", state.seed] if state.seed else ["--text", state.text]
+    options += ["--aspect", state.aspect] if state.aspect else []
+    options += ["--instruction", state.wording] if state.wording else []
+    options += ["--reading", state.reading] if state.reading else []
+    for index in state.sentences:
+        options += ["--sentence", str(index + 1)]
+    options += ["--steer", str(state.steer), "--system", state.system, "--k", "100", "--json"]
+    found = run_inside(explorer.home.root, "search", "small", *options)
+    assert found.code == 0, found.stderr
+    return [result["doc_id"] for result in found.json["results"]]
+
+
+def view_of(explorer: Explorer, state: State) -> View:
+    """What Explore's address says."""
+    params = {
+        "corpus": "small",
+        "seed": state.seed,
+        "text": explorer.notebook.put_text(state.text) if state.text else "",
+        "aspect": state.aspect,
+        "q": state.wording,
+        "steer": str(state.steer),
+        "reading": state.reading,
+        "focus": ",".join(map(str, state.sentences)),
+        "system": state.system,
+    }
+    return View.from_params({name: value for name, value in params.items() if value})
+
+
+def on_explore(explorer: Explorer, view: View) -> list[str]:
+    found = explorer.search(view.to_query(explorer))
+    return [result.doc_id for result in found.results]
+
+
+def on_compare(explorer: Explorer, view: View) -> list[str]:
+    """As the link from Explore to Compare has it; without a wording, as Compare opens."""
+    own = view.variant(view.system)
+    params = params_of_search(view.corpus, view.seed, view.text_id, view.aspect, own)
+    variants = variants_from_json(params["variants"]) if "variants" in params else ()
+    if not variants:
+        words = next((a.instruction for a in RESEARCH.aspects if a.key == view.aspect), "")
+        variants = (Variant("base", words, view.system, view.steer),)
+    text = explorer.notebook.text(view.text_id) if view.text_id else None
+    found = explorer.comparing.compare(
+        "small", view.seed or None, text, view.aspect or "method", variants[:1]
+    )
+    return list(found.variants[0].ranking.doc_ids)
+
+
+def test_a_search_ranks_alike_wherever_it_is_asked(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command_line = importlib.import_module("engine.cli.main")
+    monkeypatch.setattr(command_line, "open_explorer", lambda: small_copy)
+    rankings = set()
+    for state in some_states():
+        view = view_of(small_copy, state)
+        explored = on_explore(small_copy, view)
+        assert on_the_command_line(small_copy, state)[:20] == explored[:20], state
+        assert on_compare(small_copy, view)[:20] == explored[:20], state
+        rankings.add(tuple(explored))
+    assert len(rankings) > STATES / 3, "states that rank alike would prove nothing"
