@@ -68,6 +68,12 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
     expect(page.get_by_text("The same procedure.")).to_be_visible()
     visit.shoot("annotate")
 
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("Undo what was said last")
+    page.keyboard.press("3")  # no grade while the keys are read
+    page.keyboard.press("Escape")
+    expect(keys).to_have_count(0)
     page.keyboard.press("2")
     page.keyboard.press("n")
     page.keyboard.type("u & <b>0</b>")  # digits and letters of a note are no grades
