@@ -29,6 +29,8 @@ CHANCE = 0.9
 Of the candidates of CSFCube's open half, judged for one aspect, 27 % of those without any
 likeness have no pair that is shown, and 3 %, 1 % and 8 % (4 of 51) of the grades 1 to 3.
 """
+LEAST_ASKED = 0.1
+"""Share of the most asked-for sentence's weight below which a sentence makes no best pair."""
 FEWEST = 20
 """Documents below which nothing can be said of chance, and every pair is shown."""
 Rarity = Callable[[str], float]
@@ -116,7 +118,9 @@ class EvidenceFinder:
         serves = self._serves(around.roles)
         counts = np.diff([*around.starts, len(serves)])
         serves /= np.repeat(np.maximum(np.maximum.reduceat(serves, around.starts), 1e-6), counts)
-        strength = (self.seed.sentences @ around.sentences.T) * self._weights(serves)
+        asked = self._mine[:, 0] > LEAST_ASKED
+        strength = self.seed.sentences[asked] @ around.sentences.T
+        strength *= self._weights(serves)[asked]
         best = np.maximum.reduceat(strength.max(axis=0), around.starts)
         return float(np.quantile(best, CHANCE))
 
