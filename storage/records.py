@@ -101,12 +101,12 @@ class QrelsRow:
 class Condition:
     """A filter on a stored column; becomes an expression, never a string built from input.
 
-    ``contains`` looks for ``value`` inside a text column.
+    One of ``values`` is enough. ``contains`` looks for them inside a text column.
     """
 
     column: str
     op: Literal["=", ">=", "<=", "contains"]
-    value: str | int
+    values: tuple[str | int, ...]
 
 
 Verdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]

@@ -84,7 +84,6 @@ def _step_name(explorer: Explorer, query: Query) -> str:
 
 
 def _go_back(query: Query) -> None:
-    year_from, year_to, where = filters_of(query)
     text_id = engine().notebook.put_text(query.text) if query.text else ""
     View.change(
         lambda now: View(
@@ -99,9 +98,7 @@ def _go_back(query: Query) -> None:
             steer=query.steer,
             symmetric=query.symmetric,
             page=query.offset // PAGE_SIZE + 1,
-            year_from=year_from,
-            year_to=year_to,
-            where=where,
+            **filters_of(query.filters),
             rerank=now.rerank,
             depth=now.depth,
             layout=now.layout,
