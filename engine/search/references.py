@@ -221,7 +221,7 @@ def _own_key(document: Document) -> str:
 
 
 def _key(item: CslItem) -> str:
-    author = next(iter(item.get("author", ())), {})
+    author: dict[str, str] = next(iter(item.get("author", ())), {})
     name = author.get("family") or author.get("literal", "").split(" ")[0]
     words = (_ascii(word) for word in re.split(r"[^\w']+", item.get("title", "")))
     word = next((word for word in words if word and word not in _SMALL_WORDS), "")
