@@ -26,7 +26,7 @@ with error_boundary():
     with st.container():
         show_problem()
     cards.skip_link(key="explore_skip")
-    view = explore_page.open_view(explorer, names)
+    view = trail.own(explorer, explore_page.open_view(explorer, names))
     lens = explorer.library.lens(view.corpus)
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
     run = explore_model.open_run(explorer, view)

@@ -31,27 +31,6 @@ class CorpusRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TrailStepRow:
-    """One step of an exploration: the query as JSON text, and when it was taken."""
-
-    trail_id: str
-    position: int
-    corpus: str
-    query: str
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRow:
-    """A document that a person kept while exploring."""
-
-    trail_id: str
-    corpus: str
-    doc_id: str
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class RunRow:
     """The rankings of one system for the topics of a collection.
 

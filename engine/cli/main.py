@@ -45,6 +45,7 @@ from engine.cli.terminal import (
     progress,
     stop_requested,
 )
+from engine.cli.trail import trail
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
 from engine.types.repairs import DUPLICATES, Repairs
@@ -390,6 +391,6 @@ def doctor(as_json: bool) -> None:
 
 for command in (
     *(agreement, build, distill, evaluate, facts, gap, generate, grade, judge, lens_commands),
-    *(pool, project, qrels, read, scenarios, sensitivity),
+    *(pool, project, qrels, read, scenarios, sensitivity, trail),
 ):
     main.add_command(command)

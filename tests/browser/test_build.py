@@ -197,7 +197,9 @@ def result(visit: Visit, explorer: Explorer) -> None:
     expect(page.get_by_text(f"{number} queries ·")).to_be_visible()
     expect(page.locator(".bd-provenance")).to_contain_text(ATTRIBUTE)
     visit.shoot("build-result")
-    provenance = read_archive(Path(download(page, "Export", exact=True).path()), number)
+    page.get_by_role("button", name="Export", exact=True).click()
+    provenance = read_archive(Path(download(page, "Download ZIP").path()), number)
+    page.keyboard.press("Escape")
     assert provenance["edits"]["label"] == 1
     assert provenance["edits"]["collapse"] > 0
     project = builds.open("demo", "methods").project()
