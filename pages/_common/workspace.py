@@ -44,7 +44,7 @@ class Pages:
 
     def leave(self, view: UrlState) -> Pages:
         """With a page as it is now."""
-        now = shared_fields(view)
+        now = view.shares()
         before = self.shared
         if now.get("corpus", self.corpus) != self.corpus:
             before = {name: before[name] for name in _EVERYWHERE if name in before}

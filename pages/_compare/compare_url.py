@@ -15,7 +15,7 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Variant
 from pages._common.shared import engine
 from pages._common.url_state import UrlState, integer, join, names, one_of, param, some_of
-from pages._explore.explore_url import DEEPEST
+from pages._explore.explore_url import DEEPEST, OWN
 
 MOST_VARIANTS = 8
 """Beyond that, neither the rank flow nor a person follows."""
@@ -27,8 +27,6 @@ MATRICES = ("rbo", "tau", "overlap", "p_mrr")
 SHOWS = ("seed", "collection")
 RERANK_DEPTH = 50
 """A request grows with every document of every variant: less than for one search."""
-OWN = "mine"
-"""Names the variant with the wording that Explore has."""
 _DEFAULT = Variant("", "")
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "name": str,
@@ -197,12 +195,15 @@ class CompareView(UrlState):
             view = reworded(engine(), before, view.aspect)
         if (view.seed, view.text_id, view.aspect) != (self.seed, self.text_id, self.aspect):
             view = replace(view, document="")
-        wording = shared.get("instruction", "")
-        if wording and all(v.instruction != wording for v in view.variants):
-            own = Variant(OWN, wording, steer=shared.get("steer", _DEFAULT.steer))
+        own = shared.get("own")
+        if own is not None and all(replace(v, name=OWN) != own for v in view.variants):
             others = [v for v in view.variants if v.name != OWN] or [against(own)]
             view = view.with_variants([own, *others][:MOST_VARIANTS])
         return view
+
+    def shares(self) -> dict[str, Any]:
+        """Without Explore's search: it is among the variants, where it may be changed."""
+        return {**UrlState.shares(self), "own": None}
 
     def with_variants(self, variants: Sequence[Variant]) -> Self:
         """The same seed and aspect under other variants."""

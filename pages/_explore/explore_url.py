@@ -23,6 +23,8 @@ from pages._common.url_state import (
 
 DEFAULT = Query("")
 LAYOUTS = ("cards", "table")
+OWN = "mine"
+"""Names this page's search among the variants of a comparison."""
 DEFAULT_DEPTH, DEEPEST = 100, 200
 """How far down the first stage a model reranks: a request grows with every document."""
 
@@ -70,6 +72,11 @@ class View(UrlState):
         same = replace(view, trail=self.trail) == self
         return view if same else replace(view, focus=(), reading=(), page=1)
 
+    def shares(self) -> dict[str, Any]:
+        """Also this search as a variant to compare."""
+        system = self.system if self.system in Explorer.systems else DEFAULT.system
+        return {**UrlState.shares(self), "own": self.variant(system)}
+
     def link(self) -> str:
         """The query part of a link that others can open: without the trail."""
         return UrlState.link(replace(self, trail=""))
@@ -107,7 +114,7 @@ class View(UrlState):
         if not (self.instruction or self.reading or self.focus or tuned):
             return None
         return Variant(
-            "mine", self.instruction, system, self.steer,
+            OWN, self.instruction, system, self.steer,
             aspect=self.aspect, focus=self.focus, reading=self.reading,
         )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,11 +54,21 @@ def test_pages_share_corpus_seed_aspect_wording_and_weight() -> None:
     pages = Pages().leave(View("lab", SEED, aspect="method", instruction=WORDING, steer=0.7))
     compare = pages.found(CompareView)
     assert (compare.corpus, compare.seed, compare.aspect) == ("lab", SEED, "method")
-    own = Variant("mine", WORDING, steer=0.7)
+    own = Variant("mine", WORDING, steer=0.7, aspect="method")
     assert compare.variants == (own, Variant("none", "", steer=0.7))
     assert pages.found(AskView) == AskView("lab")
     assert pages.found(BuildView) == BuildView("lab")
     assert pages.found(AnnotateView) == AnnotateView("lab")
+
+
+def test_compare_takes_a_search_over_once_and_keeps_what_was_made_of_it() -> None:
+    search = View("lab", SEED, instruction=WORDING, reading=("-result",), focus=(1,))
+    pages = Pages().leave(search)
+    compare = pages.found(CompareView)
+    assert compare.variants[0] == search.variant("aspect")
+    edited = replace(compare, variants=(Variant("mine", "other words"),), aspect="method")
+    assert pages.leave(edited).found(CompareView) == edited
+    assert pages.leave(edited).leave(search).found(CompareView).variants[0] == compare.variants[0]
 
 
 def test_another_seed_begins_on_its_first_page_with_no_sentence_picked() -> None:
