@@ -6,6 +6,7 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.types.annotating import (
     Agreement,
     AgreementMeasure,
+    AgreementPoint,
+    AgreementStep,
     Item,
     Judgment,
     PoolItem,
@@ -215,6 +218,51 @@ def find_agreement(
     )
 
 
+def agreement_over_time(
+    judgments: Iterable[Judgment], scale: Scale, step: AgreementStep, most: int = 40
+) -> list[AgreementPoint]:
+    """Agreement of people over the items that two or more had graded, from the first on.
+
+    Only what stands counts: a grade that was changed, as it is now and from when it was changed.
+    The last point is what :func:`find_agreement` says.
+
+    Args:
+        step: a point per day that brought such an item, or points at even numbers of items.
+        most: points; of more days, the last ones.
+    """
+    own = [
+        j
+        for j in judgments
+        if j.origin in ("person", "import") and j.relevance is not None
+        and j.relevance in scale.values
+    ]  # fmt: skip
+    own.sort(key=lambda judgment: judgment.time)
+    seen = Counter[Item]()
+    shared = []  # where in ``own`` an item got its second grade
+    for at, judgment in enumerate(own):
+        seen[judgment.item] += 1
+        if seen[judgment.item] == 2:
+            shared.append(at)
+    points = []
+    for count in _cuts([own[at].time for at in shared], step, most):
+        until = own[: shared[count] if count < len(shared) else None]
+        grades: dict[Item, dict[str, int]] = {}
+        for judgment in until:
+            grades.setdefault(judgment.item, {})[judgment.annotator] = judgment.relevance or 0
+        measures = group_measures(_counts(grades, scale))
+        points.append(AgreementPoint(count, until[-1].time, measures))
+    return points
+
+
+def _cuts(times: Sequence[datetime], step: AgreementStep, most: int) -> list[int]:
+    """How many items each point is made of, ascending; the last one of all."""
+    total = len(times)
+    if step == "items":
+        return sorted({-(-total * number // most) for number in range(1, most + 1)} - {0})
+    ends = [at for at in range(1, total) if times[at].date() != times[at - 1].date()]
+    return [*ends, *([total] if total else [])][-most:]
+
+
 def _counts(grades: Grades, scale: Scale) -> Table:
     """Items x grades: how many gave it; only items that at least two people graded."""
     columns = {value: column for column, value in enumerate(scale.values)}
@@ -354,8 +402,13 @@ def check_model(
         grades.setdefault(aspects.get(decision.query_id, ""), []).append(pair)
     by_aspect = {a: pair_measures(_confusion(grades[a], scale)) for a in sorted(grades)}
     table = _confusion(itertools.chain.from_iterable(grades.values()), scale)
-    notes = {(j.query_id, j.doc_id, j.annotator): j.note for j in judgments if j.origin != "model"}
-    differing = [_difference(d, j, notes) for d, j in both if d.relevance != j.relevance]
+    own_words: dict[Item, list[Judgment]] = {}
+    for said in judgments:
+        if said.origin not in ("model", "adjudication") and said.relevance in scale.values:
+            own_words.setdefault(said.item, []).append(said)
+    differing = [
+        _difference(d, j, own_words.get(d.item, ())) for d, j in both if d.relevance != j.relevance
+    ]
     return ModelCheck(
         annotator=annotator,
         graded=len(own),
@@ -371,21 +424,18 @@ def check_model(
 
 
 def _difference(
-    decision: Decision, judgment: Judgment, notes: Mapping[tuple[str, str, str], str]
+    decision: Decision, judgment: Judgment, said: Iterable[Judgment]
 ) -> GradingDifference:
-    item = decision.item
-    decided = decision.decided
-    who = [*decision.annotators, *([decided.annotator] if decided is not None else [])]
-    said = {w: notes.get((*item, w), "") for w in who}
-    if decided is not None:
-        said[decided.annotator] = decided.note
+    said, decided = list(said), decision.decided
     return GradingDifference(
-        *item,
+        *decision.item,
         people=decision.relevance or 0,
         model=judgment.relevance or 0,
         reason=judgment.note,
-        annotators=tuple(dict.fromkeys(who)),
-        notes={w: note for w, note in said.items() if note},
+        said={j.annotator: j.relevance or 0 for j in said},
+        notes={j.annotator: j.note for j in said if j.note},
+        decided_by="" if decided is None else decided.annotator,
+        decision="" if decided is None else decided.note,
     )
 
 

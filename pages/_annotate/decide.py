@@ -17,9 +17,14 @@ from pages._annotate.annotate_url import is_lead
 from pages._annotate.judging_view import DocumentCache, is_plain, seed_data, seeds_of
 from pages._common.components import dark
 from pages._common.document_view import letter, meta, shortened
-from pages._common.shared import attempt
+from pages._common.shared import ASSETS, attempt
 
 AT = "annotate_disagreement"
+_KEYS = st.components.v2.component(
+    "seedlens_decide",
+    html='<div class="root"></div>',
+    js=(ASSETS / "components" / "annotate_decide.js").read_text("utf-8"),
+)
 
 
 def disagreements(explorer: Explorer, project: Project, who: str) -> None:
@@ -104,12 +109,23 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
                 key=f"annotate_decide_button_{place}", on_click=attempt, args=(decide,),
             )  # fmt: skip
             st.html('<div class="sl-facts">Everybody\'s own grade stays as it is.</div>')
+    _keys(list(grades))
     if before is not None and before.annotator == who:
         st.button(
             "Take the decision back", key=f"annotate_decide_back_{place}", on_click=attempt,
             args=(partial(_take_back, explorer, project, item, who, before.event),),
             type="tertiary",
         )  # fmt: skip
+
+
+def _keys(grades: Sequence[int]) -> None:
+    """The form's keys, and what they are."""
+    with st.container(key="annotate_decide_keys"):
+        _KEYS(key="annotate_decide_component", data={"grades": list(grades)})
+    st.html(
+        f'<div class="sl-facts">Keys: <kbd>{grades[0]}</kbd> to <kbd>{grades[-1]}</kbd> for the '
+        "decision, <kbd>N</kbd> for the reason, <kbd>Enter</kbd> there decides.</div>"
+    )
 
 
 def _take_back(
