@@ -10,6 +10,8 @@ from engine.types.annotating import AgreementMeasure, AgreementPoint
 from pages._common.chart_style import ACCENT, INK, PAPER, QUIET
 
 HEIGHT = 320
+BAND = {False: "rgba(122, 46, 58, .14)", True: "rgba(227, 154, 165, .2)"}
+"""The accent, thin enough to read through."""
 
 
 def agreement_chart(
@@ -26,14 +28,14 @@ def agreement_chart(
         by_day: days along the axis, not numbers of items.
     """
     at = [f"{p.until:%Y-%m-%d}" if by_day else p.items for p, _ in found]
-    lows = [m.interval[0] if m.interval else m.value for _, m in found]
-    highs = [m.interval[1] if m.interval else m.value for _, m in found]
-    floor = min([0.0, *(low for low in lows if low is not None)])
+    band = [(x, *m.interval) for x, (_, m) in zip(at, found, strict=True) if m.interval]
+    floor = min([0.0, *(low for _, low, _ in band), *(m.value for _, m in found if m.value)])
     figure = go.Figure()
-    for bounds, fill in ((highs, None), (lows, "tonexty")):
+    for end, fill in ((2, None), (1, "tonexty")):
         figure.add_scatter(
-            x=at, y=bounds, mode="lines", line={"width": 0}, fill=fill, hoverinfo="skip",
-            fillcolor=QUIET[dark], showlegend=False,
+            x=[row[0] for row in band], y=[row[end] for row in band], mode="lines", fill=fill,
+            line={"width": 0}, fillcolor=BAND[dark], hoverinfo="skip", name="95 % interval",
+            showlegend=bool(band) and fill is not None,
         )  # fmt: skip
     figure.add_scatter(
         x=at, y=[m.value for _, m in found], mode="lines+markers", connectgaps=False,
@@ -43,15 +45,16 @@ def agreement_chart(
     )  # fmt: skip
     lacking = [(x, p.items) for x, (p, m) in zip(at, found, strict=True) if m.value is None]
     figure.add_scatter(
-        x=[x for x, _ in lacking], y=[floor] * len(lacking), mode="markers", showlegend=False,
-        marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
+        x=[x for x, _ in lacking], y=[floor] * len(lacking), mode="markers", name="undefined",
+        showlegend=bool(lacking), marker={"symbol": "x-thin-open", "size": 9, "color": INK[dark]},
         customdata=[items for _, items in lacking],
         hovertemplate="undefined, n = %{customdata}<extra></extra>",
     )  # fmt: skip
     ink = {"color": INK[dark], "size": 13}
     figure.update_xaxes(
         title={"text": "Day (UTC)" if by_day else "Items graded by two or more (n)", "font": ink},
-        type="category" if by_day else "linear", rangemode="tozero", tickfont=ink,
+        type="category" if by_day else "linear", categoryorder="category ascending",
+        rangemode="tozero", tickfont=ink,
         showgrid=False, linecolor=INK[dark], fixedrange=True,
     )  # fmt: skip
     figure.update_yaxes(
@@ -59,7 +62,8 @@ def agreement_chart(
         gridcolor=QUIET[dark], zerolinecolor=INK[dark], zerolinewidth=1, fixedrange=True,
     )  # fmt: skip
     figure.update_layout(
-        height=HEIGHT, margin={"l": 60, "r": 20, "t": 20, "b": 50}, font=ink,
+        height=HEIGHT, margin={"l": 60, "r": 20, "t": 34, "b": 50}, font=ink,
         paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], hovermode="closest",
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": ink},
     )  # fmt: skip
     return figure

@@ -108,8 +108,9 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
                 "Decide" if before is None else "Change the decision", type="primary",
                 key=f"annotate_decide_button_{place}", on_click=attempt, args=(decide,),
             )  # fmt: skip
-            st.html('<div class="sl-facts">Everybody\'s own grade stays as it is.</div>')
-    _keys(list(grades))
+            st.html(hint_html(list(grades)))
+    with st.container(key="annotate_decide_keys"):
+        _KEYS(key="annotate_decide_component", data={"grades": list(grades)})
     if before is not None and before.annotator == who:
         st.button(
             "Take the decision back", key=f"annotate_decide_back_{place}", on_click=attempt,
@@ -118,13 +119,13 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
         )  # fmt: skip
 
 
-def _keys(grades: Sequence[int]) -> None:
-    """The form's keys, and what they are."""
-    with st.container(key="annotate_decide_keys"):
-        _KEYS(key="annotate_decide_component", data={"grades": list(grades)})
-    st.html(
-        f'<div class="sl-facts">Keys: <kbd>{grades[0]}</kbd> to <kbd>{grades[-1]}</kbd> for the '
-        "decision, <kbd>N</kbd> for the reason, <kbd>Enter</kbd> there decides.</div>"
+def hint_html(grades: Sequence[int]) -> str:
+    """What a decision does not change, and the form's keys."""
+    first, last = grades[0], grades[-1]
+    return (
+        '<div class="sl-facts">Everybody\'s own grade stays as it is. '
+        f"Keys: <kbd>{first}</kbd> to <kbd>{last}</kbd> decide, <kbd>N</kbd> goes to the reason, "
+        "<kbd>Enter</kbd> there decides.</div>"
     )
 
 
