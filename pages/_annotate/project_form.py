@@ -70,7 +70,8 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
     place = "new" if is_new else project.name
     values: dict[str, Any] = {}
     st.header("A new project" if is_new else f"Project {project.name}", anchor=False)
-    with st.form(f"annotate_form_{place}", border=False):
+    # Enter would press the first button of the form, which is that of a template.
+    with st.form(f"annotate_form_{place}", border=False, enter_to_submit=False):
         left, right = st.columns(2, gap="large")
         with left:
             _basics(project, values, place, is_new=is_new)
@@ -170,7 +171,7 @@ def _guidelines(
         )  # fmt: skip
         tab.form_submit_button(
             f"Insert a template: {escape_label(name)}", key=f"annotate_template_{aspect}_{place}",
-            on_click=attempt, args=(partial(fill_in, aspect, key),), type="tertiary",
+            on_click=attempt, args=(partial(fill_in, aspect, key),),
             help="Adds headings, a table of the grades, and places for examples to complete.",
         )  # fmt: skip
 
