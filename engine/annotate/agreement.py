@@ -6,7 +6,6 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +15,6 @@ from engine.annotate.adjudication import Decision, decide, graded_by_model
 from engine.types.annotating import (
     Agreement,
     AgreementMeasure,
-    AgreementPoint,
-    AgreementStep,
     Item,
     Judgment,
     PoolItem,
@@ -195,10 +192,10 @@ def find_agreement(
     }
     names = tuple(sorted({who for said in everybody.values() for who in said}))
     confusion = _confusions(everybody, names, scale)
-    overall = _counts(people, scale)
+    overall = item_counts(people, scale)
     by_aspect = {
         aspect: group_measures(
-            _counts({i: s for i, s in people.items() if aspects.get(i[0], "") == aspect}, scale)
+            item_counts({i: s for i, s in people.items() if aspects.get(i[0], "") == aspect}, scale)
         )
         for aspect in sorted({aspects.get(query_id, "") for query_id, _ in people})
     }
@@ -218,52 +215,7 @@ def find_agreement(
     )
 
 
-def agreement_over_time(
-    judgments: Iterable[Judgment], scale: Scale, step: AgreementStep, most: int = 40
-) -> list[AgreementPoint]:
-    """Agreement of people over the items that two or more had graded, from the first on.
-
-    Only what stands counts: a grade that was changed, as it is now and from when it was changed.
-    The last point is what :func:`find_agreement` says.
-
-    Args:
-        step: a point per day that brought such an item, or points at even numbers of items.
-        most: points; of more days, the last ones.
-    """
-    own = [
-        j
-        for j in judgments
-        if j.origin in ("person", "import") and j.relevance is not None
-        and j.relevance in scale.values
-    ]  # fmt: skip
-    own.sort(key=lambda judgment: judgment.time)
-    seen = Counter[Item]()
-    shared = []  # where in ``own`` an item got its second grade
-    for at, judgment in enumerate(own):
-        seen[judgment.item] += 1
-        if seen[judgment.item] == 2:
-            shared.append(at)
-    points = []
-    for count in _cuts([own[at].time for at in shared], step, most):
-        until = own[: shared[count] if count < len(shared) else None]
-        grades: dict[Item, dict[str, int]] = {}
-        for judgment in until:
-            grades.setdefault(judgment.item, {})[judgment.annotator] = judgment.relevance or 0
-        measures = group_measures(_counts(grades, scale))
-        points.append(AgreementPoint(count, until[-1].time, measures))
-    return points
-
-
-def _cuts(times: Sequence[datetime], step: AgreementStep, most: int) -> list[int]:
-    """How many items each point is made of, ascending; the last one of all."""
-    total = len(times)
-    if step == "items":
-        return sorted({-(-total * number // most) for number in range(1, most + 1)} - {0})
-    ends = [at for at in range(1, total) if times[at].date() != times[at - 1].date()]
-    return [*ends, *([total] if total else [])][-most:]
-
-
-def _counts(grades: Grades, scale: Scale) -> Table:
+def item_counts(grades: Grades, scale: Scale) -> Table:
     """Items x grades: how many gave it; only items that at least two people graded."""
     columns = {value: column for column, value in enumerate(scale.values)}
     rows = []

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.annotate.adjudication import find_disagreements
-from engine.annotate.agreement import agreement_over_time, find_agreement
+from engine.annotate.agreement import find_agreement
+from engine.annotate.agreement_over_time import agreement_over_time
 from engine.annotate.exchange import Exchange
 from engine.annotate.guideline_template import guideline_template
 from engine.annotate.judgments import (
@@ -214,7 +215,7 @@ class Annotation(ProjectStore):
         return find_progress(project, self.pool(project), self.judgments(project))
 
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:
-        """How agreement came about; see :func:`engine.annotate.agreement.agreement_over_time`."""
+        """How agreement came about; see :mod:`engine.annotate.agreement_over_time`."""
         judgments = self.judgments(project)
         return agreement_over_time(judgments, project.scale, step)
 
