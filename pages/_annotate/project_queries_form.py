@@ -82,11 +82,11 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
             state[name] = list(dict.fromkeys((*state.get(name, ()), choice)))
 
     seed_finder(
-        explorer, corpus, key="annotate_finder", label="Find seeds by title", on_document=choose,
+        explorer, corpus, key="annotate_finder", label="Find seeds by title or text", on_document=choose,
         on_text=lambda text_id: choose(f"{TEXT}{text_id}"),
     )  # fmt: skip
     st.multiselect(
-        "Chosen seeds", options, key=key, placeholder="None yet: find them by title above",
+        "Chosen seeds", options, key=key, placeholder="None yet: find them above",
         format_func=lambda one: _title(explorer, corpus, one),
     )  # fmt: skip
 
