@@ -82,8 +82,8 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
             state[name] = list(dict.fromkeys((*state.get(name, ()), choice)))
 
     seed_finder(
-        explorer, corpus, key="annotate_finder", label="Find seeds by title or text", on_document=choose,
-        on_text=lambda text_id: choose(f"{TEXT}{text_id}"),
+        explorer, corpus, key="annotate_finder", label="Find seeds by title or text",
+        on_document=choose, on_text=lambda text_id: choose(f"{TEXT}{text_id}"),
     )  # fmt: skip
     st.multiselect(
         "Chosen seeds", options, key=key, placeholder="None yet: find them above",
