@@ -13,7 +13,7 @@ from engine.corpora.schema import matrix
 from engine.numeric import FloatArray
 from storage.vectors import DocumentTable
 
-SAMPLE = 256
+SAMPLE = 128
 """Documents that stand for the corpus: spread evenly, since neighbours are often alike."""
 
 
