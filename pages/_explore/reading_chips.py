@@ -12,7 +12,7 @@ from pages._common.components import component, dark, listen
 from pages._explore.explore_url import View
 
 _CHIPS = component("reading")
-_KEY = "explore_reading"
+_KEY = "explore_read_as"
 _ASKED = ("corpus", "seed", "text_id", "aspect", "focus", "instruction", "reading")
 
 
