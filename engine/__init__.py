@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engine.types.documents import Document
     from engine.types.evaluations import Evaluation
     from engine.types.lenses import Aspect, Lens
+    from engine.types.repairs import Repairs
     from engine.types.searches import Filter, Query, Ranking, Result, SearchResults
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Lens",
     "Query",
     "Ranking",
+    "Repairs",
     "Result",
     "SearchResults",
     "SeedLensError",
@@ -63,6 +65,7 @@ _NAMES_OF = {
     "engine.types.documents": ("Document",),
     "engine.types.evaluations": ("Evaluation",),
     "engine.types.lenses": ("Aspect", "Lens"),
+    "engine.types.repairs": ("Repairs",),
     "engine.types.searches": ("Filter", "Query", "Ranking", "Result", "SearchResults"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names}

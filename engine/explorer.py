@@ -33,7 +33,7 @@ from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
 from engine.scenarios.facade import Scenarios
 from engine.search.finding import find_documents
-from engine.search.queries import parse_filter, parse_reading
+from engine.search.queries import parse_filters, parse_reading
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
 from engine.types.annotating import Project
@@ -166,9 +166,9 @@ class Explorer:
         """False when the system ranks the same whatever the steer."""
         return find_system(system).name in READ_STEER
 
-    def parse_filter(self, text: str) -> Filter:
-        """Read a filter like ``year>=2010``."""
-        return parse_filter(text)
+    def parse_filters(self, text: str) -> tuple[Filter, ...]:
+        """Read filters between semicolons: ``year>=2010; venue=ACL|EMNLP``."""
+        return parse_filters(text)
 
     @staticmethod
     def parse_reading(text: str) -> tuple[str, ...]:

@@ -7,7 +7,15 @@ from dataclasses import replace
 import streamlit as st
 
 from pages._common.shared import error_boundary, note, show_problem
-from pages._explore import cards, explore_explain, explore_model, explore_page, reading_chips, trail
+from pages._explore import (
+    cards,
+    explore_explain,
+    explore_model,
+    explore_page,
+    filter_controls,
+    reading_chips,
+    trail,
+)
 from pages._explore.explore_url import LAYOUTS
 from pages._explore.first_visit import hints, open_page
 from pages._login import login
@@ -18,7 +26,7 @@ with error_boundary():
     with st.container():
         show_problem()
     cards.skip_link(key="explore_skip")
-    view = explore_page.open_view(explorer, names)
+    view = trail.own(explorer, explore_page.open_view(explorer, names))
     lens = explorer.library.lens(view.corpus)
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
     run = explore_model.open_run(explorer, view)
@@ -39,7 +47,8 @@ with error_boundary():
         reading = explore_page.ranking_controls(explorer, view, lens)
         with error_boundary():
             explore_model.model_controls(explorer, view, run)
-        explore_page.filters(view)
+        with error_boundary():
+            filter_controls.filter_controls(explorer, view)
     with right, error_boundary():
         query = view.to_query(explorer)
         shown = explore_model.shown(explorer, view, query, run)
@@ -74,6 +83,6 @@ with error_boundary():
             )
             explore_explain.watch(explorer, query, generated)
         else:
-            explore_page.nothing(page)
+            filter_controls.nothing(explorer, page)
         explore_page.pages_bar(view, page.total)
         trail.remember(explorer, view, query)

@@ -8,6 +8,7 @@ from pages._common.shared import ASSETS, attempt_at, engine, error_boundary, sho
 from pages._library.corpus_list import corpora_list, undo_list
 from pages._library.import_jobs import jobs_section
 from pages._library.imports import add_documents
+from pages._library.lens_page import lens_page
 from pages._login import login
 from pages._model.model_form import apply_model_style
 
@@ -15,6 +16,8 @@ with error_boundary():
     explorer = engine()
     apply_model_style()
     st.html(ASSETS / "components" / "library_page.css")
+    if lens_page(explorer):
+        st.stop()
     corpora = explorer.library.corpora()
     running = {
         job.request.name: job for job in explorer.library.jobs.list() if job.state == "running"

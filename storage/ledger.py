@@ -1,4 +1,4 @@
-"""The ledger: the registry of corpora, trails, kept documents, pasted texts, and its other parts.
+"""The ledger: the registry of corpora, pasted texts, and its other parts.
 
 Judgments and kept documents are events: a change is a new row, the last one counts.
 """
@@ -16,21 +16,12 @@ from storage.experiments import Experiments
 from storage.judgment_events import Judging
 from storage.locks import Locks
 from storage.projects import Projects
-from storage.records import CorpusRow, KeptRow, TrailStepRow
+from storage.records import CorpusRow
 from storage.rows import insert, names, records, stored
+from storage.trails import Trails
 
 _CORPORA = f"""
     SELECT {names(CorpusRow)} FROM corpora WHERE ?::VARCHAR IS NULL OR name = ? ORDER BY name"""  # noqa: S608
-_STEPS = f"""
-    SELECT {names(TrailStepRow)} FROM trail_steps
-    WHERE trail_id = ? ORDER BY position DESC LIMIT ?"""  # noqa: S608
-"""The last step comes first."""
-_KEPT = f"""
-    SELECT {names(KeptRow)} FROM (
-        FROM kept_events WHERE trail_id = ?
-        QUALIFY row_number() OVER (PARTITION BY corpus, doc_id ORDER BY id DESC) = 1
-    )
-    WHERE kept ORDER BY id"""  # noqa: S608
 
 
 class Ledger:
@@ -48,6 +39,7 @@ class Ledger:
         judging: judgments.
         projects: annotation projects, their queries and pools.
         builds: collections under construction.
+        trails: searches, kept documents, saved searches.
         locks: of what one run at a time may do; they need no access to the file.
 
     Every method may raise:
@@ -63,6 +55,7 @@ class Ledger:
         self.judging = Judging(self._file)
         self.projects = Projects(self._file)
         self.builds = Builds(self._file)
+        self.trails = Trails(self._file)
         self.locks = Locks(path.parent / "locks")
 
     # Corpora
@@ -90,51 +83,6 @@ class Ledger:
             row = next(iter(records(CorpusRow, connection.execute(_CORPORA, [name, name]))), None)
             connection.execute("DELETE FROM corpora WHERE name = ?", [name])
             return row
-
-    # Trails
-
-    def add_step(self, trail_id: str, corpus: str, query_json: str) -> TrailStepRow:
-        """Append a step to a trail and return it; positions count from 1.
-
-        A step equal to the trail's last one is not added again: that last one is returned.
-        """
-        with self._file.access() as connection:
-            last = next(
-                iter(records(TrailStepRow, connection.execute(_STEPS, [trail_id, 1]))), None
-            )
-            if last is not None and (last.corpus, last.query) == (corpus, query_json):
-                return last
-            position = 1 if last is None else last.position + 1
-            step = TrailStepRow(trail_id, position, corpus, query_json, datetime.now(UTC))
-            insert(connection, "trail_steps", [step])
-            return step
-
-    def steps(self, trail_id: str) -> list[TrailStepRow]:
-        """The steps of a trail by position; empty when there is no such trail."""
-        return self._file.records(TrailStepRow, _STEPS, [trail_id, None])[::-1]
-
-    def keep(self, trail_id: str, corpus: str, doc_id: str) -> None:
-        """Keep a document; one that is kept already stays as it is."""
-        self._set_kept(trail_id, corpus, doc_id, kept=True)
-
-    def unkeep(self, trail_id: str, corpus: str, doc_id: str) -> None:
-        """Keep a document no longer; one that is not kept stays as it is."""
-        self._set_kept(trail_id, corpus, doc_id, kept=False)
-
-    def kept(self, trail_id: str) -> list[KeptRow]:
-        """The documents of a trail that are kept now, the first kept first."""
-        return self._file.records(KeptRow, _KEPT, [trail_id])
-
-    def _set_kept(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool) -> None:
-        with self._file.access() as connection:
-            rows = records(KeptRow, connection.execute(_KEPT, [trail_id]))
-            now = {(row.corpus, row.doc_id) for row in rows}
-            if ((corpus, doc_id) in now) != kept:
-                connection.execute(
-                    """INSERT INTO kept_events (trail_id, corpus, doc_id, kept, time)
-                       VALUES (?, ?, ?, ?, ?)""",
-                    [trail_id, corpus, doc_id, kept, stored(datetime.now(UTC))],
-                )
 
     # Pasted texts
 

@@ -191,6 +191,30 @@ def m0006_queries_asked_no_more(connection: DuckDBPyConnection) -> None:
         )""")
 
 
+def m0007_reading_lists(connection: DuckDBPyConnection) -> None:
+    """Order and notes of kept documents, names and owners of trails, saved searches.
+
+    What was kept before stands in the order in which it was kept.
+    """
+    connection.execute("ALTER TABLE kept_events ADD COLUMN note VARCHAR DEFAULT ''")
+    connection.execute("ALTER TABLE kept_events ADD COLUMN place DOUBLE DEFAULT 0")
+    connection.execute("UPDATE kept_events SET place = id")
+    connection.execute("CREATE SEQUENCE trail_name_ids")
+    connection.execute("""
+        CREATE TABLE trail_names (
+            id BIGINT NOT NULL DEFAULT nextval('trail_name_ids'),
+            trail_id VARCHAR NOT NULL, name VARCHAR NOT NULL, owner VARCHAR NOT NULL,
+            deleted BOOLEAN NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+    connection.execute("CREATE SEQUENCE saved_search_ids")
+    connection.execute("""
+        CREATE TABLE saved_searches (
+            id BIGINT NOT NULL DEFAULT nextval('saved_search_ids'),
+            owner VARCHAR NOT NULL, name VARCHAR NOT NULL, link VARCHAR NOT NULL,
+            saved BOOLEAN NOT NULL, time TIMESTAMP NOT NULL
+        )""")
+
+
 Migration = Callable[["DuckDBPyConnection"], None]
 
 MIGRATIONS: list[Migration] = [
@@ -200,6 +224,7 @@ MIGRATIONS: list[Migration] = [
     m0004_annotation,
     m0005_builds,
     m0006_queries_asked_no_more,
+    m0007_reading_lists,
 ]
 """In order: the first takes an empty file to schema version 1, the next to 2, and so on."""
 

@@ -31,27 +31,6 @@ class CorpusRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TrailStepRow:
-    """One step of an exploration: the query as JSON text, and when it was taken."""
-
-    trail_id: str
-    position: int
-    corpus: str
-    query: str
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRow:
-    """A document that a person kept while exploring."""
-
-    trail_id: str
-    corpus: str
-    doc_id: str
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class RunRow:
     """The rankings of one system for the topics of a collection.
 
@@ -101,12 +80,12 @@ class QrelsRow:
 class Condition:
     """A filter on a stored column; becomes an expression, never a string built from input.
 
-    ``contains`` looks for ``value`` inside a text column.
+    One of ``values`` is enough. ``contains`` looks for them inside a text column.
     """
 
     column: str
     op: Literal["=", ">=", "<=", "contains"]
-    value: str | int
+    values: tuple[str | int, ...]
 
 
 Verdict = Literal["grade", "skip", "unsure", "withdrawn", "undo"]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import errno
 import secrets
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import reduce
+from operator import and_, or_
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -59,18 +60,16 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
 
 def _expression(conditions: Sequence[Condition]) -> Expr | None:
     def one(condition: Condition) -> Expr:
-        column, value = col(condition.column), lit(condition.value)
-        match condition.op:
-            case "=":
-                return column == value
-            case ">=":
-                return column >= value
-            case "<=":
-                return column <= value
-            case "contains":
-                return column.contains(value)
+        column = col(condition.column)
+        test: Callable[[Expr], Expr] = {
+            "=": column.eq,
+            ">=": column.gte,
+            "<=": column.lte,
+            "contains": column.contains,
+        }[condition.op]
+        return reduce(or_, (test(lit(value)) for value in condition.values))
 
-    return reduce(lambda a, b: a & b, map(one, conditions)) if conditions else None
+    return reduce(and_, map(one, conditions)) if conditions else None
 
 
 def _is_one_of(column: str, values: Sequence[str]) -> Expr:

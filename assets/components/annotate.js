@@ -138,8 +138,8 @@ const guidesNode = (session, seed) => {
   drawer.setAttribute("aria-label", "Guidelines")
   drawer.append(make("div", "kicker", "Guidelines"))
   const texts = [session.data.guidelines[""], session.data.guidelines[seed?.aspect_key ?? ""]]
-  const words = [...new Set(texts)].filter(Boolean)
-  for (const text of words) drawer.append(...markdown(text))
+  const words = [...new Set(texts)].filter((parts) => parts?.length)
+  for (const parts of words) drawer.append(...parts.map(guideNode))
   if (!words.length) drawer.append(make("p", "", "This project has no guidelines yet; its leads can write them under Project."))
   const scale = make("dl", "scale")
   for (const grade of session.data.scale) {

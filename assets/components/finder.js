@@ -64,7 +64,7 @@ class Finder {
   take(data, send) {
     Object.assign(this, { data, send })
     const fits = data.words === this.words
-    this.list.toggleAttribute("aria-busy", !fits)
+    this.list.ariaBusy = fits ? null : "true"
     this.at = -1
     this.list.replaceChildren(...data.found.map((found, index) => optionNode(found, index, this)))
     this.mark()
@@ -94,7 +94,7 @@ class Finder {
   }
 
   typed() {
-    this.list.setAttribute("aria-busy", "")
+    this.list.ariaBusy = "true"
     clearTimeout(this.rest)
     this.rest = setTimeout(() => this.ask(), TYPING)
   }

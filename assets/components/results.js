@@ -124,6 +124,7 @@ const bodyNode = (result, shown) => {
   for (const fact of result.facts) body.append(factNode(fact))
   if (result.scenario) body.append(scenarioNode(result.scenario))
   if (result.evidence.length) body.append(pairNode(result.evidence[0]))
+  else if (result.explanation) body.append(make("div", "why text", result.explanation)) // that nothing stands out
   if (shown.open.has(result.doc_id)) body.append(unfolded(result, shown))
   const words = shown.generated.get(result.doc_id)
   if (words && !shown.hidden.has(result.doc_id)) body.append(generatedNode(result, words, shown))

@@ -83,7 +83,7 @@ const sentenceLine = (sentence, marks) => {
 const unfolded = (result, shown) => {
   const node = make("div")
   for (const pair of result.evidence.slice(1)) node.append(pairNode(pair))
-  if (result.explanation) node.append(make("div", "why text", result.explanation))
+  if (result.explanation && result.evidence.length) node.append(make("div", "why text", result.explanation))
   const abstract = make("div", "abstract")
   const rows = result.sentences.map((sentence, i) => sentenceLine(sentence, result.fact_marks[i]))
   abstract.append(...beginning(rows, LONGEST, shown.whole, result.doc_id, () => shown.redraw()))

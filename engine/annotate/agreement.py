@@ -192,10 +192,10 @@ def find_agreement(
     }
     names = tuple(sorted({who for said in everybody.values() for who in said}))
     confusion = _confusions(everybody, names, scale)
-    overall = _counts(people, scale)
+    overall = item_counts(people, scale)
     by_aspect = {
         aspect: group_measures(
-            _counts({i: s for i, s in people.items() if aspects.get(i[0], "") == aspect}, scale)
+            item_counts({i: s for i, s in people.items() if aspects.get(i[0], "") == aspect}, scale)
         )
         for aspect in sorted({aspects.get(query_id, "") for query_id, _ in people})
     }
@@ -215,7 +215,7 @@ def find_agreement(
     )
 
 
-def _counts(grades: Grades, scale: Scale) -> Table:
+def item_counts(grades: Grades, scale: Scale) -> Table:
     """Items x grades: how many gave it; only items that at least two people graded."""
     columns = {value: column for column, value in enumerate(scale.values)}
     rows = []
@@ -354,8 +354,13 @@ def check_model(
         grades.setdefault(aspects.get(decision.query_id, ""), []).append(pair)
     by_aspect = {a: pair_measures(_confusion(grades[a], scale)) for a in sorted(grades)}
     table = _confusion(itertools.chain.from_iterable(grades.values()), scale)
-    notes = {(j.query_id, j.doc_id, j.annotator): j.note for j in judgments if j.origin != "model"}
-    differing = [_difference(d, j, notes) for d, j in both if d.relevance != j.relevance]
+    own_words: dict[Item, list[Judgment]] = {}
+    for said in judgments:
+        if said.origin not in ("model", "adjudication") and said.relevance in scale.values:
+            own_words.setdefault(said.item, []).append(said)
+    differing = [
+        _difference(d, j, own_words.get(d.item, ())) for d, j in both if d.relevance != j.relevance
+    ]
     return ModelCheck(
         annotator=annotator,
         graded=len(own),
@@ -371,21 +376,18 @@ def check_model(
 
 
 def _difference(
-    decision: Decision, judgment: Judgment, notes: Mapping[tuple[str, str, str], str]
+    decision: Decision, judgment: Judgment, said: Iterable[Judgment]
 ) -> GradingDifference:
-    item = decision.item
-    decided = decision.decided
-    who = [*decision.annotators, *([decided.annotator] if decided is not None else [])]
-    said = {w: notes.get((*item, w), "") for w in who}
-    if decided is not None:
-        said[decided.annotator] = decided.note
+    said, decided = list(said), decision.decided
     return GradingDifference(
-        *item,
+        *decision.item,
         people=decision.relevance or 0,
         model=judgment.relevance or 0,
         reason=judgment.note,
-        annotators=tuple(dict.fromkeys(who)),
-        notes={w: note for w, note in said.items() if note},
+        said={j.annotator: j.relevance or 0 for j in said},
+        notes={j.annotator: j.note for j in said if j.note},
+        decided_by="" if decided is None else decided.annotator,
+        decision="" if decided is None else decided.note,
     )
 
 

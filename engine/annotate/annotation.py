@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from engine.annotate.adjudication import find_disagreements
 from engine.annotate.agreement import find_agreement
+from engine.annotate.agreement_over_time import agreement_over_time
 from engine.annotate.exchange import Exchange
+from engine.annotate.guideline_template import guideline_template
 from engine.annotate.judgments import (
     check_decided,
     check_decision,
@@ -26,17 +28,20 @@ from engine.annotate.pool import (
     tops_of,
 )
 from engine.annotate.projects import ProjectStore, check_annotator
-from engine.annotate.queueing import Queue
+from engine.annotate.queueing import Queue, find_progress
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
     Agreement,
+    AgreementPoint,
+    AgreementStep,
     Disagreement,
     Item,
     Judgment,
     PoolRequest,
     Project,
+    ProjectProgress,
     Unjudged,
     Verdict,
 )
@@ -193,7 +198,26 @@ class Annotation(ProjectStore):
             pool = [item for item in pool if item.item in only]
         return Queue.of(project, annotator, pool, self.judgments(project))
 
+    def guideline_template(self, project: Project, aspect: str = "") -> str:
+        """A skeleton for the project's guidelines, in Markdown: of one aspect, or for all ("").
+
+        Raises:
+            UnknownNameError: no such corpus.
+        """
+        lens = self._library.lens(project.corpus)
+        own = next((one for one in lens.aspects if one.key == aspect), None)
+        return guideline_template(project.scale, lens, own)
+
     # -- what comes of it --------------------------------------------------------------------
+
+    def progress(self, project: Project) -> ProjectProgress:
+        """How far the project is, and each of its people."""
+        return find_progress(project, self.pool(project), self.judgments(project))
+
+    def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:
+        """How agreement came about; see :mod:`engine.annotate.agreement_over_time`."""
+        judgments = self.judgments(project)
+        return agreement_over_time(judgments, project.scale, step)
 
     def agreement(self, project: Project) -> Agreement:
         """How far its annotators agree, over all, by aspect and in pairs."""

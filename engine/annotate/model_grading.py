@@ -34,6 +34,7 @@ from engine.jobs.runner import JobRunner
 from engine.llm.budget import RoundProgress
 from engine.llm.client import Client
 from engine.llm.connecting import connect, describe
+from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
@@ -196,6 +197,21 @@ class Grader:
         )
 
 
+def _with_grades(report: GradingReport) -> GradingReport:
+    """The report, if there was nothing to grade or something was; a run that was cancelled has
+    done what it was asked to."""
+    missed = report.failed + report.left
+    if report.graded or not missed or report.stopped == "cancelled":
+        return report
+    asked = f"{counted(missed, 'candidate')} in {counted(report.calls, 'call')}"
+    raise NothingGradedError(
+        f"Nothing was graded: {report.annotator} gave no usable answer to {asked}. "
+        f"{report.problem}".strip(),
+        "Try another model, or begin with a few candidates. What it answers must be a small JSON "
+        "object with a reason and a grade of the scale.",
+    )
+
+
 def _same(judgment: Judgment, held: Judgment | None) -> bool:
     return held is not None and (held.relevance, held.note) == (judgment.relevance, judgment.note)
 
@@ -241,6 +257,10 @@ class ProgressOfBatches:
                 tokens=max(progress.tokens, usage.tokens),
             )
         )
+
+
+class NothingGradedError(EndpointError):
+    """A run asked about candidates, and not one of them has a grade by it."""
 
 
 SAMPLE = 100
@@ -331,7 +351,7 @@ class ModelGrading:
         if running is not None:
             return running
         name = model_annotator(connection.endpoint.model)
-        self._check(project, name, request)
+        connection = connection.within(self._check(project, name, request))
         progress = GradingProgress(annotator=name)
 
         def work(tell: TellGrading, cancelled: Ask) -> GradingReport:
@@ -341,7 +361,8 @@ class ModelGrading:
                 return await self.grade(client, project, request, so_far.after_batch)
 
             answers = self._ledger.answers
-            return ask_model(connection, answers, graded, so_far.of_round, cancelled).value
+            run = ask_model(connection, answers, graded, so_far.of_round, cancelled)
+            return _with_grades(run.value)
 
         return self.jobs.start(project.key, work, progress, request=request, owner=owner)[0]
 
@@ -362,7 +383,8 @@ class ModelGrading:
             NoEndpointError, UnknownNameError, BadInputError, CorpusBusyError: as :meth:`start`.
         """
         connection = connect(self._settings, endpoint, most_calls)
-        self._check(project, model_annotator(connection.endpoint.model), request)
+        announced = self._check(project, model_annotator(connection.endpoint.model), request)
+        connection = connection.within(announced)
 
         async def work(client: Client) -> GradingReport:
             return await self.grade(client, project, request, tell)
@@ -432,11 +454,13 @@ class ModelGrading:
         what = f"The project '{project.name}' of corpus '{project.corpus}' is being graded"
         return self._ledger.locks.hold("grading", *project.key, what=what)
 
-    def _check(self, project: Project, annotator: str, request: GradingRequest) -> None:
-        """Raise before anything is asked for what :meth:`grade` would refuse."""
-        self._plan(project, annotator, request)
+    def _check(self, project: Project, annotator: str, request: GradingRequest) -> Estimate:
+        """Raise before anything is asked for what :meth:`grade` would refuse; returns how much
+        it asks."""
+        plan = self._plan(project, annotator, request)
         with self._alone(project):
             pass
+        return Estimate(calls=len(plan.candidates))
 
     def _plan(self, project: Project, annotator: str, request: GradingRequest) -> GradingPlan:
         known = self._library.open(project.corpus).row_of

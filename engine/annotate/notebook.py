@@ -1,15 +1,25 @@
-"""What is stored while exploring: grades, trails, kept documents, pasted texts."""
+"""What is stored while exploring: grades, trails, reading lists, saved searches, pasted texts."""
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
 from engine.annotate.annotation import Annotation
 from engine.corpora.library import Library
-from engine.errors import UnknownNameError
+from engine.errors import BadInputError, UnknownNameError
 from engine.search.queries import query_from_json, query_id, query_to_json
 from engine.types.annotating import Judgment
-from engine.types.documents import Document
 from engine.types.searches import Query
+from engine.types.trails import KeptDocument, SavedSearch, TrailInfo
 from storage.ledger import Ledger
+from storage.trails import TrailNameRow
+
+MOST_NAME = 200
+"""Characters of the name of a trail or a search."""
 
 
 class Notebook:
@@ -56,13 +66,65 @@ class Notebook:
         rows = self._ledger.judging.latest(query.corpus, "", query_id(query), who)
         return {row.doc_id: row.relevance for row in rows if row.relevance is not None}
 
+    # Trails
+
     def add_step(self, trail_id: str, query: Query) -> None:
         """Note a search in a trail."""
-        self._ledger.add_step(trail_id, query.corpus, query_to_json(query))
+        self._ledger.trails.add_step(trail_id, query.corpus, query_to_json(query))
 
     def trail(self, trail_id: str) -> list[Query]:
         """The searches of a trail, in order."""
-        return [query_from_json(step.query) for step in self._ledger.steps(trail_id)]
+        return [query_from_json(step.query) for step in self._ledger.trails.steps(trail_id)]
+
+    def trails(self, owner: str | None = None) -> list[TrailInfo]:
+        """The latest 50 trails, the newest first; a single search without a kept document is
+        none yet.
+
+        Args:
+            owner: whose, "" for those made without login; None for everybody's.
+        """
+        return [
+            TrailInfo(
+                row.trail_id, row.name, self._seed_titles(map(query_from_json, row.queries)),
+                len(row.queries), row.kept, row.time,
+            )
+            for row in self._ledger.trails.all(owner)
+        ]  # fmt: skip
+
+    def trail_name(self, trail_id: str) -> str:
+        """What the trail is called; "" when it has no name."""
+        row = self._ledger.trails.name(trail_id)
+        return row.name if row else ""
+
+    def name_trail(self, trail_id: str, name: str, owner: str = "") -> None:
+        """Give a trail a name."""
+        self._put_name(trail_id, owner, name=" ".join(name.split())[:MOST_NAME])
+
+    def delete_trail(self, trail_id: str, owner: str = "", *, deleted: bool = True) -> None:
+        """Take a trail off the list of trails, or bring it back; its content stays."""
+        self._put_name(trail_id, owner, deleted=deleted)
+
+    def own_trail(self, trail_id: str, owner: str) -> str:
+        """The trail if ``owner`` may write it, else the id of a new one.
+
+        A trail belongs to whoever opens it first; without login ("") it is everybody's.
+        """
+        row = self._ledger.trails.name(trail_id) if trail_id else None
+        if trail_id and (not owner or (row is not None and row.owner == owner)):
+            return trail_id
+        if not trail_id or (row is not None and row.owner):
+            trail_id = secrets.token_urlsafe(9)
+        if owner:
+            self._put_name(trail_id, owner)
+        return trail_id
+
+    def _put_name(self, trail_id: str, owner: str, **changes: Any) -> None:
+        now = datetime.now(UTC)
+        row = self._ledger.trails.name(trail_id) or TrailNameRow(trail_id, "", owner, False, now)
+        self._ledger.trails.put_name(replace(row, owner=row.owner or owner, time=now, **changes))
+
+    def _seed_titles(self, queries: Iterable[Query]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.seed_title(query) for query in queries))
 
     def seed_title(self, query: Query) -> str:
         """What to call the seed of a query: its title, or the beginning of its text."""
@@ -75,27 +137,58 @@ class Notebook:
         return (opened.titles[row] if row is not None else "") or query.seed or ""
 
     def export_trail(self, trail_id: str, kind: str) -> str:
-        """A trail as ``markdown``, ``bibtex`` or ``jsonl``."""
+        """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/trails.py``)."""
         from engine.search.trails import export_trail
 
         steps = self.trail(trail_id)
         titles = {q.seed: self.seed_title(q) for q in steps if q.seed}
         return export_trail(kind, steps, self.kept(trail_id), titles)
 
-    def keep(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool = True) -> None:
-        """Keep a document (or let it go)."""
-        (self._ledger.keep if kept else self._ledger.unkeep)(trail_id, corpus, doc_id)
+    # The reading list of a trail
 
-    def kept(self, trail_id: str) -> list[tuple[str, Document]]:
-        """Kept documents with their corpus; those of a corpus that is gone are left out."""
-        documents = []
+    def kept(self, trail_id: str) -> list[KeptDocument]:
+        """Kept documents in the order of the list; those of a corpus that is gone are left out."""
         names = {row.name for row in self._ledger.corpora() if row.state != "deleted"}
-        for row in self._ledger.kept(trail_id):
-            if row.corpus in names:
-                documents += [
-                    (row.corpus, d) for d in self._library.open(row.corpus).documents([row.doc_id])
-                ]
-        return documents
+        return [
+            KeptDocument(row.corpus, document, row.note)
+            for row in self._ledger.trails.kept(trail_id)
+            if row.corpus in names
+            for document in self._library.open(row.corpus).documents([row.doc_id])
+        ]
+
+    def keep(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool = True) -> None:
+        """Keep a document, at the end of the list, or remove it.
+
+        One that was removed and is kept again comes back where it was, with its note.
+        """
+        self._ledger.trails.keep(trail_id, corpus, doc_id, kept=kept)
+
+    def annotate(self, trail_id: str, corpus: str, doc_id: str, note: str) -> None:
+        """Set the reader's note on a kept document."""
+        self._ledger.trails.annotate(trail_id, corpus, doc_id, note.strip())
+
+    def move(self, trail_id: str, corpus: str, doc_id: str, by: int) -> None:
+        """Let a kept document change places with the one before it (-1) or after it (1)."""
+        order = [(one.corpus, one.document.doc_id) for one in self.kept(trail_id)]
+        if (corpus, doc_id) in order:
+            other = order.index((corpus, doc_id)) + by
+            if 0 <= other < len(order):
+                self._ledger.trails.swap(trail_id, (corpus, doc_id), order[other])
+
+    # Saved searches
+
+    def saved_searches(self, owner: str = "") -> list[SavedSearch]:
+        """The searches that ``owner`` saved, the latest first."""
+        return [SavedSearch(row.name, row.link) for row in self._ledger.trails.saved(owner)]
+
+    def save_search(self, name: str, link: str, owner: str = "", *, saved: bool = True) -> None:
+        """Save a search by its link, rename it by saving it again, or remove it."""
+        name = " ".join(name.split())[:MOST_NAME]
+        if not name:
+            raise BadInputError("The search has no name.", "Give it one, then save it.")
+        self._ledger.trails.save_search(owner, name, link, saved=saved)
+
+    # Pasted texts
 
     def put_text(self, text: str) -> str:
         """Store a pasted text under a short id for links."""

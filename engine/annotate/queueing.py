@@ -8,7 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.types.annotating import Item, Judgment, PoolItem, Project, QueueProgress
+from engine.types.annotating import (
+    Item,
+    Judgment,
+    PersonProgress,
+    PoolItem,
+    Project,
+    ProjectProgress,
+    QueueProgress,
+)
 
 PACE_OVER = 20
 """Judgments that the pace is measured over."""
@@ -155,3 +163,26 @@ def pace(judgments: Iterable[Judgment]) -> float | None:
     gaps = [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
     worked = [gap for gap in gaps if gap <= LONGEST_PAUSE]
     return 60.0 * len(worked) / sum(worked) if sum(worked) > 0 else None
+
+
+def find_progress(
+    project: Project, items: Sequence[PoolItem], judgments: Sequence[Judgment]
+) -> ProjectProgress:
+    """How far a project is, and each of its people; models and decisions are left aside."""
+    pooled = {item.item for item in items}
+    own = [j for j in judgments if j.origin in ("person", "import") and j.item in pooled]
+    said = Counter(judgment.annotator for judgment in own)
+    annotated = Counter(j.item for j in own if j.verdict in ("grade", "unsure"))
+    people = []
+    for who in sorted({*project.annotators, *said}, key=str.casefold):
+        times = [judgment.time for judgment in own if judgment.annotator == who]
+        queue = Queue.of(project, who, items, judgments)
+        share = said[who] / len(own) if own else 0.0
+        people.append(PersonProgress(who, queue.progress(), share, max(times, default=None)))
+    return ProjectProgress(
+        people=tuple(people),
+        items=len(items),
+        complete=sum(count >= project.per_item for count in annotated.values()),
+        annotations=sum(min(count, project.per_item) for count in annotated.values()),
+        needed=len(items) * project.per_item,
+    )

@@ -145,6 +145,7 @@ class FactsByModel:
         """
         self._plan(request)
         connection = connect(self.settings, endpoint, most_calls)
+        connection = connection.within(self.estimate(request, endpoint))
         with self._writing(request.corpus):
             corpus, doc_ids = self._plan(request)
             schema = table_schema(corpus.spec, corpus.lens)

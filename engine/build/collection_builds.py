@@ -186,6 +186,7 @@ class CollectionBuilds:
         connection = None
         if info.set_up or step != "collapse":  # which can do without
             connection = connect(self._settings, endpoint, most_calls)
+            connection = connection.within(self.estimate(corpus, name, step, endpoint))
         return partial(run_step, self._home, self._ledger, build, step, author, connection)
 
     # -- what comes of it --------------------------------------------------------------

@@ -182,9 +182,11 @@ def _show_check(comparison: ModelCheck, as_json: bool) -> None:
     for line in confusion_lines(comparison.grades, comparison.confusion):
         click.echo(line)
     for one in comparison.differences[:LISTED]:
-        who = ", ".join(one.annotators)
+        said = [f"{who} {grade}" for who, grade in one.said.items()]
+        if one.decided_by:
+            said.append(f"decided by {one.decided_by}: {one.people}")
         click.echo(
-            f"{one.query_id}  {one.doc_id}  {who} {one.people}, model {one.model}: {one.reason}"
+            f"{one.query_id}  {one.doc_id}  {', '.join(said)}, model {one.model}: {one.reason}"
         )
     if (more := len(comparison.differences) - LISTED) > 0:
         click.echo(f"And {more:,} more differences; --json has them all.", err=True)

@@ -45,6 +45,7 @@ from engine.cli.terminal import (
     progress,
     stop_requested,
 )
+from engine.cli.trail import trail
 from engine.config import ROOT, Settings, __version__
 from engine.errors import BadInputError, SeedLensError
 from engine.types.repairs import DUPLICATES, Repairs
@@ -267,7 +268,8 @@ def corpora(as_json: bool) -> None:
     "filters",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="year>=2010, year<=2020, venue=ACL ... Repeatable.",
+    help="year>=2010, year<=2020, venue=ACL, venue=ACL|EMNLP for either ... Repeatable: all must "
+    "hold.",
 )
 @click.option("--symmetric", is_flag=True, help="late-interaction: score both directions.")
 @rerank_option
@@ -301,13 +303,17 @@ def search(
     if mode is not None or query.system in MODEL_SYSTEM_NAMES:
         _search_with_model(query, mode, depth, most_calls, as_json)
         return
-    results = open_explorer().search(query)
+    explorer = open_explorer()
+    results = explorer.search(query)
     for note in results.notes:
         click.echo(f"Note: {note}", err=True)
     if as_json:
         print_json(search_report(results))
-    else:
-        print_results(results)
+        return
+    print_results(results)
+    if not results.total:
+        for effect in explorer.searcher(name).filter_effects(query):
+            click.echo(f"{effect}.", err=True)
 
 
 def _search_with_model(
@@ -385,6 +391,6 @@ def doctor(as_json: bool) -> None:
 
 for command in (
     *(agreement, build, distill, evaluate, facts, gap, generate, grade, judge, lens_commands),
-    *(pool, project, qrels, read, scenarios, sensitivity),
+    *(pool, project, qrels, read, scenarios, sensitivity, trail),
 ):
     main.add_command(command)

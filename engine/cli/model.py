@@ -91,8 +91,8 @@ def say_notes(notes: Sequence[str], problem: str) -> None:
 
 
 def at_most(estimate: Estimate) -> str:
-    """``At most 360 calls, 300,000 + 20,000 tokens, cost 1.2 (estimated).``"""
-    text = f"At most {estimate.calls:,} calls"
+    """``360 calls, at most 730 with repeats, 300,000 + 20,000 tokens, cost 1.2 (estimated).``"""
+    text = f"{estimate.calls:,} calls, at most {estimate.most_calls:,} with repeats"
     if estimate.input_tokens is not None and estimate.output_tokens is not None:
         text += f", {estimate.input_tokens:,} + {estimate.output_tokens:,} tokens"
     return f"{text}{cost(estimate.cost)} (estimated)."

@@ -129,6 +129,8 @@ def print_results(results: SearchResults) -> None:
         for evidence in r.evidence[:1]:
             click.echo(f"       seed: {evidence.seed_text}")
             click.echo(f"       it:   {evidence.doc_text}")
+        if not r.evidence and r.explanation:
+            click.echo(f"       {r.explanation}")
         if r.scenario is not None:
             click.echo(f"       need: {r.scenario.scenario.need}")
             click.echo(f"       why:  {r.scenario.scenario.explanation}")

@@ -87,6 +87,24 @@ class Seed:
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What lies around a seed in its corpus: the standard by which its evidence is measured.
+
+    Attributes:
+        centroid: (d,) mean of the vectors of the documents nearest to the seed; a sentence that
+            is close to it is close to all of them.
+        sentences: (s, d) of documents that have little to do with the seed, one after another.
+        roles: (s, a) of these sentences.
+        starts: (n,) where each of these documents begins in ``sentences``.
+    """
+
+    centroid: FloatArray
+    sentences: FloatArray
+    roles: FloatArray
+    starts: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
 class Focus:
     """How an aspect was read off the seed.
 

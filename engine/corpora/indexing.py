@@ -69,7 +69,8 @@ def role_probabilities(
 ) -> FloatArray:
     """Probabilities (sentences, aspects): the source's labels, else an estimate.
 
-    A sentence labelled with no aspect has zeros. Without labels, and where all of them name
+    A sentence with no aspect has zeros: one that is labelled so, or, where the lens allows it, one
+    whose estimate does not tell. Without labels, and where all of them name
     aspects of another lens, the classifier decides if there is one for the lens, else the
     prototypes of its aspects, else (no ``vectors`` to compare with them) every aspect is as
     likely as any other.
@@ -91,10 +92,23 @@ def role_probabilities(
     if has_classifier(lens):
         classifier = role_classifier()
         predicted = classifier.predict([document.text[a:b] for a, b in sentences])
-        return predicted[:, [classifier.roles.index(key) for key in keys]].astype(np.float32)
-    if vectors is None or encoder is None:
+        found = predicted[:, [classifier.roles.index(key) for key in keys]].astype(np.float32)
+    elif vectors is None or encoder is None:
         return np.full_like(out, 1.0 / len(keys))
-    return prototypes(lens, encoder).probabilities(vectors)
+    else:
+        found = prototypes(lens, encoder).probabilities(vectors)
+    return without_doubtful(found) if lens.allows_none else found
+
+
+def without_doubtful(roles: FloatArray) -> FloatArray:
+    """Role probabilities (sentences, aspects) with zeros where none stands out.
+
+    With "none" there are as many choices as aspects and one more; an aspect stands out when it is
+    at least twice as likely as each of them would be by chance. A lens of one aspect has no other
+    to compare it with: there every sentence keeps it.
+    """
+    doubtful = roles.max(axis=1, initial=0.0) < 2 / (roles.shape[1] + 1)
+    return np.where(doubtful[:, None], np.float32(0.0), roles)
 
 
 def has_classifier(lens: Lens) -> bool:

@@ -12,8 +12,10 @@ from typing import Any
 from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora.folders import Trash, store_of, sweep_all
 from engine.corpora.importing import Importer
+from engine.corpora.indexing import has_classifier
 from engine.corpora.opened import OpenCorpus
-from engine.corpora.relens import LensChange
+from engine.corpora.relens import LensChange, Relens
+from engine.corpora.relens import preview as preview_documents
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
 from engine.corpora.summary import contents_of, is_synthetic, sentences_of
 from engine.corpora.uploads import save_upload, sweep_uploads
@@ -54,6 +56,7 @@ from engine.types.corpora import (
     Preview,
     Rows,
 )
+from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
 from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
@@ -366,6 +369,20 @@ class Library:
                 row, lens, on_progress
             )
         return True
+
+    def preview_lens(self, name: str, lens: Lens, count: int = 10) -> tuple[Document, ...]:
+        """Documents of a corpus, evenly spread over it, with the roles that their sentences would
+        have under another lens; nothing is stored.
+
+        Raises:
+            UnknownNameError, CorpusMissingError: there is no such corpus, or not any more.
+            ModelMissingError: its model is gone, and the lens has no classifier of its own.
+        """
+        opened = self.open(name)
+        every = max(1, len(opened.doc_ids) // count)
+        encoder = None if has_classifier(lens) else self.encoder(opened)
+        change = Relens(opened.lens, lens, opened.spec, encoder, count)
+        return preview_documents(opened.table, opened.doc_ids[::every][:count], change)
 
     # -- deleting ----------------------------------------------------------------------
 

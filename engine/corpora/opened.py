@@ -7,7 +7,8 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from itertools import chain
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -23,6 +24,7 @@ from engine.corpora.contracts import (
     Rows,
     Scope,
     Seed,
+    Surroundings,
     TokenRows,
     VectorPart,
 )
@@ -30,15 +32,18 @@ from engine.corpora.schema import (
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
     condition,
+    field_values,
     matrix,
     rows_of,
     to_document,
     to_seeds,
 )
 from engine.corpora.stored_facts import all_facts, facts_of, facts_to_read
+from engine.corpora.surroundings import PassageSample
 from engine.errors import UnknownNameError
 from engine.facts.fact_index import FactIndex
 from engine.numeric import FloatArray, distinct
+from engine.types.corpora import FieldValues
 from engine.types.documents import Document
 from engine.types.encoders import EncoderSpec
 from engine.types.facts import Fact
@@ -225,6 +230,8 @@ MOST_REMEMBERED_VALUES = 64
 """Seeds and wordings whose scores are kept, to be used when only the steer changes."""
 MOST_PRODUCTS = 16
 """Vectors whose cosines with all documents are kept: a search asks for the same ones four times."""
+NEAREST = 20
+"""Documents whose mean tells which of a seed's sentences are close to all that is close to it."""
 EXACT_BELOW = 20_000
 """Scopes up to this many documents are scored exactly even when the corpus is not resident."""
 
@@ -374,6 +381,30 @@ class OpenCorpus:
         """See :meth:`engine.corpora.opened.CorpusWords.rarity`."""
         return self._words.rarity(word)
 
+    def surroundings(self, seed: Seed) -> Surroundings:
+        """What lies around a seed, stored or not, in this corpus."""
+        return self._sample.around(seed.vector, self._centroid(seed))
+
+    @cached_property
+    def _sample(self) -> PassageSample:
+        dimension, aspects = self.spec.dimension, len(self.lens.aspects)
+        return PassageSample.read(self.table, self.doc_ids, dimension, aspects)
+
+    def _centroid(self, seed: Seed) -> FloatArray:
+        """The mean vector (d,) of the documents nearest to a seed, itself left out."""
+        own = seed.document.doc_id
+        if self.resident:
+            cosine = self._every_cosine(VectorPart("vector", seed.vector, 1.0))
+            near = np.argpartition(-cosine, min(NEAREST, len(self) - 1))[: NEAREST + 1]
+            near = near[near != self.row_of.get(own, -1)]
+            vectors = self._matrix("vector")[near[:NEAREST]]
+        else:
+            found = self.table.nearest("vector", seed.vector, NEAREST + 1)
+            found = [doc_id for doc_id in found if doc_id != own][:NEAREST]
+            vectors = self._vectors_of(found, ["vector"])["vector"]
+        empty = np.zeros((1, self.spec.dimension), dtype=np.float32)
+        return np.asarray((vectors if len(vectors) else empty).mean(axis=0))
+
     # -- scope -----------------------------------------------------------------------
 
     def scope(
@@ -384,7 +415,7 @@ class OpenCorpus:
         pool: Sequence[str] | None = None,
     ) -> Scope:
         """Documents that meet every filter, are in the pool if one is given, and not the seed."""
-        conditions = tuple(condition(f) for f in filters)
+        conditions = tuple(self._condition(f) for f in filters)
         allowed = np.ones(len(self), dtype=np.bool_)
         if conditions:
             allowed[:] = False
@@ -397,6 +428,22 @@ class OpenCorpus:
         if without is not None and without in self.row_of:
             allowed[self.row_of[without]] = False
         return Scope(allowed, conditions, None if pool is None else frozenset(pool))
+
+    @cached_property
+    def fields(self) -> Mapping[str, FieldValues]:
+        """What the documents have in each field that filters can name, ``year`` first."""
+        facets = chain.from_iterable(
+            batch["facets"].to_pylist() for batch in self.table.columns(["facets"])
+        )
+        return field_values(facets, self.years)
+
+    def _condition(self, filter_: Filter) -> Condition:
+        if filter_.field not in self.fields:
+            raise UnknownNameError(
+                f"There is no field '{filter_.field}' in corpus '{self.name}'.",
+                f"Its fields are: {', '.join(self.fields)}.",
+            )
+        return condition(filter_)
 
     # -- scoring: see :class:`engine.corpora.contracts.Corpus` -----------------------------
 

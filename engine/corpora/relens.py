@@ -23,13 +23,13 @@ from engine.corpora.indexing import (
     table_schema,
 )
 from engine.corpora.scenario_store import carry_scenarios
-from engine.corpora.schema import aspect_column
+from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
 from engine.errors import StorageFullError
 from engine.lenses.definitions import lens_from_json
 from engine.numeric import FloatArray
 from engine.types.callbacks import Tell, tell_nobody
 from engine.types.corpora import Progress
-from engine.types.documents import SourceDocument
+from engine.types.documents import Document, SourceDocument
 from engine.types.encoders import Encoder, EncoderSpec
 from engine.types.lenses import Lens
 from storage.home import Home, folder_bytes
@@ -175,6 +175,17 @@ class Relens:
         named = [keys[int(row.argmax())] if row.any() else None for row in rows]
         labels = tuple(key if key in kept else None for key in named)
         return labels if any(labels) else None
+
+
+def preview(source: DocumentTable, doc_ids: Sequence[str], change: Relens) -> tuple[Document, ...]:
+    """Some documents as they would be under another lens; nothing is written."""
+    rows = source.rows(doc_ids, source.schema.names).select(source.schema.names)
+    changed = [change.rows(batch) for batch in rows.combine_chunks().to_batches()]
+    return tuple(
+        to_document(row, change.new)
+        for batch in changed
+        for row in pa.Table.from_batches([batch]).select(list(TEXT_COLUMNS)).to_pylist()
+    )
 
 
 def _groups(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[list[pa.RecordBatch]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 from engine.corpora.contracts import Seed, TokenArray
 from engine.errors import BadInputError
 from engine.numeric import FloatArray
+from engine.types.corpora import FieldValues
 from engine.types.documents import Document, Sentence
 from engine.types.encoders import EncoderSpec
 from engine.types.lenses import Lens
@@ -33,9 +35,41 @@ def vector_columns(aspects: Sequence[str]) -> list[str]:
     return ["vector", *map(aspect_column, aspects)]
 
 
+YEAR = "year"
+"""The one field that has an order; it has a column of its own."""
+
+
 def facet(name: str, value: object) -> str:
     """How ``field = value`` stands in the ``facets`` column."""
     return f"{FACET_MARK}{name}={value}{FACET_MARK}"
+
+
+def field_values(facets: Iterable[str], years: Sequence[int | None]) -> dict[str, FieldValues]:
+    """What the documents of a corpus have in each field, ``year`` first, the others by name.
+
+    Args:
+        facets: of each document, as stored.
+        years: of each document.
+    """
+    pairs: Counter[str] = Counter()
+    having: Counter[str] = Counter()
+    for text in facets:
+        found = set(text.split(FACET_MARK)) - {""}
+        pairs.update(found)
+        having.update({pair.partition("=")[0] for pair in found})
+    counts: dict[str, Counter[str]] = {name: Counter() for name in (YEAR, *sorted(having))}
+    for pair, count in pairs.items():
+        name, _, value = pair.partition("=")
+        counts[name][value] = count
+    counts[YEAR] = Counter(str(year) for year in years if year is not None)
+    having[YEAR] = counts[YEAR].total()
+    return {
+        name: FieldValues(
+            dict(sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))),
+            without=len(years) - having[name],
+        )
+        for name, values in counts.items()
+    }
 
 
 def condition(filter_: Filter) -> Condition:
@@ -44,18 +78,18 @@ def condition(filter_: Filter) -> Condition:
     Raises:
         BadInputError: a year that is none, or a field that cannot be compared.
     """
-    if filter_.field == "year":
-        if not re.fullmatch(r"\d{1,4}", filter_.value):
-            raise BadInputError(
-                f"'{filter_.value}' is not a year.", "Write a filter like year>=2010."
-            )
-        return Condition("year", filter_.op, int(filter_.value))
+    if filter_.field == YEAR:
+        for value in filter_.values:
+            if not re.fullmatch(r"\d{1,4}", value):
+                raise BadInputError(f"'{value}' is not a year.", "Write a filter like year>=2010.")
+        return Condition("year", filter_.op, tuple(map(int, filter_.values)))
     if filter_.op != "=":
         raise BadInputError(
             f"The filter '{filter_}' cannot be used: only year takes >= and <=.",
             "Write field=value.",
         )
-    return Condition("facets", "contains", facet(filter_.field, filter_.value))
+    facets = tuple(facet(filter_.field, value) for value in filter_.values)
+    return Condition("facets", "contains", facets)
 
 
 TEXT_COLUMNS = [

@@ -150,7 +150,9 @@ def _pieces(raw: str) -> list[str]:
 
 
 def _people(names: str) -> list[str]:
-    people = split_multiple_persons_names(" ".join(names.split()))
+    # bibtexparser loses a command that a later name begins with (and \'Etienne).
+    names = re.sub(r" and (?=\\)", " and {}", " ".join(names.split()))
+    people = split_multiple_persons_names(names)
     return [_person(name) for name in people if name.lower() != "others"]
 
 

@@ -15,7 +15,7 @@ from engine.ingest.values import Notes
 from engine.types.documents import SourceDocument
 from engine.types.repairs import DUPLICATES, FaultKind, Repairs
 
-Refuse = Callable[[FaultKind, BadInputError], None]
+Refuse = Callable[[FaultKind, BadInputError], object]
 """Is told of a row that nothing was chosen for; it raises, or the row is left out."""
 
 

@@ -72,7 +72,8 @@ class ImportJobs:
     ) -> Iterator[tuple[Tell, Ask]]:
         """List an import that this process runs, for as long as it runs it.
 
-        Of one that was killed the entry stays, so that it can be resumed.
+        Of one that was killed the entry stays, so that it can be resumed; it goes when the same
+        source is imported again.
 
         Yields:
             what the import is to tell its progress, and to ask whether it is cancelled.
@@ -83,6 +84,10 @@ class ImportJobs:
         pid = os.getpid()
         job = replace(_new_job(request, owner), pid=pid, pid_started=process_started(pid))
         note = Note(self._file(job.id), self._start(job))
+        for old in self.list():
+            same = (old.request.name, old.request.source) == (job.request.name, job.request.source)
+            if same and old.state == "interrupted":
+                self.dismiss(old.id)
 
         def tell(progress: Progress) -> None:
             note.tell(progress)

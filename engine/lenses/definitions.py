@@ -87,7 +87,7 @@ def lens_from_fields(data: Any, where: str) -> Lens:
         BadInputError: no aspect or more than :data:`MOST_ASPECTS`, a name twice, no definition,
             fewer than two examples, a text that is too long, an unknown field.
     """
-    fields = _Fields(data, where, {"key", "name", "things", "generic", "aspects"})
+    fields = _Fields(data, where, {"key", "name", "things", "generic", "allows_none", "aspects"})
     name = fields.text("name")
     things = fields.text("things", "documents")
     given = fields.data.get("aspects")
@@ -106,6 +106,7 @@ def lens_from_fields(data: Any, where: str) -> Lens:
         aspects=tuple(aspects),
         things=things,
         generic=fields.text("generic", f"Find similar {things}."),
+        allows_none=fields.flag("allows_none"),
     )
 
 
@@ -206,6 +207,13 @@ class _Fields:
             _refuse(self.where, f"the {name} is empty", "Fill it in.")
         return self._checked(name, value) or default or ""
 
+    def flag(self, name: str) -> bool:
+        """True or false; false where it is left out."""
+        value = self.data.get(name, False)
+        if not isinstance(value, bool):
+            _refuse(self.where, f"{name} is {value!r}"[:80], "Write true or false, without quotes.")
+        return value
+
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts, each once, empty ones left out."""
         value = self.data.get(name, ())
@@ -239,6 +247,8 @@ def _toml(fields: Mapping[str, Any]) -> str:
     for name, value in fields.items():
         if isinstance(value, str):
             lines.append(f"{name} = {text(value)}\n")
+        elif value is True:
+            lines.append(f"{name} = true\n")
         elif value:
             lines.append(f"{name} = [\n" + "".join(f"  {text(v)},\n" for v in value) + "]\n")
     return "".join(lines)
@@ -280,7 +290,8 @@ def own_lens(lens: Lens) -> Lens:
     shipped one (its classifier of roles, say) does not hold for it.
     """
     shipped = next((s for s in SHIPPED if s.key == lens.key), None)
-    if shipped is None or shipped == lens:
+    # Whether a sentence may have no aspect changes nothing of what is known of the aspects.
+    if shipped is None or replace(shipped, allows_none=lens.allows_none) == lens:
         return lens
     return replace(lens, key=f"own_{lens.key}")
 
@@ -297,8 +308,12 @@ def find_aspect(lens: Lens, key: str) -> Aspect:
 
 
 def lens_to_json(lens: Lens) -> str:
-    """One line of JSON, keys sorted."""
-    return json.dumps(asdict(lens), ensure_ascii=False, sort_keys=True)
+    """One line of JSON, keys sorted; ``allows_none`` only where it is so: what was written by
+    lenses of before stays the same."""
+    fields = asdict(lens)
+    if not lens.allows_none:
+        del fields["allows_none"]
+    return json.dumps(fields, ensure_ascii=False, sort_keys=True)
 
 
 def lens_from_json(text: str) -> Lens:
@@ -311,7 +326,7 @@ def lens_from_json(text: str) -> Lens:
     known = {} if shipped is None else {a.key: asdict(a) for a in shipped.aspects}
     aspects = [{**known.get(a["key"], {}), **a} for a in data["aspects"]]
     rest = {"things": shipped.things, "generic": shipped.generic} if shipped else {}
-    names = ("key", "name", "things", "generic")
+    names = ("key", "name", "things", "generic", "allows_none")
     return Lens.from_fields(
         {**rest, **{n: data[n] for n in names if n in data}, "aspects": aspects}
     )

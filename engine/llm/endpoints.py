@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import SecretStr
@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from engine.config import Settings
 from engine.llm.budget import Budget
 from engine.llm.endpoint_errors import NoEndpointError
+from engine.types.models import Estimate
 
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
@@ -161,3 +162,12 @@ class Connection:
     budget: Budget = field(default_factory=Budget)
     concurrency: int = CONCURRENCY
     retries: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def within(self, announced: Estimate) -> Connection:
+        """The same connection for a run of no more requests than were announced; any number
+        where nothing was to be asked."""
+        own, most = self.budget.calls, announced.most_calls
+        if not most:
+            return self
+        calls = most if own is None else min(own, most)
+        return replace(self, budget=replace(self.budget, calls=calls))

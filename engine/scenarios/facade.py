@@ -179,7 +179,8 @@ class Scenarios:
         filled(self._store(request.corpus), request)
         connection = None
         if request.source == "generated":
-            connection = connect(self._settings, endpoint, most_calls)
+            announced = self.estimate(request, endpoint)
+            connection = connect(self._settings, endpoint, most_calls).within(announced)
         return partial(self._perform, request, connection)
 
     def _perform(

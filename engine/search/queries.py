@@ -12,7 +12,7 @@ from engine.errors import BadInputError
 from engine.lenses.definitions import SHIPPED, find_aspect
 from engine.search.systems import find_system
 from engine.types.lenses import Lens
-from engine.types.searches import WHOLE, Filter, Query
+from engine.types.searches import WHOLE, Filter, Query, separated, unescaped
 
 LONGEST_INSTRUCTION = 2000
 """Characters; far beyond any wording of an aspect."""
@@ -78,17 +78,24 @@ def parse_reading(text: str) -> tuple[str, ...]:
 
 
 def parse_filter(text: str) -> Filter:
-    """Read ``year>=2010`` or ``venue=ACL``; everything after the sign is the value.
+    """Read ``year>=2010`` or ``venue=ACL|EMNLP``; everything after the sign are the values.
 
     >>> str(parse_filter("year >= 2010"))
     'year>=2010'
     """
     match = _FILTER.fullmatch(text)
-    if match is None or not match[3]:
+    values = separated(match[3], "|") if match else []
+    if match is None or not values:
         raise BadInputError(
-            f"The filter '{text}' cannot be read.", "Write field=value, year>=2010 or year<=2020."
+            f"The filter '{text}' cannot be read.",
+            "Write field=value, field=one|another, year>=2010 or year<=2020.",
         )
-    return Filter(match[1], match[2], match[3])  # type: ignore[arg-type]
+    return Filter.any_of(match[1], map(unescaped, values), op=match[2])  # type: ignore[arg-type]
+
+
+def parse_filters(text: str) -> tuple[Filter, ...]:
+    """Read filters between semicolons, all of which must hold, as links have them."""
+    return tuple(map(parse_filter, separated(text, ";")))
 
 
 def query_id(query: Query) -> str:

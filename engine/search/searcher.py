@@ -24,7 +24,7 @@ from engine.facts.fact_index import matches
 from engine.lenses.embedded_texts import Embed
 from engine.lenses.instructions import LensWords
 from engine.numeric import FloatArray
-from engine.search.evidence import Words, explain, find_evidence
+from engine.search.evidence import EvidenceFinder, explain
 from engine.search.interpretation import (
     Interpretation,
     Interpreter,
@@ -44,7 +44,14 @@ from engine.types.documents import Document, Sentence, SourceDocument
 from engine.types.encoders import Encoder, Passage
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
-from engine.types.searches import PAGE_SIZE, Query, Result, SearchResults
+from engine.types.searches import (
+    PAGE_SIZE,
+    Filter,
+    FilterEffect,
+    Query,
+    Result,
+    SearchResults,
+)
 
 FULL_DEPTH_BELOW = 20_000
 """Corpora up to this size are ranked whole; larger ones to :data:`DEPTH`."""
@@ -139,6 +146,18 @@ class Searcher:
             scope = self.corpus.scope(query.filters, without=query.seed, pool=pool)
             request = replace(request, scope=scope)
         return system.rank(self.corpus, request)
+
+    def filter_effects(self, query: Query) -> tuple[FilterEffect, ...]:
+        """What each filter of ``query`` leaves, to tell which one leaves nothing."""
+
+        def left(filters: Sequence[Filter]) -> int:
+            return self.corpus.scope(filters, without=query.seed).size
+
+        filters, all_of_them = query.filters, left(())
+        return tuple(
+            FilterEffect(one, left([one]), left([*filters[:i], *filters[i + 1 :]]), all_of_them)
+            for i, one in enumerate(filters)
+        )
 
     def _facts(self, query: Query, seed: Seed, focus: Focus | None) -> tuple[Fact, ...]:
         """The facts that a query goes by: those of the seed's sentences in focus, and of the
@@ -280,14 +299,14 @@ class Searcher:
             else {}
         )
         results = []
-        known: Words = {}
+        finder = EvidenceFinder(seed, focus, self.corpus.surroundings(seed), self.corpus.rarity)
         for rank, scored in enumerate(page, start=query.offset + 1):
             found = documents[scored.doc_id]
             change = None
             if before is not None:
                 old = int(ranks_before[self.corpus.row_of[scored.doc_id]])
                 change = 0 if not reads_aspect else old - rank if old else None
-            evidence = find_evidence(seed, found, focus, self.corpus.rarity, known=known)
+            evidence = finder.find(found)
             answers = matches(asked, facts.get(scored.doc_id, ()))
             results.append(
                 Result(

@@ -1,22 +1,21 @@
-"""Handing over an exploration: its searches and kept documents, as Markdown, BibTeX or JSONL."""
+"""Handing over an exploration: its searches and kept documents, in every form of export."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Sequence
-
-from bibtexparser import Library, write_string
-from bibtexparser.model import Entry, Field
-from pylatexenc.latexencode import unicode_to_latex  # type: ignore[import-untyped]
+from functools import partial
 
 from engine.errors import UnknownNameError
 from engine.search.queries import query_to_dict
+from engine.search.references import to_bibtex, to_citations, to_csl_json, to_ris
 from engine.types.documents import Document
 from engine.types.searches import Query
+from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument
 
-Kept = Sequence[tuple[str, Document]]
-"""(corpus, document) in the order kept."""
+Kept = Sequence[KeptDocument]
+"""In the order of the reading list."""
 
 
 def trail_to_markdown(steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
@@ -33,46 +32,26 @@ def trail_to_markdown(steps: Sequence[Query], kept: Kept, titles: dict[str, str]
             wanted = f"sentences {', '.join(str(i + 1) for i in query.focus)}"
         wanted = f"{wanted} (read as {', '.join(query.reading)})" if query.reading else wanted
         lines.append(
-            f"{number}. {_plain(seed)} — similar in {wanted}, {query.system}, "
+            f"{number}. {_plain(seed)} — similar in {_plain(wanted)}, {query.system}, "
             f"steer {query.steer:g}, corpus {_plain(query.corpus)}"
         )
         if query.instruction:
             lines.append(f"   > {_plain(query.instruction)}")
-    lines += ["", "## Kept", ""]
-    for corpus, document in kept:
+    lines += ["", "## Reading list", ""]
+    for one in kept:
+        corpus, document = one.corpus, one.document
         year = f" ({document.year})" if document.year else ""
         people = f" {_plain(', '.join(document.authors))}." if document.authors else ""
-        where = f" {document.url}" if document.url else ""
+        where = f" {_link(document.url)}" if document.url else ""
         lines.append(
             f"- {_plain(_title(document))}{year}.{people}{where} "
-            f"[{_plain(corpus)}: {_plain(document.doc_id)}]"
+            f"({_plain(corpus)}: {_plain(document.doc_id)})"
         )
+        if one.note:
+            lines.append(f"  > {_plain(one.note)}")
     if not kept:
         lines.append("Nothing was kept.")
     return "\n".join(lines) + "\n"
-
-
-def trail_to_bibtex(steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
-    """The kept documents as BibTeX entries; keys are unique, made of the ids."""
-    del steps, titles
-    entries, used = [], set()
-    for corpus, document in kept:
-        key = re.sub(r"[^A-Za-z0-9:_-]+", "-", document.doc_id).strip("-") or "document"
-        while key in used:
-            key += "x"
-        used.add(key)
-        fields = {
-            "title": document.title,
-            "author": " and ".join(document.authors),
-            "year": str(document.year or ""),
-            "url": document.url or "",
-            "journal": str(document.metadata.get("venue") or ""),
-            "abstract": document.text,
-            "note": f"{corpus}: {document.doc_id}",
-        }
-        named = [Field(n, v if n == "url" else _latex(v)) for n, v in fields.items() if v]
-        entries.append(Entry("article" if fields["journal"] else "misc", key, named))
-    return str(write_string(Library(entries)))
 
 
 def trail_to_jsonl(steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
@@ -83,32 +62,43 @@ def trail_to_jsonl(steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -
     rows += [
         {
             "type": "document",
-            "corpus": corpus,
-            "doc_id": d.doc_id,
-            "title": d.title,
-            "text": d.text,
-            "year": d.year,
-            "authors": list(d.authors),
-            "url": d.url,
-            "metadata": dict(d.metadata),
+            "corpus": one.corpus,
+            "doc_id": one.document.doc_id,
+            "title": one.document.title,
+            "text": one.document.text,
+            "year": one.document.year,
+            "authors": list(one.document.authors),
+            "url": one.document.url,
+            "metadata": dict(one.document.metadata),
+            **({"note": one.note} if one.note else {}),
         }
-        for corpus, d in kept
+        for one in kept
     ]
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-FORMATS: dict[str, Callable[[Sequence[Query], Kept, dict[str, str]], str]] = {
-    "markdown": trail_to_markdown,
-    "bibtex": trail_to_bibtex,
-    "jsonl": trail_to_jsonl,
+_REFERENCES: dict[str, Callable[[Kept], str]] = {
+    "bibtex": to_bibtex,
+    "ris": to_ris,
+    "csl-json": to_csl_json,
+    **{style: partial(to_citations, style=style) for style in CITATION_STYLES},
 }
 
 
 def export_trail(kind: str, steps: Sequence[Query], kept: Kept, titles: dict[str, str]) -> str:
-    """The trail in one of :data:`FORMATS`."""
-    if kind not in FORMATS:
-        raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(FORMATS)}.")
-    return FORMATS[kind](steps, kept, titles)
+    """The trail in one of the forms of :data:`EXPORT_FORMATS`.
+
+    Raises:
+        UnknownNameError: there is no such form.
+        SeedLensError: citations that could not be formatted.
+    """
+    if kind in _REFERENCES:
+        return _REFERENCES[kind](kept)
+    if kind == "markdown":
+        return trail_to_markdown(steps, kept, titles)
+    if kind == "jsonl":
+        return trail_to_jsonl(steps, kept, titles)
+    raise UnknownNameError(f"There is no format '{kind}'.", f"Use {', '.join(EXPORT_FORMATS)}.")
 
 
 def _title(document: Document) -> str:
@@ -116,13 +106,12 @@ def _title(document: Document) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words that Markdown shows as they are."""
-    return re.sub(r"([\\`*_{}\[\]<>#|!~$])", r"\\\1", " ".join(text.split()))
+    """Words that Markdown shows as they are: no markup, no link, no list."""
+    words = re.sub(r"([\\`*_{}\[\]<>#|!~$&])", r"\\\1", " ".join(text.split()))
+    words = re.sub(r":(?=//)", r"\:", re.sub(r"(?i)\b(www)\.", r"\1\.", words))
+    return re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", words)
 
 
-def _latex(text: str) -> str:
-    return str(
-        unicode_to_latex(
-            " ".join(text.split()), unknown_char_policy="keep", unknown_char_warning=False
-        )
-    )
+def _link(url: str) -> str:
+    """A web address that Markdown shows as a link and that cannot end its own brackets."""
+    return f"<{re.sub(r'[<>]', '', url)}>" if not re.search(r"\s", url) else _plain(url)

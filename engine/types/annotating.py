@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from engine.types.evaluations import Interval
@@ -174,6 +175,42 @@ class QueueProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonProgress:
+    """How far one person of a project is.
+
+    Attributes:
+        share: of all that people said in the project, 0 to 1.
+        last: when they said something last; None where they did not yet.
+    """
+
+    annotator: str
+    queue: QueueProgress
+    share: float
+    last: datetime | None = None
+
+    @property
+    def graded(self) -> int:
+        return self.queue.done - self.queue.skipped - self.queue.unsure
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectProgress:
+    """How far a project is. An annotation is a grade or an "unsure" by a person.
+
+    Attributes:
+        people: of the project's list, and whoever judged in it beside, by name.
+        items: of the pool; ``complete`` of them have as many annotations as the project asks for.
+        annotations: that there are, those beyond what an item needs left aside; ``needed`` in all.
+    """
+
+    people: tuple[PersonProgress, ...]
+    items: int
+    complete: int
+    annotations: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unjudged:
     """What is unjudged in the top of one system.
 
@@ -245,6 +282,26 @@ class Agreement:
     def with_model(self, pair: tuple[str, str]) -> bool:
         """Whether one of a pair is a language model."""
         return not set(self.models).isdisjoint(pair)
+
+
+AgreementStep = Literal["items", "day"]
+"""What a point of agreement over time stands for: some more items, or a day (UTC)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementPoint:
+    """Agreement over the first items of a project.
+
+    Attributes:
+        items: that two or more people had graded by then.
+        until: when the last of these grades came.
+        measures: of people over all these items, as in :class:`Agreement`; a ``value`` of None is
+            undefined there.
+    """
+
+    items: int
+    until: datetime
+    measures: tuple[AgreementMeasure, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,19 @@ class CorpusContents:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldValues:
+    """What the documents of a corpus have in one field that filters can name.
+
+    Attributes:
+        counts: value -> documents that have it, most frequent first.
+        without: documents that have none.
+    """
+
+    counts: Mapping[str, int]
+    without: int
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """The first rows of a source as they are, and how its fields would be read.
 

@@ -93,8 +93,10 @@ class GradingDifference:
     Attributes:
         people, model: their grades.
         reason: the model's, as it wrote it.
-        annotators: who of the people graded it.
+        said: each person's own grade, by annotator.
         notes: what they noted, by annotator.
+        decided_by: who decided what counts for ``people``; "" where nobody had to.
+        decision: the reason that was given for it.
     """
 
     query_id: str
@@ -102,8 +104,10 @@ class GradingDifference:
     people: int
     model: int
     reason: str
-    annotators: tuple[str, ...]
+    said: Mapping[str, int]
     notes: Mapping[str, str] = field(default_factory=dict)
+    decided_by: str = ""
+    decision: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ class Lens:
     Attributes:
         things: what its documents are called, in the plural (``papers``).
         generic: a wording that asks for likeness and names no aspect.
+        allows_none: a sentence that fits no aspect better than chance has none; otherwise every
+            sentence whose role is estimated has one.
     """
 
     key: str
@@ -45,6 +47,7 @@ class Lens:
     aspects: tuple[Aspect, ...]
     things: str = "documents"
     generic: str = "Find similar documents."
+    allows_none: bool = False
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Lens:

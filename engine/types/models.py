@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+CALLS_EACH = 2
+"""Requests for a question at most: one more where the answer could not be read."""
+TRYING_OUT = 10
+"""Requests at most that find out what an endpoint can do."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What is asked of a model at most, retries aside; from lengths of texts, not a tokenizer.
+    """What is asked of a model at most; from lengths of texts, not a tokenizer.
 
     Attributes:
-        calls: questions.
+        calls: questions: as many requests where every answer can be read at once.
         input_tokens, output_tokens: None without an endpoint.
         cost: in the currency of the price that was set; None without one.
     """
@@ -20,6 +25,12 @@ class Estimate:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
+
+    @property
+    def most_calls(self) -> int:
+        """Requests at most, repeats and trying the endpoint out included; a run that was
+        announced by this estimate ends there."""
+        return CALLS_EACH * self.calls + TRYING_OUT if self.calls else 0
 
 
 def summed(estimates: Sequence[Estimate]) -> Estimate:

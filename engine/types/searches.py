@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from engine.types.documents import Document, Span
 from engine.types.facts import FactMatch
@@ -15,21 +17,88 @@ if TYPE_CHECKING:
 PAGE_SIZE = 20
 WHOLE = ("any",)
 """As a query's reading: no aspect is asked for, whatever its wording says."""
+Operator = Literal["=", ">=", "<="]
+
+
+def separated(text: str, mark: str) -> list[str]:
+    r"""The parts of ``text`` between the marks, trimmed, empty ones left out.
+
+    A backslash before a mark makes it part of the text; :func:`unescaped` takes it away.
+
+    >>> separated(r"ACL | A\|B", "|")
+    ['ACL', 'A\\|B']
+    """
+    parts = re.findall(rf"(?:\\.|[^\\{re.escape(mark)}]|\\$)+", text, re.DOTALL)
+    return [part for part in map(str.strip, parts) if part]
+
+
+def escaped(value: str) -> str:
+    """``value`` as a filter holds it: with a backslash before what would separate values."""
+    return re.sub(r"([\\|;])", r"\\\1", value)
+
+
+def unescaped(part: str) -> str:
+    """What :func:`escaped` made of a value, as it was."""
+    return re.sub(r"\\([\\|;])", r"\1", part)
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition on a field: ``year >= 2010``, ``venue = ACL``.
+    r"""A condition on a field: ``year >= 2010``, ``venue = ACL``, ``venue = ACL|EMNLP``.
 
-    For ``=`` on a field other than ``year`` the value is compared as text.
+    Between ``|`` stand several values, of which one is enough. A ``|``, ``;`` or backslash that
+    belongs to a value has a backslash before it; :meth:`any_of` sees to that. Values are compared
+    as text, as a whole; those of ``year`` as numbers.
+
+    >>> Filter("venue", "=", "ACL|EMNLP").values
+    ('ACL', 'EMNLP')
+    >>> str(Filter.any_of("venue", ["A|B", "C"]))
+    'venue=A\\|B|C'
     """
 
     field: str
-    op: Literal["=", ">=", "<="]
+    op: Operator
     value: str
+
+    @classmethod
+    def any_of(cls, field: str, values: Iterable[str], op: Operator = "=") -> Self:
+        """The filter that is met by any one of ``values``."""
+        return cls(field, op, "|".join(map(escaped, values)))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values, of which one is enough."""
+        return tuple(map(unescaped, separated(self.value, "|"))) or (self.value,)
+
+    @property
+    def words(self) -> str:
+        """For people to read: ``venue = ACL or EMNLP``, ``year ≥ 2010``."""
+        sign = {"=": "=", ">=": "≥", "<=": "≤"}[self.op]
+        return f"{self.field} {sign} {' or '.join(self.values)}"
 
     def __str__(self) -> str:
         return f"{self.field}{self.op}{self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class FilterEffect:
+    """What one filter of a search leaves.
+
+    Attributes:
+        alone: documents that meet it.
+        rest: documents that meet all other filters of the search.
+        all: documents that may be ranked: those of the corpus without the seed.
+    """
+
+    filter: Filter
+    alone: int
+    rest: int
+    all: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.filter.words} leaves {self.alone:,} of {self.all:,}; without it {self.rest:,}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from engine.types.annotating import Project
 from pages._annotate import (
     agreement_tables,
     assessor,
+    dashboard,
     decide,
     exchange_files,
     pool_form,
@@ -158,6 +159,8 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
         exchange_files.files(explorer, project, who)
     elif not project.name:
         _without_project(view)
+    elif view.part == "progress":
+        dashboard.dashboard(explorer, view, project)
     elif view.part == "pool":
         pool_form.pool(explorer, project)
     elif view.part == "model":

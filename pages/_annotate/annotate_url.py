@@ -16,6 +16,7 @@ from pages._login import login
 
 PARTS = {
     "judge": "Judge",
+    "progress": "Progress",
     "pool": "Pool",
     "agreement": "Agreement",
     "disagreements": "Disagreements",
@@ -23,8 +24,10 @@ PARTS = {
     "files": "Export",
     "project": "Project",
 }
-FOR_LEADS = ("pool", "agreement", "disagreements", "model", "files", "project")
+FOR_LEADS = ("progress", "pool", "agreement", "disagreements", "model", "files", "project")
 """Parts that show what others said, or change what is asked."""
+MEASURES = ("krippendorff_alpha", "fleiss_kappa", "raw")
+"""What agreement over time can be measured by."""
 NEW = "new"
 """The part in which a project is made."""
 _WHO = "annotate_who"
@@ -40,6 +43,7 @@ class AnnotateView(UrlState):
     Attributes:
         query, doc: the item that is judged; the browser keeps them up to date in the URL.
         sample: ``<items>-<judged before>`` while a sample of a model's grades is checked.
+        measure, step: what the chart of agreement over time shows.
     """
 
     corpus: str = param("corpus", "", shared=True)
@@ -48,13 +52,16 @@ class AnnotateView(UrlState):
     query: str = param("query", "")
     doc: str = param("doc", "")
     sample: str = param("sample", "")
+    measure: str = param("measure", MEASURES[0], one_of(MEASURES))
+    step: str = param("step", "items", one_of(("items", "day")))
 
     def to_params(self) -> dict[str, str]:
         """URL parameters, defaults and what belongs to other parts left out."""
         params = UrlState.to_params(self)
-        others = {"judge": ("sample",), "model": ("query", "doc")}
-        for name in others.get(self.part, ("query", "doc", "sample")):
-            params.pop(name, None)
+        own = {"judge": ("query", "doc"), "model": ("sample",), "progress": ("measure", "step")}
+        for part, names in own.items():
+            for name in names if part != self.part else ():
+                params.pop(name, None)
         return params
 
 

@@ -30,7 +30,7 @@ from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcom
 
 
 def estimate_line(estimate: GradingEstimate) -> str:
-    """``360 candidates of 12 queries: at most 360 calls, 0.42 M tokens.``"""
+    """``360 candidates of 12 queries: 360 calls, at most 730 with repeats.``"""
     sentences = []
     if estimate.candidates:
         queries = counted(estimate.queries, "query", "queries")
@@ -105,17 +105,13 @@ def difference_html(
     lens: Lens,
     model: str,
 ) -> str:
-    """What people and the model said of one item, side by side; all of it is escaped.
+    """What each person, who decided, and the model said of one item, side by side; all escaped.
 
     Args:
         asked: what the query is, in a few words.
         document: None when the corpus does not hold it any more.
     """
     names = {grade.value: grade.name for grade in scale.grades}
-    notes = "".join(
-        f'<p class="note">{html.escape(who)}: {html.escape(note)}</p>'
-        for who, note in item.notes.items()
-    )
     title = item.doc_id if document is None else document.title or shortened(document.text)
     whole = (
         ""
@@ -123,13 +119,16 @@ def difference_html(
         else f"<details><summary>Read it</summary>"
         f"{card_html('Candidate', document, lens, set())}</details>"
     )
+    rows = [(who, grade, item.notes.get(who, "")) for who, grade in item.said.items()]
+    if item.decided_by:
+        rows.append((f"Decided by {item.decided_by}", item.people, item.decision))
+    rows.append((f"{model} (a model)", item.model, item.reason))
     boxes = "".join(
         f'<div><div class="who">{html.escape(who)}</div><div class="grade">{grade} · '
-        f"{html.escape(names.get(grade, ''))}</div>{more}</div>"
-        for who, grade, more in (
-            (", ".join(item.annotators), item.people, notes),
-            (f"{model} (a model)", item.model, f'<p class="note">{html.escape(item.reason)}</p>'),
-        )
+        f"{html.escape(names.get(grade, ''))}</div>"
+        + (f'<p class="note">{html.escape(words)}</p>' if words else "")
+        + "</div>"
+        for who, grade, words in rows
     )
     return (
         f'<section class="sl-differ"><div class="title">{html.escape(title)}</div>'

@@ -17,9 +17,14 @@ from pages._annotate.annotate_url import is_lead
 from pages._annotate.judging_view import DocumentCache, is_plain, seed_data, seeds_of
 from pages._common.components import dark
 from pages._common.document_view import letter, meta, shortened
-from pages._common.shared import attempt
+from pages._common.shared import ASSETS, attempt
 
 AT = "annotate_disagreement"
+_KEYS = st.components.v2.component(
+    "seedlens_decide",
+    html='<div class="root"></div>',
+    js=(ASSETS / "components" / "annotate_decide.js").read_text("utf-8"),
+)
 
 
 def disagreements(explorer: Explorer, project: Project, who: str) -> None:
@@ -103,13 +108,25 @@ def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement
                 "Decide" if before is None else "Change the decision", type="primary",
                 key=f"annotate_decide_button_{place}", on_click=attempt, args=(decide,),
             )  # fmt: skip
-            st.html('<div class="sl-facts">Everybody\'s own grade stays as it is.</div>')
+            st.html(hint_html(list(grades)))
+    with st.container(key="annotate_decide_keys"):
+        _KEYS(key="annotate_decide_component", data={"grades": list(grades)})
     if before is not None and before.annotator == who:
         st.button(
             "Take the decision back", key=f"annotate_decide_back_{place}", on_click=attempt,
             args=(partial(_take_back, explorer, project, item, who, before.event),),
             type="tertiary",
         )  # fmt: skip
+
+
+def hint_html(grades: Sequence[int]) -> str:
+    """What a decision does not change, and the form's keys."""
+    first, last = grades[0], grades[-1]
+    return (
+        '<div class="sl-facts">Everybody\'s own grade stays as it is. '
+        f"Keys: <kbd>{first}</kbd> to <kbd>{last}</kbd> decide, <kbd>N</kbd> goes to the reason, "
+        "<kbd>Enter</kbd> there decides.</div>"
+    )
 
 
 def _take_back(

@@ -21,6 +21,7 @@ from engine.types.annotating import LONGEST_NOTE, Item, Judgment, Project, Sourc
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Query
+from pages._annotate.guidelines import nodes
 from pages._common import document_view
 from pages._common.components import component, dark
 from pages._common.shared import error_boundary
@@ -407,7 +408,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         "scale": [
             {"value": g.value, "name": g.name, "meaning": g.meaning} for g in project.scale.grades
         ],
-        "guidelines": dict(project.guidelines),
+        "guidelines": {key: nodes(text) for key, text in project.guidelines.items()},
         "longest_note": LONGEST_NOTE,
         "items": [
             item_data(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
 from engine.types.lenses import Lens
 from pages._annotate.annotate_url import AnnotateView
-from pages._common.shared import attempt
+from pages._common.shared import attempt, escape_label
 
 ORDERS = {
     "shuffled": "Shuffled, differently for everybody",
@@ -69,12 +70,13 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
     place = "new" if is_new else project.name
     values: dict[str, Any] = {}
     st.header("A new project" if is_new else f"Project {project.name}", anchor=False)
-    with st.form(f"annotate_form_{place}", border=False):
+    # Enter would press the first button of the form, which is that of a template.
+    with st.form(f"annotate_form_{place}", border=False, enter_to_submit=False):
         left, right = st.columns(2, gap="large")
         with left:
             _basics(project, values, place, is_new=is_new)
         with right:
-            _guidelines(project, lens, values, place)
+            _guidelines(explorer, project, lens, values, place)
 
         def save() -> None:
             state = st.session_state
@@ -143,18 +145,34 @@ def _basics(project: Project, values: dict[str, Any], place: str, *, is_new: boo
     )  # fmt: skip
 
 
-def _guidelines(project: Project, lens: Lens, values: dict[str, Any], place: str) -> None:
+def _guidelines(
+    explorer: Explorer, project: Project, lens: Lens, values: dict[str, Any], place: str
+) -> None:
     st.caption(
-        "Guidelines, in Markdown, shown beside every item. What holds for all aspects comes first."
+        "Guidelines, in Markdown (tables too), shown beside every item. What holds for all aspects "
+        "comes first."
     )
+
+    def fill_in(aspect: str, key: str) -> None:
+        state = st.session_state
+        scale = SCALES.get(state[values["scale"]]) or read_scale(state[values["grades"]])
+        asked = replace(project, scale=scale)
+        parts = (state[key].rstrip(), explorer.annotation.guideline_template(asked, aspect))
+        state[key] = "\n\n".join(filter(None, parts))
+
     names = {"": "All aspects", **{aspect.key: aspect.name for aspect in lens.aspects}}
     for tab, (aspect, name) in zip(st.tabs(list(names.values())), names.items(), strict=True):
         key = f"annotate_guide_{aspect}_{place}"
         values[f"guide:{aspect}"] = key
+        st.session_state.setdefault(key, project.guidelines.get(aspect, ""))
         tab.text_area(
-            f"Guidelines: {name}", project.guidelines.get(aspect, ""), key=key, height=330,
-            label_visibility="collapsed",
+            f"Guidelines: {name}", key=key, height=330, label_visibility="collapsed",
             placeholder="What makes a document relevant here, and what does not?",
+        )  # fmt: skip
+        tab.form_submit_button(
+            f"Insert a template: {escape_label(name)}", key=f"annotate_template_{aspect}_{place}",
+            on_click=attempt, args=(partial(fill_in, aspect, key),),
+            help="Adds headings, a table of the grades, and places for examples to complete.",
         )  # fmt: skip
 
 

@@ -13,8 +13,14 @@ from engine.types.annotating import Project
 from engine.types.evaluations import CollectionInfo
 from engine.types.plurals import counted
 from engine.types.searches import Query
+from pages._common.document_view import shortened, title_of
+from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label
 
+CHOSEN = "annotate_chosen"
+"""Begins the key of the seeds that were found for queries, by corpus."""
+TEXT = "\x00"
+"""Begins a chosen seed that is the id of a pasted text; no doc_id begins so."""
 SAID = "annotate_pool_said"
 """What the last change to queries or pool came to; shown once."""
 
@@ -25,12 +31,15 @@ def add_queries(explorer: Explorer, project: Project) -> None:
     names = {aspect.key: aspect.name for aspect in lens.aspects}
     seed, usual = explorer.starting_point(project.corpus)
     st.header("Queries", anchor=False)
+    held = f"{CHOSEN}_{project.corpus}"
+    _chosen_seeds(explorer, project.corpus, held)
     with st.form("annotate_queries", border=False, clear_on_submit=False):
-        st.text_area(
-            "Seeds: ids of documents, or links of Explore, one a line", key="annotate_seeds",
-            height=104, placeholder=seed,
-            help="A link brings its own aspect and wording along.",
-        )  # fmt: skip
+        with st.expander("By ids or links"):
+            st.text_area(
+                "Ids of documents, or links of Explore, one a line", key="annotate_seeds",
+                height=104, placeholder=seed,
+                help="A link brings its own aspect and wording along.",
+            )  # fmt: skip
         st.multiselect(
             "Aspects", list(names), [usual] if usual else None, format_func=names.__getitem__,
             key="annotate_aspects", placeholder="None: the document as a whole",
@@ -40,7 +49,11 @@ def add_queries(explorer: Explorer, project: Project) -> None:
         def add() -> None:
             state = st.session_state
             lines, aspects = state["annotate_seeds"], state["annotate_aspects"]
-            _add(explorer, project, read_seeds(lines, project.corpus, aspects))
+            queries = _chosen_queries(explorer, project.corpus, state[held], aspects)
+            if lines.strip() or not queries:
+                queries += read_seeds(lines, project.corpus, aspects)
+            _add(explorer, project, queries)
+            state.update({held: [], f"{held}_options": [], "annotate_seeds": ""})
 
         st.form_submit_button(
             "Add queries", key="annotate_add_queries", on_click=attempt, args=(add,)
@@ -55,6 +68,47 @@ def add_queries(explorer: Explorer, project: Project) -> None:
                     key=f"annotate_take_{info.key}", on_click=attempt, type="primary",
                     args=(lambda info=info: _take_over(explorer, project, info),),
                 )  # fmt: skip
+
+
+def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
+    """The finder, and what was found with it until it is asked for; the options are kept beside
+    the widget, which Streamlit forgets while another part is shown."""
+    state = st.session_state
+    options = state.setdefault(f"{key}_options", [])
+    state.setdefault(key, list(options))
+
+    def choose(choice: str) -> None:
+        for name in (f"{key}_options", key):
+            state[name] = list(dict.fromkeys((*state.get(name, ()), choice)))
+
+    seed_finder(
+        explorer, corpus, key="annotate_finder", label="Find seeds by title or text",
+        on_document=choose, on_text=lambda text_id: choose(f"{TEXT}{text_id}"),
+    )  # fmt: skip
+    st.multiselect(
+        "Chosen seeds", options, key=key, placeholder="None yet: find them above",
+        format_func=lambda one: _title(explorer, corpus, one),
+    )  # fmt: skip
+
+
+def _title(explorer: Explorer, corpus: str, choice: str) -> str:
+    """What a chosen seed is called."""
+    if choice.startswith(TEXT):
+        return shortened(explorer.notebook.text(choice.removeprefix(TEXT)))
+    return title_of(explorer.document(corpus, choice))
+
+
+def _chosen_queries(
+    explorer: Explorer, corpus: str, chosen: Sequence[str], aspects: Sequence[str]
+) -> list[Query]:
+    """A query for each chosen seed in each aspect."""
+    queries = []
+    for choice in chosen:
+        is_text = choice.startswith(TEXT)
+        text = explorer.notebook.text(choice.removeprefix(TEXT)) if is_text else None
+        seed = None if is_text else choice
+        queries += [Query(corpus, seed=seed, text=text, aspect=a) for a in (*aspects,) or (None,)]
+    return queries
 
 
 def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
@@ -84,7 +138,9 @@ def read_seeds(lines: str, corpus: str, aspects: Sequence[str]) -> list[Query]:
         aspect, words = asked.get("aspect") or None, asked.get("q") or None
         queries.append(Query(corpus, seed=asked["seed"], aspect=aspect, instruction=words))
     if not queries:
-        raise BadInputError("No seed is named.", "Write at least one document's id.")
+        raise BadInputError(
+            "No seed is chosen.", "Find one by its title, or write a document's id."
+        )
     return queries
 
 

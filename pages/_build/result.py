@@ -19,7 +19,7 @@ from engine.types.searches import Query
 from pages._annotate.exchange_files import packed
 from pages._build.build_lines import WORDS, many, percent
 from pages._build.build_reading import table_height
-from pages._common.shared import note
+from pages._common.shared import error_boundary, note
 
 _PAGES = Path(__file__).resolve().parents[1]
 
@@ -89,11 +89,21 @@ def _ways_on(explorer: Explorer, spec: BuildSpec, project: Project) -> None:
         if st.button("Evaluate on it", key="build_evaluate"):
             collection = f"{project.corpus}:{project.name}"
             st.switch_page(_page("evaluate"), query_params={"collection": collection})
+        _export(explorer, spec)
+
+
+@st.fragment
+def _export(explorer: Explorer, spec: BuildSpec) -> None:
+    popover = st.popover("Export", key="build_export", on_change="rerun")
+    if not popover.open:
+        return
+    with popover, error_boundary():
+        st.caption(
+            "Documents, queries and grades as BEIR has them, TREC qrels, and provenance.json."
+        )
         st.download_button(
-            "Export", data=lambda: archive(explorer, spec), mime="application/zip",
+            "Download ZIP", data=archive(explorer, spec), mime="application/zip",
             file_name=f"{spec.corpus}-{spec.name}.zip", key="build_download", on_click="ignore",
-            help="Documents, queries and grades as BEIR has them, TREC qrels, and "
-            "provenance.json.",
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from engine.types.documents import Document, Span
 from engine.types.facts import FactMatch
 from engine.types.lenses import Lens
+from engine.types.links import paper_link
 from engine.types.scenarios import ScenarioMatch
 from engine.types.searches import Evidence
 
@@ -36,6 +37,16 @@ def sentences(document: Document, lens: Lens) -> list[dict[str, Any]]:
     return [
         {"text": s.text, "role": s.role, "letter": letter(s.role, lens)} for s in document.sentences
     ]
+
+
+def described(document: Document, lens: Lens) -> dict[str, Any]:
+    """What is shown of any document: title, year and so on in a line, the link, its sentences."""
+    return {
+        "title": title_of(document),
+        "meta": meta(document),
+        "link": paper_link(document),
+        "sentences": sentences(document, lens),
+    }
 
 
 def evidence(evidence: Evidence, lens: Lens) -> dict[str, Any]:

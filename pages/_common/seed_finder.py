@@ -28,6 +28,7 @@ def seed_finder(
     on_document: Callable[[str], None],
     on_text: Callable[[str], None],
     key: str,
+    label: str = "Choose another seed",
 ) -> None:
     """A button that opens three ways to a seed.
 
@@ -37,6 +38,7 @@ def seed_finder(
         on_document: gets the doc_id that was picked.
         on_text: gets the id of the text that was pasted.
         key: of the popover, and the beginning of the keys within.
+        label: of the button.
     """
 
     def chosen(use: Callable[[str], None], value: str) -> None:
@@ -49,7 +51,7 @@ def seed_finder(
         "pick": lambda e: chosen(on_document, e["doc_id"]),
         "paste": lambda e: chosen(on_text, explorer.notebook.put_text(e["text"])),
     }
-    with st.popover("Choose another seed", width="stretch", key=key):
+    with st.popover(label, width="stretch", key=key):
         st.fragment(_finder)(explorer, corpus, on, key)
 
 

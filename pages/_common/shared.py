@@ -146,8 +146,13 @@ def apply_style() -> None:
 def download(
     label: str, file: str, make: Callable[[], str], *, key: str, mime: str = "text/plain"
 ) -> None:
-    """A button for a text file, which is made when it is pressed."""
+    """A button for a text file, which is made as the button is drawn.
+
+    A file that Streamlit makes when it is asked for is lost ("Deferred file not found") when the
+    page was drawn again since the browser got its button: what takes long to make belongs into
+    a popover or tab that draws its content only while it is open.
+    """
     st.download_button(
-        label, data=lambda: make().encode(), file_name=f"seedlens-{file}", mime=mime, key=key,
+        label, data=make().encode(), file_name=f"seedlens-{file}", mime=mime, key=key,
         on_click="ignore", width="stretch",
     )  # fmt: skip

@@ -50,8 +50,8 @@ class Pages:
             before = {name: before[name] for name in _EVERYWHERE if name in before}
         shared = {**before, **now}
         key = (type(view), str(shared.get("corpus", "")))
-        if shared == self.shared and self.last(type(view)) == view == self.views.get(key):
-            return self
+        if self.last(type(view)) == view == self.views.get(key):
+            return self if shared == self.shared else replace(self, shared=shared)
         views = {k: v for k, v in self.views.items() if k != key}
         return Pages(shared, dict([*views.items(), (key, view)][-MOST_VIEWS:]))
 

@@ -16,7 +16,7 @@ from engine.types.comparisons import Variant
 from pages._common import workspace
 from pages._common.shared import engine
 from pages._common.url_state import UrlState, integer, join, names, one_of, param, some_of
-from pages._explore.explore_url import DEEPEST, View
+from pages._explore.explore_url import DEEPEST, DEFAULT, View
 
 MOST_VARIANTS = 8
 """Beyond that, neither the rank flow nor a person follows."""
@@ -189,15 +189,16 @@ class CompareView(UrlState):
 
     @classmethod
     def opened_with(cls, params: Mapping[str, str]) -> Self:
-        """The view of a link; without one, as it was left, with what Explore searches since."""
-        if params:
-            return cls.from_params(params)
-        pages = workspace.pages()
+        """The view of a link; without one, as the page was left."""
+        return cls.from_params(params) if params else cls.found_in(workspace.pages())
+
+    @classmethod
+    def found_in(cls, pages: workspace.Pages) -> Self:
+        """The page as it was left, with Explore's search if that was changed since."""
         view, search = pages.found(cls), pages.found(View)
         if not pages.changed_since(View, cls):
             return view
-        known = engine().library.corpus(search.corpus).systems
-        own = search.variant(search.system if search.system in known else _DEFAULT.system)
+        own = search.variant(search.system if search.system in Explorer.systems else DEFAULT.system)
         return view.with_own(own) if own else view
 
     def sharing(self, shared: Mapping[str, Any]) -> Self:

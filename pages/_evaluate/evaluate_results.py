@@ -236,12 +236,16 @@ def _aspects(
             )
 
 
+@st.fragment
 def _export(
     explorer: Explorer, view: EvaluateView, info: CollectionInfo, evaluation: Evaluation
 ) -> None:
+    popover = st.popover("Export", key="evaluate_export", on_change="rerun")
+    if not popover.open:
+        return
     evaluations, request = explorer.evaluations, request_of(explorer, view, info)
     titles = explorer.collections.query_titles(info.key)
-    with st.popover("Export"):
+    with popover:
         download("Systems (CSV)", lambda: _csv(leaderboard_rows(evaluation)), "systems.csv")
         download(
             "Queries (CSV)", lambda: _csv(query_rows(evaluation, view.measure, titles, info)),
@@ -262,9 +266,9 @@ def _export(
 
 
 def download(name: str, data: Callable[[], str], file: str) -> None:
-    """A button for a file that is made when it is asked for."""
+    """A button for a file, which is made as the button is drawn; see ``shared.download``."""
     st.download_button(
-        name, data=lambda: data().encode(), file_name=f"seedlens-{file}", key=f"evaluate_dl_{file}",
+        name, data=data().encode(), file_name=f"seedlens-{file}", key=f"evaluate_dl_{file}",
         mime="text/plain", on_click="ignore", width="stretch", type="tertiary",
     )  # fmt: skip
 

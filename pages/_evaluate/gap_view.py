@@ -196,8 +196,12 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
             )  # fmt: skip
 
 
+@st.fragment
 def _export(explorer: Explorer, gap: Gap) -> None:
-    with st.popover("Export"):
+    popover = st.popover("Export", key="evaluate_gap_export", on_change="rerun")
+    if not popover.open:
+        return
+    with popover:
         rows = point_rows(gap, plain=True)
         download("Gap (CSV)", lambda: str(rows.to_csv(index=False)), "gap.csv")
         download("Everything (JSON)", lambda: explorer.gaps.to_json(gap), "gap.json")

@@ -11,7 +11,6 @@ import streamlit as st
 from engine.types.annotating import Scale
 from engine.types.documents import Document, Span
 from engine.types.lenses import Lens
-from engine.types.links import paper_link
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
 from pages._common import document_view
@@ -38,16 +37,13 @@ def seed_card(page: SearchResults, lens: Lens, *, on: Mapping[str, Event], key: 
     _SEED(
         key=key,
         data={
+            **_seed(seed, lens),
             "pasted": query.text is not None,
-            "title": seed.title,
-            "meta": document_view.meta(seed),
-            "link": paper_link(seed),
             "aspect": "" if query.focus else query.aspect or "",
             "aspects": [
                 {"key": a.key, "name": a.name, "letter": a.letter, "definition": a.definition}
                 for a in lens.aspects
             ],
-            "sentences": document_view.sentences(seed, lens),
             "weights": [round(w, 3) for w in page.weights],
             "focus": list(query.focus),
             "dark": dark(),
@@ -90,12 +86,7 @@ def result_list(
             "search": search,
             "layout": layout,
             "finder": finder,
-            "seed": {
-                "title": page.seed.title,
-                "meta": document_view.meta(page.seed),
-                "link": paper_link(page.seed),
-                "sentences": document_view.sentences(page.seed, lens),
-            },
+            "seed": _seed(page.seed, lens),
             "aspects": [{"name": a.name, "letter": a.letter} for a in lens.aspects],
             "reads_aspect": reads_aspect and page.instruction_following is not None,
             "grades": [[grade.value, grade.name] for grade in scale.grades],
@@ -110,17 +101,20 @@ def result_list(
     )
 
 
+def _seed(seed: Document, lens: Lens) -> dict[str, Any]:
+    # A pasted text has no title: its first words stand right below.
+    return {**document_view.described(seed, lens), "title": seed.title}
+
+
 def _result(
     result: Result, seed: Document, lens: Lens, moves: Mapping[str, Move] | None
 ) -> dict[str, Any]:
     document = result.document
     move = None if moves is None else moves.get(result.doc_id)
     return {
+        **document_view.described(document, lens),
         "rank": result.rank,
         "doc_id": document.doc_id,
-        "title": document_view.title_of(document),
-        "meta": document_view.meta(document),
-        "link": paper_link(document),
         "year": document.year,
         "venue": document_view.venue(document),
         "score": result.score,
@@ -135,7 +129,6 @@ def _result(
         },
         "evidence": [document_view.evidence(e, lens) for e in result.evidence],
         "explanation": result.explanation,
-        "sentences": document_view.sentences(document, lens),
         "seed_marks": document_view.marks(seed, _spans(e.seed_marks for e in result.evidence)),
         "own_marks": document_view.marks(document, _spans(e.doc_marks for e in result.evidence)),
         "facts": [document_view.fact(match) for match in result.facts],

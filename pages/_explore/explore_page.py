@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
-from engine.types.searches import PAGE_SIZE, Query, SearchResults
+from engine.types.searches import PAGE_SIZE, Query
 from pages._common import seed_finder as _seed_finder
 from pages._common import workspace
 from pages._common.components import Event
@@ -148,19 +148,6 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> DeltaGenerat
     return place
 
 
-def filters(view: View) -> None:
-    """Years and fields."""
-    show_text(explore_from=view.year_from, explore_to=view.year_to, explore_where=view.where)
-    with st.expander("Filters", expanded=bool(view.year_from or view.year_to or view.where)):
-        left, right = st.columns(2)
-        left.text_input("From year", **sets("year_from", "explore_from"))
-        right.text_input("To year", **sets("year_to", "explore_to"))
-        st.text_input(
-            "Fields", **sets("where", "explore_where"), placeholder="venue=ACL; author=A. Lee",
-            help="field=value; several are separated by semicolons, and all must hold.",
-        )  # fmt: skip
-
-
 def _instruction(view: View, lens: Lens) -> DeltaGenerator:
     presets = {a.instruction: a for a in lens.aspects}
 
@@ -214,17 +201,6 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
         "explain": explore_explain.ask(explorer, query),
         "layout": lambda e: View.change(lambda now: replace(now, layout=e["layout"])),
     }
-
-
-def nothing(page: SearchResults) -> None:
-    """Say why there is no result to show."""
-    if page.query.offset and page.total:
-        words = f"The ranking ends at {page.total:,}; this page is beyond it."
-    elif page.query.filters:
-        words = "No document meets the filters. Loosen them, or choose another corpus."
-    else:
-        words = "No document shares anything with this seed under this system. Try another system."
-    st.html(f'<div class="sl-empty">{words}</div>')
 
 
 def pages_bar(view: View, total: int) -> None:

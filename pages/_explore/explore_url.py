@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -23,6 +23,8 @@ from pages._common.url_state import (
 
 DEFAULT = Query("")
 LAYOUTS = ("cards", "table")
+OWN = "mine"
+"""Names this page's search among the variants of a comparison."""
 DEFAULT_DEPTH, DEEPEST = 100, 200
 """How far down the first stage a model reranks: a request grows with every document."""
 
@@ -74,11 +76,14 @@ class View(UrlState):
         """The query part of a link that others can open: without the trail."""
         return UrlState.link(replace(self, trail=""))
 
+    def filters(self, explorer: Explorer) -> tuple[Filter, ...]:
+        """What documents must meet; BadInputError for what cannot be read."""
+        years = (("year>=", self.year_from), ("year<=", self.year_to))
+        parts = [sign + year for sign, year in years if year]
+        return explorer.parse_filters("; ".join([*parts, self.where]))
+
     def to_query(self, explorer: Explorer) -> Query:
         """The search that the view asks for; BadInputError for filters that cannot be read."""
-        filters = [explorer.parse_filter(f"year>={self.year_from}")] if self.year_from else []
-        filters += [explorer.parse_filter(f"year<={self.year_to}")] if self.year_to else []
-        filters += [explorer.parse_filter(part) for part in _split(self.where)]
         return Query(
             corpus=self.corpus,
             seed=self.seed or None,
@@ -91,7 +96,7 @@ class View(UrlState):
             steer=self.steer,
             symmetric=self.symmetric,
             offset=(self.page - 1) * PAGE_SIZE,
-            filters=tuple(filters),
+            filters=self.filters(explorer),
         )
 
     def variant(self, system: str) -> Variant | None:
@@ -104,20 +109,16 @@ class View(UrlState):
         if not (self.instruction or self.reading or self.focus or tuned):
             return None
         return Variant(
-            "mine", self.instruction, system, self.steer,
+            OWN, self.instruction, system, self.steer,
             aspect=self.aspect, focus=self.focus, reading=self.reading,
         )  # fmt: skip
 
 
-def _split(where: str) -> list[str]:
-    return [part for part in (p.strip() for p in where.split(";")) if part]
-
-
-def filters_of(query: Query) -> tuple[str, str, str]:
-    """Year from, year to and the other filters of a query, as the page's fields hold them."""
+def filters_of(filters: Sequence[Filter]) -> dict[str, str]:
+    """The fields of a :class:`View` that stand for these filters."""
 
     def year(op: str) -> str:
-        return next((f.value for f in query.filters if (f.field, f.op) == ("year", op)), "")
+        return next((f.value for f in filters if (f.field, f.op) == ("year", op)), "")
 
-    others: list[Filter] = [f for f in query.filters if f.field != "year" or f.op == "="]
-    return year(">="), year("<="), "; ".join(map(str, others))
+    others = [f for f in filters if f.field != "year" or f.op == "="]
+    return {"year_from": year(">="), "year_to": year("<="), "where": "; ".join(map(str, others))}

@@ -1,8 +1,8 @@
-"""The trail of the Explore page: the breadcrumb of seeds, and what was kept on the way."""
+"""The trail of the Explore page: the breadcrumb of seeds, and the bar that it stands in."""
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from itertools import groupby
 
 import streamlit as st
@@ -10,13 +10,18 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.searches import PAGE_SIZE, Query
-from pages._common.shared import attempt, download, engine, escape_label
+from pages._common.components import component, listeners
+from pages._common.shared import attempt, engine
 from pages._compare.compare_url import params_of_search
 from pages._explore.explore_url import DEFAULT, View, filters_of
+from pages._explore.reading_list import reading_list
+from pages._login import login
+
+_TRAIL = component("trail")
 
 
 def trail_bar(explorer: Explorer, view: View) -> None:
-    """The breadcrumb of seeds, the link to this search, and the export of the trail."""
+    """The breadcrumb of seeds, the link to this search, and the reading list."""
     steps, now = explorer.notebook.trail(view.trail), None
     try:
         now = view.to_query(explorer)
@@ -26,18 +31,9 @@ def trail_bar(explorer: Explorer, view: View) -> None:
         if now not in steps:
             steps = [*steps, now]  # this search is stored once its results are shown
     steps = _seeds_in_order(steps, now)
-    kept = explorer.notebook.kept(view.trail)
-    left, compare, middle, right = st.columns([6.4, 1.7, 1.2, 1.7], vertical_alignment="center")
-    with left, st.container(horizontal=True, gap="small", key="explore_trail"):
-        for position, query in list(enumerate(steps))[-6:]:
-            st.button(
-                escape_label(_step_name(explorer, query)),
-                key=f"explore_step_{position}",
-                on_click=attempt,
-                args=(partial(_go_back, query),),
-                type="tertiary",
-                disabled=query == now,
-            )
+    left, compare, middle, right = st.columns([6.2, 1.7, 1.2, 1.9], vertical_alignment="center")
+    with left, st.container(key="explore_trail"):
+        _breadcrumb(explorer, steps, now)
     known = explorer.library.corpus(view.corpus).systems
     system = view.system if view.system in known else DEFAULT.system
     compare.page_link(
@@ -50,14 +46,34 @@ def trail_bar(explorer: Explorer, view: View) -> None:
     with middle, st.popover("Share", width="stretch"):
         st.caption("This search as a link; add it to the address of your SeedLens.")
         st.code(view.link(), language=None, wrap_lines=True)
-    with right, st.popover(f"Trail · {len(kept)} kept", width="stretch"):
-        _exports(explorer, view.trail)
+    with right:
+        reading_list(explorer, view, open_step=_go_back)
+
+
+def _breadcrumb(explorer: Explorer, steps: list[Query], now: Query | None) -> None:
+    _TRAIL(
+        key="explore_steps",
+        data={
+            "steps": [_step_name(explorer, query) for query in steps],
+            "current": steps.index(now) if now in steps else None,
+        },
+        **listeners("explore_steps", {"step": lambda e: _go_back(steps[e["index"]])}, "step"),
+    )
+
+
+def own(explorer: Explorer, view: View) -> View:
+    """The view, with a trail of one's own where its trail is another person's."""
+    trail = explorer.notebook.own_trail(view.trail, login.owner())
+    if trail != view.trail:
+        view = replace(view, trail=trail)
+        view.write()
+    return view
 
 
 def kept_here(explorer: Explorer, view: View) -> set[str]:
     """Documents of this corpus that the trail keeps."""
     kept = explorer.notebook.kept(view.trail)
-    return {document.doc_id for corpus, document in kept if corpus == view.corpus}
+    return {one.document.doc_id for one in kept if one.corpus == view.corpus}
 
 
 def remember(explorer: Explorer, view: View, query: Query) -> None:
@@ -79,12 +95,10 @@ def _seeds_in_order(steps: list[Query], now: Query | None) -> list[Query]:
 
 
 def _step_name(explorer: Explorer, query: Query) -> str:
-    title = explorer.notebook.seed_title(query)
-    return title if len(title) <= 34 else title[:33].rstrip() + "…"
+    return " ".join(explorer.notebook.seed_title(query).split())[:200]
 
 
 def _go_back(query: Query) -> None:
-    year_from, year_to, where = filters_of(query)
     text_id = engine().notebook.put_text(query.text) if query.text else ""
     View.change(
         lambda now: View(
@@ -99,23 +113,10 @@ def _go_back(query: Query) -> None:
             steer=query.steer,
             symmetric=query.symmetric,
             page=query.offset // PAGE_SIZE + 1,
-            year_from=year_from,
-            year_to=year_to,
-            where=where,
+            **filters_of(query.filters),
             rerank=now.rerank,
             depth=now.depth,
             layout=now.layout,
             trail=now.trail,
         )
     )
-
-
-def _exports(explorer: Explorer, trail: str) -> None:
-    st.caption("The searches of this trail and the documents you kept.")
-    for name, label, suffix in (
-        ("markdown", "Markdown", "md"),
-        ("bibtex", "BibTeX (kept documents)", "bib"),
-        ("jsonl", "JSONL", "jsonl"),
-    ):
-        make = partial(explorer.notebook.export_trail, trail, name)
-        download(label, f"trail.{suffix}", make, key=f"explore_export_{name}")

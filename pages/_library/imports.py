@@ -38,6 +38,7 @@ FIELDS = {
     "url": "Link",
 }
 NO_COLUMN = ""
+AUTOMATIC = "Detect"
 
 
 def add_documents(explorer: Explorer, documents: Mapping[str, int], running: set[str]) -> None:
@@ -174,32 +175,27 @@ class _Reading:
         self.guess = self._library.preview(self.path, self.source_format, repairs=repairs)
 
     def ask_format(self) -> None:
-        """The controls."""
-        guess = self.guess
-        encodings, marks = self._library.encodings, self._library.delimiters
+        """The controls, and what is in use."""
+        guess, library = self.guess, self._library
+        formats = {"auto": AUTOMATIC, **{name: name for name in library.formats}}
         with st.container(horizontal=True, gap="small"):
-            self._ask(
-                "Format",
-                "format",
-                {"auto": "", **{name: name for name in self._library.formats}},
-                guess and guess.source_format,
-            )
+            self._ask("Format", "format", formats)
             if guess is None or guess.encoding:
-                found = guess and encodings.get(guess.encoding, guess.encoding.upper())
-                self._ask("Encoding", "encoding", {"": "", **encodings}, found)
+                self._ask("Encoding", "encoding", {"": AUTOMATIC, **library.encodings})
             if guess is not None and guess.delimiter:
-                found = marks.get(guess.delimiter, guess.delimiter)
-                self._ask("Delimiter", "delimiter", {"": "", **marks}, found)
+                self._ask("Delimiter", "delimiter", {"": AUTOMATIC, **library.delimiters})
+        if guess is not None:
+            encoding = library.encodings.get(guess.encoding, guess.encoding.upper())
+            mark = library.delimiters.get(guess.delimiter, guess.delimiter)
+            used = [guess.source_format, encoding, mark and f"fields parted by {mark}"]
+            st.text(f"Read as {', '.join(filter(None, used))}.")
 
-    def _ask(self, label: str, part: str, names: Mapping[str, str], found: str | None) -> None:
-        """A box whose first option is what was detected."""
-        automatic = next(iter(names))
-        # What was detected is known while nothing else is chosen.
-        detected = f"detected: {found}" if found and not self._chosen(part) else "detect"
+    def _ask(self, label: str, part: str, names: Mapping[str, str]) -> None:
+        # Labels stay as they are: a browser sends the label that it was shown.
         st.selectbox(
             label,
             list(names),
-            format_func=lambda name: detected if name == automatic else names[name],
+            format_func=names.__getitem__,
             key=f"library_{part}_{self.key}",
             persist_state="session",
             width=260,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -12,9 +13,17 @@ from engine.types.corpora import CorpusInfo, Progress
 from engine.types.lenses import Lens
 from pages._common.job_card import progress
 from pages._common.shared import error_boundary, note
+from pages._common.url_state import UrlState, param
 
 OWN = "own"
 MOST_ASPECTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LensView(UrlState):
+    """Which corpus's lens is edited on a page of its own; "" for none."""
+
+    lens: str = param("lens", "")
 
 
 def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Lens | None:
@@ -113,15 +122,20 @@ def change_lens(explorer: Explorer, info: CorpusInfo, *, disabled: bool) -> None
                 "Nothing is encoded again. Roles that the source gave are kept for aspects that "
                 "both lenses have; all others are estimated."
             )
-        wanted = st.button("Change", key=f"{key}_do", disabled=disabled or not changed)
+        with st.container(horizontal=True, gap="small"):
+            wanted = st.button("Change", key=f"{key}_do", disabled=disabled or not changed)
+            st.button(
+                "Edit it, with a preview", key=f"{key}_edit", disabled=disabled,
+                on_click=LensView(info.name).write,
+            )  # fmt: skip
         if wanted and lens is not None:
             with error_boundary():
                 place = st.empty()
-                explorer.library.set_lens(info.name, lens, lambda now: _show(place, now))
+                explorer.library.set_lens(info.name, lens, lambda now: show_progress(place, now))
                 st.rerun()
 
 
-def _show(place: Any, now: Progress) -> None:
+def show_progress(place: Any, now: Progress) -> None:
     words = "Building the indexes" if now.phase == "finishing" else "Sorting the sentences"
     with place:
         line = f"{words}: {now.done:,} of {now.total:,}"

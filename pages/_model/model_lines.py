@@ -41,13 +41,17 @@ def money(cost: float) -> str:
 
 
 def at_most(estimate: Estimate) -> str:
-    """``at most 360 calls, 0.42 M tokens, cost 1.20``; no tokens or cost that nobody knows."""
-    parts = [counted(estimate.calls, "call")]
+    """``360 calls, at most 730 with repeats, about 0.42 M tokens, cost about 1.20``; no tokens or
+    cost that nobody knows."""
+    parts = [
+        counted(estimate.calls, "call"),
+        f"at most {estimate.most_calls:,} with repeats",
+    ]
     if estimate.input_tokens is not None:
-        parts.append(tokens(estimate.input_tokens + (estimate.output_tokens or 0)))
+        parts.append(f"about {tokens(estimate.input_tokens + (estimate.output_tokens or 0))}")
     if estimate.cost is not None:
-        parts.append(money(estimate.cost))
-    return f"at most {', '.join(parts)}"
+        parts.append(f"cost about {money(estimate.cost).removeprefix('cost ')}")
+    return ", ".join(parts)
 
 
 def spent(report: ModelUsage) -> list[str]:

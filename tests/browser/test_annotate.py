@@ -16,7 +16,10 @@ from tests.browser.conftest import Server, Visit, visiting
 from tests.support import make_explorer, wait_until
 
 SEED = "demo-0275"
-GUIDELINES = {"": "# What counts\nGrade what the paper **does**.", "method": "The same procedure."}
+GUIDELINES = {
+    "": "# What counts\nGrade what the paper **does**.\n\n| 3 | *same* |\n| - | - |",
+    "method": "The same procedure.",
+}
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +69,15 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
     project = make_project(explorer, "ten", 10)
     page = sit_down(visit, project, "Ada")
     expect(page.get_by_text("The same procedure.")).to_be_visible()
+    expect(page.locator(".guides table em")).to_have_text("same")
     visit.shoot("annotate")
 
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("Undo what was said last")
+    page.keyboard.press("3")  # no grade while the keys are read
+    page.keyboard.press("Escape")
+    expect(keys).to_have_count(0)
     page.keyboard.press("2")
     page.keyboard.press("n")
     page.keyboard.type("u & <b>0</b>")  # digits and letters of a note are no grades
@@ -107,6 +117,32 @@ def test_a_queue_of_ten_is_judged_by_keyboard_alone(visit: Visit, explorer: Expl
     expect(page.get_by_text("You skipped it")).to_be_visible()
     page.keyboard.press("2")
     expect(page.get_by_text("You graded 9 items, skipped 0 and were unsure of 1.")).to_be_visible()
+
+
+def test_digits_decide_a_disagreement_where_there_is_a_reason(
+    visit: Visit, explorer: Explorer
+) -> None:
+    project = make_project(explorer, "decided", 2)
+    annotation = explorer.annotation
+    for item in annotation.pool(project):
+        annotation.judge(project, Judgment(*item.item, "Ada", 0))
+        annotation.judge(project, Judgment(*item.item, "Grace", 3))
+    page = visit.open("/annotate?corpus=demo&project=decided&part=disagreements")
+    expect(page.get_by_text("2 to decide, 0 decided")).to_be_visible(timeout=180_000)
+    page.locator(".kicker").first.click()
+    page.keyboard.press("2")
+    expect(page.get_by_role("textbox", name="Reason")).to_be_focused()
+    page.keyboard.type("both count 3")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 to decide, 1 decided")).to_be_visible()
+    page.locator(".kicker").first.click()
+    page.keyboard.press("n")
+    page.keyboard.type("other data")
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    expect(page.get_by_text("0 to decide, 2 decided")).to_be_visible()
+    decided = [d.decided for d in annotation.disagreements(project) if d.decided is not None]
+    assert {(d.relevance, d.note) for d in decided} == {(2, "both count 3"), (1, "other data")}
 
 
 def candidate_text(page: Page) -> str:

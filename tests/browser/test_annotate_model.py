@@ -47,7 +47,7 @@ def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     page = visit.open("/annotate?corpus=graded&project=by-model&part=model")
     expect(page.get_by_text("39 candidates of 1 query have no grade by people")).to_be_visible()
     connect(page, grader.url)
-    expect(page.get_by_text("39 candidates of 1 query: at most 39 calls")).to_be_visible()
+    expect(page.get_by_text("of 1 query: 39 calls, at most 88 with repeats")).to_be_visible()
     grader.behaviour.latency = 0.6
     page.get_by_role("button", name="Let it grade").click()
     expect(page.get_by_role("progressbar")).to_be_visible()

@@ -90,7 +90,9 @@ def test_a_collection_is_built_from_an_attribute_and_corrected_between_the_steps
     describe(page, "methods")
     expect(page.get_by_role("button", name="Label the documents")).to_be_disabled()
     connect(page, model.url)
-    expect(page.get_by_text(re.compile("120 documents: at most .* calls"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile("120 documents: .* calls, at most .* repeats"))
+    ).to_be_visible()
     labels(visit, model, explorer)
     clusters(visit, explorer)
     queries(visit, explorer)
@@ -197,7 +199,9 @@ def result(visit: Visit, explorer: Explorer) -> None:
     expect(page.get_by_text(f"{number} queries ·")).to_be_visible()
     expect(page.locator(".bd-provenance")).to_contain_text(ATTRIBUTE)
     visit.shoot("build-result")
-    provenance = read_archive(Path(download(page, "Export", exact=True).path()), number)
+    page.get_by_role("button", name="Export", exact=True).click()
+    provenance = read_archive(Path(download(page, "Download ZIP").path()), number)
+    page.keyboard.press("Escape")
     assert provenance["edits"]["label"] == 1
     assert provenance["edits"]["collapse"] > 0
     project = builds.open("demo", "methods").project()

@@ -9,8 +9,10 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from engine.types.searches import Query
 from tests.browser.browser_steps import assert_fits, bring, download, read_text
 from tests.browser.conftest import Server, Visit, running_app, visit_with
+from tests.support import make_explorer
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
 METHOD = "/?corpus=demo&seed=demo-0275&aspect=method"
@@ -236,14 +238,47 @@ def test_a_grade_is_kept_across_a_reload_and_can_be_taken_back(visit: Visit) -> 
     )
 
 
-def test_kept_documents_can_be_taken_home_as_bibtex(visit: Visit) -> None:
+def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> None:
     page = visit.open(METHOD)
-    results(page).first.get_by_role("button", name="Keep “").click()
-    expect(page.get_by_role("button", name="Trail · 1 kept")).to_be_visible()
-    page.get_by_role("button", name="Trail · 1 kept").click()
-    text = read_text(download(page, "BibTeX"))
-    assert text.startswith("@")
-    assert "title = {" in text
+    for at in (0, 1):
+        results(page).nth(at).get_by_role("button", name="Keep “").click()
+        expect(page.get_by_role("button", name=f"Reading list ({at + 1})")).to_be_visible()
+    page.get_by_role("button", name="Reading list (2)").click()
+    items = page.locator(".st-key-reading_list li")
+    expect(items).to_have_count(2)
+    kept = items.locator(".title").all_inner_texts()
+    items.first.get_by_label("Note on").fill("To compare")
+    items.nth(1).get_by_role("button", name=f"Move “{kept[1]}” up").click()
+    expect(items.first.locator(".title")).to_have_text(kept[1])
+    expect(items.nth(1).get_by_label("Note on")).to_have_value("To compare")
+    page.get_by_role("tab", name="Export").click()
+    text = read_text(download(page, "Download BibTeX"))
+    assert text.index(kept[1].split()[0]) < text.index("annote = {To compare}")
+    page.get_by_role("tab", name="Reading list").click()
+    items.nth(1).get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("button", name="Reading list (1)")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(items.nth(1).get_by_label("Note on")).to_have_value("To compare")
+    expect(page.locator("article [aria-pressed=true][data-key^=keep]")).to_have_count(2)
+
+
+def test_the_trail_takes_two_lines_on_a_phone_and_marks_where_one_is(
+    browser: Browser, server: Server
+) -> None:
+    notebook = make_explorer(server.home).notebook
+    for number in range(1, 7):
+        notebook.add_step("long-walk", Query("demo", seed=f"demo-000{number}", aspect="method"))
+    visit = visit_with(browser, server, viewport={"width": 390, "height": 844})
+    page = visit.open("/?corpus=demo&seed=demo-0006&aspect=method&trail=long-walk")
+    steps = page.locator(".st-key-explore_trail li")
+    expect(steps).to_have_count(4)
+    expect(steps.last.locator("[aria-current=page]")).to_be_visible()
+    tops = {round(step.bounding_box()["y"]) for step in steps.all()}  # type: ignore[index]
+    assert len(tops) <= 2
+    assert_fits(page)
+    page.get_by_role("button", name="Show 3 earlier seeds").click()
+    expect(steps).to_have_count(6)
+    page.context.close()
 
 
 def test_a_pasted_text_is_the_seed_at_the_first_click(visit: Visit) -> None:

@@ -22,7 +22,8 @@ def write_csv(path: Path, rows: int) -> Path:
         words = f"Bees decline in county {i}. We count them with nets. They fell by {i} percent."
         quoted = title.replace('"', '""')
         lines.append(f'b{i},"{quoted}","{words}",{2000 + i}')
-    path.write_text("\n".join(lines), encoding="utf-8")
+    lines.append("b-empty,“Größe” without abstract,,1999")
+    path.write_text("\n".join(lines), encoding="cp1252")
     return path
 
 
@@ -32,7 +33,14 @@ def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(
     page = visit.open("/library")
     page.locator("input[type=file]").set_input_files(write_csv(tmp_path / "bees.csv", 30))
     expect(page.get_by_text("The first document, as it will be read")).to_be_visible()
+    expect(page.get_by_text("Read as csv, Windows-1252")).to_be_visible()
+    expect(page.get_by_role("button", name="Index", exact=True)).to_be_disabled()
+    page.get_by_text("Leave out", exact=True).click()
+    expect(page.get_by_text("30 documents will be indexed.")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
     visit.shoot("library-preview")
+    page.set_viewport_size({"width": 1360, "height": 950})
     page.get_by_role("button", name="Index", exact=True).click()
     expect(page.get_by_text("30 documents: 30 added")).to_be_visible(timeout=120_000)
     visit.shoot("library-done")

@@ -89,7 +89,7 @@ def test_a_model_writes_scenarios_with_progress_cancel_and_resume(
     expect(section.get_by_role("button", name="Write scenarios")).to_be_disabled()
     connect(page, model.url)
     expect(section).to_contain_text(
-        re.compile(r"100 documents: at most 100 calls, [\d.]+ M tokens")
+        re.compile(r"100 documents: 100 calls, at most 210 with repeats, about [\d.]+ M tokens")
     )
     assert model.seen.questions == 0, "an estimate asks nothing"
 

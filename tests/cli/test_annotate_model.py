@@ -46,7 +46,7 @@ def test_a_pool_is_estimated_graded_checked_and_counts_when_the_project_says_so(
     ahead = run_inside(pooled, *command, "--estimate", "--json", **model)
     assert ahead.code == 0, ahead.stderr
     assert ahead.json["estimate"]["candidates"] == 12
-    assert "At most 12 calls" in ahead.stderr
+    assert "12 calls, at most 34 with repeats" in ahead.stderr
     assert not grader.seen.questions, "an estimate asks nothing"
 
     first = run_inside(pooled, *command, "--limit", 5, "--yes", "--json", **model)

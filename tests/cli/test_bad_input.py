@@ -27,7 +27,7 @@ FILES: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "not UTF-8": (
         "a.jsonl",
         b'{"id": "a", "text": "x"}\n{"id": "b", "text": "caf\xe9"}\n',
-        ("a.jsonl", "line 2", "UTF-8"),
+        ("a.jsonl", "line 2", "UTF-8", "--encoding"),
     ),
     "broken JSON": (
         "a.jsonl",
@@ -74,7 +74,46 @@ FILES: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
 def test_a_file_with_a_fault_is_refused_whole(case: str, tmp_path: Path) -> None:
     name, content, says = FILES[case]
     (tmp_path / name).write_bytes(content)
-    assert_refused(tmp_path / "home", "import", tmp_path / name, "--name", "n", says=says)
+    options = ("--encoding", "utf-8") if case == "not UTF-8" else ()
+    command = ("import", tmp_path / name, "--name", "n", *options)
+    assert_refused(tmp_path / "home", *command, says=says)
+
+
+MESSY = (
+    "sep=;\r\nID;Title;Abstract;DOI\r\n"
+    "a;Größe;Wir zählen „Bienen“.;10.1000/A\r\n;;;\r\n"
+    "b;Nur ein Titel;;\r\nc;;;\r\n"
+    ";Ohne Id;Text ohne Id.;https://doi.org/10.1000/X\r\n;Ohne alles;Text.;\r\n"
+    "a;Größe;Wir zählen „Bienen“ mit Netzen.;\r\nd;zu;viele;Felder;hier\r\n"
+)
+
+
+def test_the_options_that_an_error_names_get_a_messy_file_in(tmp_path: Path) -> None:
+    home, source = tmp_path / "home", tmp_path / "papers.csv"
+    source.write_bytes(MESSY.encode("cp1252"))
+    command = ["import", source, "--name", "n", "--json"]
+    for option, *more in (
+        ("--skip-empty",),
+        ("--title-as-text",),
+        ("--ids-from-doi",),
+        ("--number-ids",),
+        ("--duplicates", "merge"),
+        ("--skip-broken",),
+    ):
+        assert_refused(home, *command, says=(option,) if option != "--title-as-text" else ())
+        command += [option, *more]
+    done = run_inside(home, *command)
+    assert done.code == 0
+    assert done.json["documents"] == 4
+    assert done.json["encoding"] == "Windows-1252 (Western Europe)"
+    for words in ("left out: row 3 (line 6)", "was numbered: row 5 (line 8)", "was merged into"):
+        assert words in done.stderr
+    again = run_inside(home, *command)
+    assert (again.json["unchanged"], again.json["added"]) == (4, 0)
+    (found,) = run_inside(home, "search", "n", "--seed", "a", "--k", "1", "--json").json["results"]
+    assert found["doc_id"] in {"b", "10.1000/x", "papers-5"}
+    wrong = ("--duplicates", "drop")
+    assert run_inside(home, *command[:4], *wrong).code == 2
 
 
 def test_a_fault_behind_thousands_of_good_rows_leaves_nothing_behind(tmp_path: Path) -> None:

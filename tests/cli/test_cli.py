@@ -235,7 +235,7 @@ def test_filters_leave_only_what_meets_all_of_them(demo_home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "hostile", ["venue=x' OR '1'='1", 'venue=" or 1=1 --', "no_such_field=1", "venue=%", "year=0"]
+    "hostile", ["venue=x' OR '1'='1", 'venue=" or 1=1 --', "venue=%", "year=0"]
 )
 def test_a_filter_that_nothing_meets_gives_no_results_and_no_error(
     hostile: str, demo_home: Path

@@ -38,7 +38,7 @@ def test_scenarios_are_estimated_written_in_parts_and_searched(
     model = {"OPENAI_BASE_URL": writer.url, "SEEDLENS_LLM_MODEL": MODEL}
     first = run_inside(corpus, "scenarios", "small", "--limit", 30, "--yes", "--json", **model)
     assert first.code == 0, first.stderr
-    assert "At most 30 calls" in first.stderr
+    assert "30 calls, at most 70 with repeats" in first.stderr
     assert (first.json["estimate"]["documents"], first.json["report"]["written"]) == (30, 30)
 
     second = run_inside(corpus, "scenarios", "small", "--yes", "--weight", 0.5, **model)

@@ -15,6 +15,8 @@ import duckdb
 import pytest
 
 from engine.explorer import Explorer
+from engine.ingest import open_source
+from engine.lenses.definitions import RESEARCH
 from engine.types.annotating import Project
 from engine.types.evaluations import EvaluationRequest
 from engine.types.searches import Query
@@ -70,17 +72,29 @@ def test_its_documents_are_ranked_as_before_with_the_same_scores(
 
 
 def test_what_was_graded_walked_and_kept_while_exploring_is_there(
-    opened: Explorer, expected: dict[str, Any]
+    opened: Explorer, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     notebook = opened.notebook
     trail = notebook.trail(TRAIL)
     assert [[q.seed, q.text, q.aspect, q.system] for q in trail] == expected["trail"]
     assert notebook.grades(trail[0], "ada") == expected["grades"]
-    assert [[corpus, d.doc_id] for corpus, d in notebook.kept(TRAIL)] == expected["kept"]
+    kept = notebook.kept(TRAIL)
+    assert [[one.corpus, one.document.doc_id] for one in kept] == expected["kept"]
     text_id, text = expected["text"]
     assert notebook.text(text_id) == text
-    for kind, content in expected["trail_files"].items():
-        assert notebook.export_trail(TRAIL, kind) == content
+    assert notebook.export_trail(TRAIL, "jsonl") == expected["trail_files"]["jsonl"]
+    before, now = tmp_path / "before.bib", tmp_path / "now.bib"
+    before.write_text(expected["trail_files"]["bibtex"], "utf-8")
+    now.write_text(notebook.export_trail(TRAIL, "bibtex"), "utf-8")
+    assert _references(now) == _references(before)
+    assert [one.name for one in notebook.trails()] == [""], "it is among the former trails"
+
+
+def _references(path: Path) -> list[tuple[object, ...]]:
+    return [
+        (d.title, d.text, d.year, d.authors, d.metadata["venue"])
+        for d in open_source(path, lens=RESEARCH)
+    ]
 
 
 def test_its_project_has_the_same_pool_history_and_agreement(

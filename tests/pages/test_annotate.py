@@ -13,9 +13,10 @@ from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import confusion_html
+from pages._annotate.guidelines import nodes
 from pages._annotate.project_form import read_scale, scale_lines
-from pages._annotate.project_queries_form import read_seeds
-from tests.pages.visits import Serve, click, run, shown, visit
+from pages._annotate.project_queries_form import CHOSEN, TEXT, read_seeds
+from tests.pages.visits import Serve, address, click, param, run, shown, visit
 from tests.small_corpus import DOCUMENTS
 from tests.support import wait_until
 
@@ -173,6 +174,95 @@ def test_leads_see_agreement_decide_and_take_files_home(home_page: Explorer) -> 
     page.file_uploader(key="annotate_upload_0").upload("broken.qrels", b"one two\n")
     run(page)
     assert "line 1" in shown(page)
+
+
+def test_seeds_are_chosen_by_title_and_asked_in_each_aspect(home_page: Explorer) -> None:
+    project = home_page.annotation.save(Project("small", "titles"), "lead")
+    one, other = (d["doc_id"] for d in DOCUMENTS[:2])
+    pasted = home_page.notebook.put_text("Bees dance to tell where flowers are.")
+    page = address("annotate", corpus="small", project="titles", part="pool")
+    page.session_state[f"{CHOSEN}_small_options"] = [one, other, f"{TEXT}{pasted}"]
+    run(page)
+    chosen = page.multiselect(key=f"{CHOSEN}_small")
+    assert chosen.options[0] == DOCUMENTS[0]["title"], "seeds go by their titles"
+    chosen.set_value([one, f"{TEXT}{pasted}"])
+    page.multiselect(key="annotate_aspects").set_value(["method", "result"])
+    click(page, "annotate_add_queries")
+    asked = home_page.annotation.queries(project).values()
+    assert [(q.seed, q.text is not None, q.aspect) for q in asked] == [
+        (one, False, "method"), (one, False, "result"), (None, True, "method"),
+        (None, True, "result"),
+    ]  # fmt: skip
+    assert page.multiselect(key=f"{CHOSEN}_small").value == []
+    click(page, "annotate_add_queries")
+    assert "No seed is chosen." in shown(page)
+
+
+def test_a_template_for_guidelines_names_the_grades_and_keeps_what_was_written(
+    home_page: Explorer,
+) -> None:
+    page = visit("annotate", corpus="small", part="new")
+    page.text_area(key="annotate_guide__new").set_value("Read *all* of it.")
+    page.segmented_control(key="annotate_scale_new").set_value("binary")
+    click(page, "annotate_template__new")
+    text = page.text_area(key="annotate_guide__new").value
+    assert text.startswith("Read *all* of it.\n\n# What is judged")
+    assert "| 1 Relevant |" in text
+    assert "3 Nearly" not in text
+    click(page, "annotate_template_method_new")
+    method = page.text_area(key="annotate_guide_method_new").value
+    aspect = home_page.library.lens("small").aspects[1]
+    assert aspect.definition in method
+    assert [node["tag"] for node in nodes(method) if isinstance(node, dict)].count("table") == 1
+
+
+def test_guidelines_are_nodes_without_html_images_or_odd_links() -> None:
+    tree = nodes(
+        "# Title\n<b>no</b> ![i](https://e.org/i.png) [go](javascript:go()) [ok](https://e.org)\n\n"
+        "| Grade | Meaning |\n| --- | --- |\n| 1 | *same* \\| |\n"
+    )
+    heading, words, table = tree
+    assert heading == {"tag": "h1", "children": ["Title"]}
+    assert isinstance(words, dict)
+    links = [c for c in words["children"] if isinstance(c, dict)]
+    assert [link["href"] for link in links] == ["https://e.org/i.png", "https://e.org"]
+    assert "<b>no</b> !" in words["children"], "HTML is text"
+    assert isinstance(table, dict)
+    (_, body) = table["children"]
+    (_, cell) = body["children"][0]["children"]
+    assert cell == {"tag": "td", "children": [{"tag": "em", "children": ["same"]}, " |"]}
+
+
+def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Explorer) -> None:
+    annotation = home_page.annotation
+    project = make_project(home_page, per_item=2, annotators=("Ada", "<i>Ben</i>", "Grace"))
+    items = annotation.pool(project)
+    page = visit("annotate", corpus="small", project="p", part="progress")
+    assert "agreement is undefined" in shown(page)
+    for number, item in enumerate(items[:4]):
+        annotation.judge(project, Judgment(*item.item, "Ada", number % 2))
+        verdict = {"verdict": "skip"} if number == 3 else {"relevance": 0 if number < 2 else 2}
+        annotation.judge(project, Judgment(*item.item, "Grace", **verdict))
+    people = {p.annotator: p for p in annotation.progress(project).people}
+    assert people["Ada"].share == people["Grace"].share == 0.5
+    assert (people["Grace"].graded, people["Grace"].queue.skipped) == (3, 1)
+    assert people["<i>Ben</i>"].last is None
+    run(page)
+    text = shown(page)
+    assert f"7 of {2 * len(items)} annotations" in text
+    assert f"3 of {len(items)} items have 2 annotations" in text
+    assert "&lt;i&gt;Ben&lt;/i&gt;" in text
+    assert "<i>Ben" not in text
+    assert "over 3 items that two or more graded." in text
+    assert "undefined at n = 1" in text
+    click(page, "annotate_to_decide")
+    assert param(page, "part") == "disagreements"
+
+
+def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:
+    make_project(home_page, annotators=("Ada",), leads=("Grace",))
+    page = visit("annotate", corpus="small", project="p", part="progress")
+    assert "is for the leads of this project" in shown(page)
 
 
 # Their source runs as a script of its own, where only builtins have names.

@@ -9,9 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
-from engine.types.annotating import PoolRequest, Project
+from engine.types.annotating import GRADED, PoolRequest, Project
+from engine.types.grading import GradingDifference
 from engine.types.searches import Query
 from pages._annotate import assessor_check
+from pages._annotate.assessor_check import difference_html
 from pages._annotate.judging_view import DocumentCache, JudgingSession, from_key, receive, view_data
 from tests.grading_answers import grades_by
 from tests.model_answers import MODEL, Knowledge
@@ -61,7 +63,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     project = make_project(graded)
     page = visit_grading()
     assert "No model has graded anything" in shown(page)
-    assert "12 candidates of 1 query: at most 12 calls" in shown(page)
+    assert "12 candidates of 1 query: 12 calls, at most 34 with repeats" in shown(page)
     assert "Its grades are no qrels." in shown(page)
     page.button(key="annotate_model_start").click()
     until_graded(page)
@@ -144,3 +146,36 @@ def test_only_leads_see_the_model_and_let_its_grades_count(graded: Explorer) -> 
     page.segmented_control(key="annotate_part").set_value("model")
     run(page)
     assert "the project says so." in shown(page)
+
+
+def test_a_decision_stands_beside_what_each_person_said_and_not_over_it(
+    small_copy: Explorer,
+) -> None:
+    difference = GradingDifference(
+        "q",
+        "d",
+        2,
+        0,
+        "elsewhere",
+        {"Ben": 0, "Ada": 2},
+        {"Ben": "no"},
+        "Grace",
+        "it <b>counts</b>",
+    )
+    text = difference_html(difference, GRADED, "q", None, small_copy.library.lens("small"), "m")
+    for who, grade in (("Ben", 0), ("Ada", 2), ("Decided by Grace", 2), ("m (a model)", 0)):
+        assert f'{who}</div><div class="grade">{grade}' in text
+    assert "it &lt;b&gt;counts" in text
+
+
+def test_a_run_without_a_single_grade_is_not_called_done(
+    graded: Explorer, grader: ModelServer
+) -> None:
+    make_project(graded)
+    grader.behaviour.faults = {"other-json": 1.0}
+    page = visit_grading()
+    page.button(key="annotate_model_start").click()
+    until_graded(page)
+    assert "Nothing was graded" in shown(page)
+    assert ": done" not in shown(page)
+    assert page.button(key="annotate_model_resume").label == "Try again"

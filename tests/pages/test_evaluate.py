@@ -142,6 +142,9 @@ def test_a_runs_tag_and_a_files_name_are_shown_as_they_are(lab: Explorer) -> Non
     judged = lab.collections.add_qrels("lab", "**x** <b>", f"{seed}_method 0 {other} 2\n".encode())
     try:
         page = finished(visit(systems="dense"), lab.evaluations.job)
+        page.session_state["evaluate_export"] = True
+        run(page)
+        assert not any(b.proto.deferred_file_id for b in page.get("download_button"))
         labels = [button.label for button in page.get("download_button")]
         assert escape_label(f"Run of {EVIL} (TREC)") in labels
         assert not any(EVIL in label for label in labels)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.searches import Query
-from tests.pages.visits import APP, BROKEN, address, param, run, shown
+from pages._explore.filter_controls import as_stored
+from tests.pages.visits import APP, BROKEN, address, click, param, run, shown
 
 
 @pytest.fixture
@@ -36,7 +39,11 @@ def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(
     run(page)
     assert says in shown(page)
     assert page.selectbox(key="explore_corpus").value == "demo"
-    assert page.text_input(key="explore_where") is not None
+    assert page.multiselect(key="explore_filter_venue") is not None
+    if name in ("where", "from"):
+        click(page, f"explore_filter_remove_{ {'where': 'venue', 'from': 'year ≥ soon'}[name] }")
+        assert says not in shown(page)
+        assert param(page, name) == ""
 
 
 @pytest.mark.parametrize(
@@ -73,10 +80,109 @@ def test_a_broken_link_says_what_is_wrong(page: AppTest, name: str, value: str, 
     assert "Traceback" not in shown(page)
 
 
-def test_filters_that_leave_nothing_say_so(page: AppTest) -> None:
-    page.query_params["from"] = "2030"
+# Filters
+
+
+def values_of(explorer: Explorer, field: str) -> dict[str, int]:
+    """The values of a field of the demo, most frequent first."""
+    return dict(explorer.library.open("demo").fields[field].counts)
+
+
+def ranked(page: AppTest) -> int:
+    """How many documents the page says are ranked."""
+    found = re.search(r"</strong> of ([\d,]+)", shown(page))
+    assert found, shown(page)
+    return int(found[1].replace(",", ""))
+
+
+def test_values_are_chosen_by_their_counts_and_one_of_them_is_enough(
+    explorer: Explorer, page: AppTest
+) -> None:
     run(page)
-    assert "No document meets the filters" in shown(page)
+    venues = values_of(explorer, "venue")
+    box = page.multiselect(key="explore_filter_venue")
+    assert box.options == [f"{venue} ({count:,})" for venue, count in venues.items()]
+    first, second = list(venues)[:2]
+    box.set_value([first, second])
+    run(page)
+    assert param(page, "where") == f"venue={first}|{second}"
+    seed = explorer.document("demo", "demo-0275").metadata["venue"]
+    assert ranked(page) == venues[first] + venues[second] - (seed in (first, second))
+    page.multiselect(key="explore_filter_venue").set_value([])
+    run(page)
+    assert param(page, "where") == ""
+
+
+def test_years_are_a_range_of_those_of_the_corpus(explorer: Explorer, page: AppTest) -> None:
+    run(page)
+    years = sorted(map(int, values_of(explorer, "year")))
+    slider = page.slider(key="explore_years")
+    assert (slider.min, slider.max, slider.value) == (years[0], years[-1], (years[0], years[-1]))
+    slider.set_value((years[0], years[-1] - 3))
+    run(page)
+    assert (param(page, "from"), param(page, "to")) == ("", str(years[-1] - 3))
+
+
+def test_an_old_link_shows_in_the_controls(explorer: Explorer, page: AppTest) -> None:
+    venue, author = (
+        next(iter(values_of(explorer, "venue"))),
+        list(values_of(explorer, "author"))[-1],
+    )
+    page.query_params["where"] = f"venue={venue}; author={author}"
+    page.query_params["from"] = "2015"
+    run(page)
+    assert page.multiselect(key="explore_filter_venue").value == [venue]
+    assert page.multiselect(key="explore_filter_author").value == [author]
+    assert page.slider(key="explore_years").value[0] == 2015
+    assert "Filters (3 set)" in [box.label for box in page.expander]
+
+
+def test_a_value_beyond_those_offered_can_be_typed_in_any_case(
+    explorer: Explorer, page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages._explore.filter_controls.MOST_CHOICES", 3)
+    run(page)
+    box = page.multiselect(key="explore_filter_venue")
+    assert len(box.options) == 3
+    venues = values_of(explorer, "venue")
+    venue = list(venues)[-1]
+    assert as_stored(f" {venue.upper()} ", venues) == venue
+    assert as_stored("Nowhere", venues) == "Nowhere"
+
+
+def test_an_unknown_field_is_named_with_those_there_are(page: AppTest) -> None:
+    page.query_params["where"] = "venu=ACL"
+    run(page)
+    assert "There is no field &#x27;venu&#x27;" in shown(page)
+    assert "year, author, venue" in shown(page)
+    click(page, "explore_filter_remove_venu = ACL")
+    assert param(page, "where") == ""
+    assert "no field" not in shown(page)
+
+
+def test_no_results_say_which_filter_removed_them_and_offer_to_drop_it(
+    explorer: Explorer, page: AppTest
+) -> None:
+    venue = next(iter(values_of(explorer, "venue")))
+    page.query_params["where"] = f"venue={venue}; author=Nobody"
+    run(page)
+    assert "No document meets all filters" in shown(page)
+    assert "author = Nobody leaves 0 of 359; without it" in shown(page)
+    assert "Instruction following" not in shown(page), "nothing was ranked, so nothing moved"
+    buttons = [button.label for button in page.button if "Drop" in button.label]
+    assert buttons == ["Drop author = Nobody", "Drop all filters"]
+    click(page, "explore_drop_1")
+    assert param(page, "where") == f"venue={venue}"
+    assert ranked(page) > 0
+
+
+def test_a_year_beyond_the_corpus_can_be_dropped(page: AppTest) -> None:
+    page.query_params["from"] = "2050"
+    run(page)
+    assert "year ≥ 2050 leaves 0 of 359; without it 359" in shown(page)
+    click(page, "explore_drop_0")
+    assert param(page, "from") == ""
+    assert ranked(page) == 359
 
 
 def test_a_system_that_ignores_the_aspect_says_so(page: AppTest) -> None:
@@ -112,12 +218,13 @@ def test_changes_that_come_before_the_page_has_caught_up_all_count(page: AppTest
     run(page)
     preset = page.selectbox(key="explore_preset")
     wanted = next(option for option in preset.options if option != preset.value)
-    page.text_input(key="explore_where").set_value("venue=ACL")
+    years = page.slider(key="explore_years")
+    years.set_value((years.min + 1, years.max))
     page.slider(key="explore_steer").set_value(80)
     preset.set_value(wanted)
     run(page)
-    asked = {name: param(page, name) for name in ("where", "steer", "aspect")}
-    assert asked["where"] == "venue=ACL"
+    asked = {name: param(page, name) for name in ("from", "steer", "aspect")}
+    assert asked["from"] == f"{years.min + 1:.0f}"
     assert asked["steer"] == "0.8"
     assert asked["aspect"] != "method"
 

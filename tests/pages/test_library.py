@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.config import DEMO, DEMO_CORPUS, ROOT
+from engine.errors import CorpusBusyError
 from engine.explorer import Explorer
 from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
+from engine.types.repairs import Repairs
 from pages._library import corpus_list
 from pages._model.model_lines import time_left
 from tests.pages.import_page import give_path, shown
@@ -98,7 +101,7 @@ def test_changing_a_column_shows_the_document_anew(empty: AppTest) -> None:
     assert "(no title)" in said
     box(page, "text").set_value("")
     page = run(page)
-    assert "no text" in shown(page)
+    assert question(page, "empty").label == "2 rows have no text"
     assert page.button(key="library_index").disabled
 
 
@@ -126,13 +129,14 @@ def test_a_path_that_cannot_be_read_is_explained(empty: AppTest, path: str, mess
 
 def test_a_file_without_a_usable_row_cannot_be_indexed(empty: AppTest) -> None:
     page = upload(empty, "papers.csv", "doc_id,text\na,\n")
-    assert "papers.csv, row 1" in shown(page)
+    assert "row 1 (line 2): (no title)" in shown(page)
     assert page.button(key="library_index").disabled
 
 
 def test_a_file_of_another_kind_is_explained(empty: AppTest) -> None:
-    page = upload(empty, "papers.jsonl", b"\xff\xfe\x00")
-    assert "not UTF-8" in shown(page)
+    page = upload(empty, "papers.jsonl", b"\x89PNG\r\n\x1a\n\x00\x00")
+    assert "cannot be read" in question(page, "broken").label
+    assert "broken JSON" in shown(page)
 
 
 def test_the_format_can_be_chosen_when_it_is_not_told_by_the_name(
@@ -142,9 +146,104 @@ def test_the_format_can_be_chosen_when_it_is_not_told_by_the_name(
     source.write_text(CSV)
     page = give_path(empty, source)
     assert "the format cannot be told" in shown(page)
-    page.selectbox[0].set_value("csv")
+    reading(page, "format").set_value("csv")
     page = run(page)
     assert box(page, "doc_id").value == "PMID"
+
+
+MESSY = (
+    "Verfasser;Titel;Zusammenfassung;DOI\r\n"
+    "A. Lee, B. Okafor;Größe;Wir zählen „Bienen“.;10.1000/A\r\n"
+    ";;;\r\n"
+    "C. Wu;Nur ein Titel;;10.1000/B\r\n"
+    "C. Wu;;;\r\n"
+    "D. Müller;Ohne DOI;Text ohne DOI.;\r\n"
+)
+
+
+def question(page: AppTest, kind: str) -> Any:
+    return next(r for r in page.radio if str(r.key).startswith(f"library_choice_{kind}_"))
+
+
+def reading(page: AppTest, part: str) -> Any:
+    """The box for the format, encoding or delimiter."""
+    return next(b for b in page.selectbox if str(b.key).startswith(f"library_{part}_"))
+
+
+def test_a_messy_file_is_mended_by_choices_and_indexed_so(empty: AppTest, fresh: Explorer) -> None:
+    page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
+    said = "Read as csv, Windows-1252 (Western Europe), fields parted by semicolon."
+    assert said in shown(page)
+    for field, column in (
+        ("title", "Titel"),
+        ("text", "Zusammenfassung"),
+        ("authors", "Verfasser"),
+    ):
+        box(page, field).set_value(column)
+    page = run(page)
+    assert "A. Lee, B. Okafor" in shown(page)
+    assert {q.label for q in page.radio} == {"2 rows have no text", "1 row has no id"}
+    assert page.button(key="library_index").disabled
+    question(page, "empty").set_value("title")
+    page = run(page)
+    assert "1 row is undecided" in shown(page)
+    question(page, "id").set_value("number")
+    page = run(page)
+    said = shown(page)
+    assert "3 documents will be indexed." in said
+    assert "1 row without text was left out: row 3 (line 5)." in said
+    page = click(page, "library_index")
+    (job,) = fresh.library.jobs.list()
+    assert job.request.repairs == Repairs(title_as_text=True, skip_empty=True, number_ids=True)
+    job = ended(lambda: fresh.library.jobs.job(job.id), seconds=120)
+    assert job.report is not None
+    assert (job.report.added, job.report.encoding) == (3, "Windows-1252 (Western Europe)")
+    said = shown(run(page))
+    assert "Read as Windows-1252" in said
+    assert "was left out: row 3 (line 5)." in said
+    corpus = fresh.library.open("papers")
+    assert {corpus.document(i).title for i in ("10.1000/A", "papers-4")} == {"Größe", "Ohne DOI"}
+
+
+def test_choices_are_kept_when_a_corrected_file_is_chosen(empty: AppTest) -> None:
+    page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
+    reading(page, "delimiter").set_value(";")
+    box(page, "text").set_value("Zusammenfassung")
+    page = run(page)
+    question(page, "empty").set_value("skip")
+    page = run(page)
+    page = upload(page, "papers.csv", MESSY.replace("ohne DOI.", "mit DOI.").encode("cp1252"))
+    assert reading(page, "delimiter").value == ";"
+    assert box(page, "text").value == "Zusammenfassung"
+    assert question(page, "empty").value == "skip"
+
+
+def test_another_encoding_can_be_chosen_and_one_that_does_not_fit_is_explained(
+    empty: AppTest,
+) -> None:
+    page = upload(empty, "papers.csv", MESSY.encode("cp1252"))
+    reading(page, "encoding").set_value("utf-8")
+    page = run(page)
+    assert "not UTF-8" in shown(page)
+    assert "library_index" not in keys(page)
+    reading(page, "encoding").set_value("cp1251")
+    page = run(page)
+    assert "GrцЯe" in page.dataframe[0].value.iloc[0, 1]
+
+
+def test_entries_of_a_bibliography_without_abstract_have_their_title_by_default(
+    empty: AppTest,
+) -> None:
+    page = upload(empty, "refs.bib", "@article{k, title={Only words}}\n@article{l, abstract={A.}}")
+    assert question(page, "empty").value == "title"
+    assert "2 documents will be indexed." in shown(page)
+    assert not page.button(key="library_index").disabled
+
+
+def test_lists_are_shown_as_people_write_them(empty: AppTest) -> None:
+    row = {"id": 1, "text": "A.", "authors": ["A. Lee", {"name": "B. Okafor"}]}
+    page = upload(empty, "papers.jsonl", json.dumps(row))
+    assert page.dataframe[0].value.iloc[0, 2] == "A. Lee, B. Okafor"
 
 
 def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> None:
@@ -231,6 +330,28 @@ def test_a_running_import_shows_how_far_how_fast_and_how_long(
     page = click(page, f"library_cancel_{job.id}")
     assert "stopping after the step at hand" in shown(page)
     assert page.button(key=f"library_cancel_{job.id}").disabled
+
+
+def test_an_import_of_the_command_line_is_listed_and_its_corpus_is_not_deleted(
+    small_copy: Explorer, serve: Serve, tmp_path: Path
+) -> None:
+    serve(small_copy)
+    request = ImportRequest(tmp_path / "more.jsonl", "small", lens=RESEARCH)
+    jobs = small_copy.library.jobs
+    with jobs.here(request, "the command line", lambda _: None, lambda: False) as (tell, stopped):
+        tell(Progress("indexing", 3, 9, 1.0))
+        tell(Progress("finishing", 9, 9, 2.0))
+        page = visit("library")
+        assert "started by the command line" in shown(page)
+        assert page.button(key="library_delete_small").disabled
+        with pytest.raises(CorpusBusyError, match="started by the command line"):
+            small_copy.library.delete("small")
+        assert not stopped()
+        (job,) = jobs.list()
+        click(page, f"library_cancel_{job.id}")
+        assert stopped()
+    assert jobs.list() == []
+    assert not run(page).button(key="library_delete_small").disabled
 
 
 def test_how_an_import_ended_is_told(fresh: Explorer, serve: Serve, home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,20 @@ def test_pages_share_corpus_seed_and_aspect() -> None:
     assert pages.found(AskView) == AskView("lab")
     assert pages.found(BuildView) == BuildView("lab")
     assert pages.found(AnnotateView) == AnnotateView("lab")
+
+
+def test_compare_takes_a_search_over_once_and_keeps_what_was_made_of_it() -> None:
+    search = View("lab", SEED, instruction=WORDING, reading=("-result",), focus=(1,))
+    pages = Pages().leave(search)
+    compare = CompareView.found_in(pages)
+    assert compare.variants[0] == search.variant("aspect")
+    edited = replace(compare, variants=(Variant("mine", "other words"),), aspect="method")
+    pages = pages.leave(edited)
+    assert CompareView.found_in(pages) == edited
+    assert CompareView.found_in(pages.leave(search)) == edited, "Explore was only looked at"
+    changed = replace(search, instruction="other data")
+    own = CompareView.found_in(pages.leave(changed)).variants[0]
+    assert own == changed.variant("aspect")
 
 
 def test_another_seed_begins_on_its_first_page_with_no_sentence_picked() -> None:

@@ -13,6 +13,7 @@ from storage.home import CorpusNameError, Home, check_corpus_name
 from storage.ledger import Ledger
 from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
 from storage.records import Judgment
+from storage.trails import TrailNameRow
 from tests.storage.rows import NOW, corpus, judgment
 
 NASTY = "O'Brien\"; DROP TABLE judgments; -- 🌱 naïve 漢字\n\t\\ %s $corpus ?"
@@ -158,7 +159,7 @@ def test_any_words_come_back_as_they_went_in(ledger: Ledger) -> None:
         == [row]
     )
     assert ledger.text(ledger.put_text(NASTY)) == NASTY
-    assert ledger.add_step(NASTY, NASTY, NASTY) == ledger.steps(NASTY)[0]
+    assert ledger.trails.add_step(NASTY, NASTY, NASTY) == ledger.trails.steps(NASTY)[0]
 
 
 def test_words_that_no_file_can_hold_are_refused_as_a_value(ledger: Ledger) -> None:
@@ -180,25 +181,82 @@ def test_times_come_back_in_utc_to_the_microsecond(ledger: Ledger) -> None:
 
 
 def test_a_trail_keeps_its_order_and_skips_a_repeated_step(ledger: Ledger) -> None:
-    first = ledger.add_step("t", "demo", '{"seed": "a"}')
-    assert ledger.add_step("t", "demo", '{"seed": "a"}') == first
-    ledger.add_step("other", "demo", '{"seed": "z"}')
-    second = ledger.add_step("t", "demo", '{"seed": "b"}')
-    third = ledger.add_step("t", "demo", '{"seed": "a"}')
+    first = ledger.trails.add_step("t", "demo", '{"seed": "a"}')
+    assert ledger.trails.add_step("t", "demo", '{"seed": "a"}') == first
+    ledger.trails.add_step("other", "demo", '{"seed": "z"}')
+    second = ledger.trails.add_step("t", "demo", '{"seed": "b"}')
+    third = ledger.trails.add_step("t", "demo", '{"seed": "a"}')
     assert [step.position for step in (first, second, third)] == [1, 2, 3]
-    assert ledger.steps("t") == [first, second, third]
-    assert ledger.steps("nobody's") == []
+    assert ledger.trails.steps("t") == [first, second, third]
+    assert ledger.trails.steps("nobody's") == []
 
 
 def test_kept_documents_are_the_ones_not_let_go_since(ledger: Ledger) -> None:
     for doc_id in ("d1", "d2", "d3", "d1"):
-        ledger.keep("t", "demo", doc_id)
-    ledger.unkeep("t", "demo", "d2")
-    ledger.unkeep("t", "demo", "never kept")
-    ledger.keep("other", "demo", "d2")
-    assert [row.doc_id for row in ledger.kept("t")] == ["d1", "d3"]
-    ledger.keep("t", "demo", "d2")
-    assert [row.doc_id for row in ledger.kept("t")] == ["d1", "d3", "d2"]
+        ledger.trails.keep("t", "demo", doc_id)
+    ledger.trails.keep("t", "demo", "d2", kept=False)
+    ledger.trails.keep("t", "demo", "never kept", kept=False)
+    ledger.trails.keep("other", "demo", "d2")
+    assert [row.doc_id for row in ledger.trails.kept("t")] == ["d1", "d3"]
+    ledger.trails.keep("t", "demo", "d2")
+    assert [row.doc_id for row in ledger.trails.kept("t")] == ["d1", "d2", "d3"], "where it was"
+
+
+def test_kept_documents_have_an_order_and_notes_which_a_removal_does_not_lose(
+    ledger: Ledger,
+) -> None:
+    trails = ledger.trails
+    for doc_id in ("d1", "d2", "d3"):
+        trails.keep("t", "demo", doc_id)
+    trails.annotate("t", "demo", "d3", NASTY)
+    trails.annotate("t", "demo", "not kept", "lost")
+    trails.swap("t", ("demo", "d3"), ("demo", "d1"))
+    assert [(row.doc_id, row.note) for row in trails.kept("t")] == [
+        *[("d3", NASTY), ("d2", ""), ("d1", "")],
+    ]
+    trails.keep("t", "demo", "d3", kept=False)
+    assert [row.doc_id for row in trails.kept("t")] == ["d2", "d1"]
+    trails.keep("t", "demo", "d3")
+    assert (trails.kept("t")[0].doc_id, trails.kept("t")[0].note) == ("d3", NASTY)
+    trails.keep("t", "demo", "d4")
+    assert [row.doc_id for row in trails.kept("t")] == ["d3", "d2", "d1", "d4"]
+
+
+def test_trails_are_listed_by_owner_with_the_latest_first_until_they_are_deleted(
+    ledger: Ledger,
+) -> None:
+    trails = ledger.trails
+    for trail_id, seeds in (("one", "ab"), ("two", "c"), ("passing", "d"), ("hers", "ef")):
+        for seed in seeds:
+            trails.add_step(trail_id, "demo", seed)
+    trails.keep("two", "demo", "d1")
+    trails.put_name(TrailNameRow("hers", NASTY, "ada", False, NOW))
+    assert [(row.trail_id, row.queries, row.kept) for row in trails.all("")] == [
+        ("two", ["c"], 1),
+        ("one", ["a", "b"], 0),
+    ]
+    assert [(row.trail_id, row.name) for row in trails.all("ada")] == [("hers", NASTY)]
+    assert len(trails.all()) == 3
+    deleted = TrailNameRow("two", "", "", True, NOW)
+    trails.put_name(deleted)
+    assert [row.trail_id for row in trails.all("")] == ["one"]
+    trails.put_name(replace(deleted, deleted=False))
+    assert [row.trail_id for row in trails.all("")] == ["two", "one"]
+
+
+def test_a_saved_search_is_renamed_removed_and_belongs_to_one_owner(ledger: Ledger) -> None:
+    trails = ledger.trails
+    trails.save_search("", "first", "?seed=a")
+    trails.save_search("", "second", "?seed=b")
+    trails.save_search("ada", "hers", "?seed=a")
+    trails.save_search("", NASTY, "?seed=a")
+    assert [(row.name, row.link) for row in trails.saved("")] == [
+        (NASTY, "?seed=a"),
+        ("second", "?seed=b"),
+    ]
+    trails.save_search("", NASTY, "?seed=a", saved=False)
+    assert [row.name for row in trails.saved("")] == ["second"]
+    assert [row.name for row in trails.saved("ada")] == ["hers"]
 
 
 def test_a_text_pasted_twice_has_one_id(ledger: Ledger) -> None:

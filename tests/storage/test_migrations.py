@@ -19,6 +19,7 @@ TABLES = {
     *("runs", "evaluations", "qrels_files", "answers", "model_capabilities"),
     *("project_versions", "project_queries", "pool_items"),
     *("build_versions", "build_labels", "build_steps", "query_states"),
+    *("trail_names", "saved_searches"),
 }
 
 

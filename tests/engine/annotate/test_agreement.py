@@ -6,7 +6,8 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import krippendorff
@@ -23,6 +24,7 @@ from engine.annotate.agreement import (
     group_measures,
     pair_measures,
 )
+from engine.annotate.agreement_over_time import agreement_over_time
 from engine.collections.readers import read_collection
 from engine.explorer import Explorer
 from engine.types.annotating import GRADED, AgreementMeasure, Judgment, Origin, Verdict
@@ -273,3 +275,40 @@ def test_the_human_row_of_csfcube_is_the_one_that_its_collection_gives(graded: E
         assert scores.kind == "human"
         assert 0.7 < scores.metrics["nDCG@20"] < 1.0  # type: ignore[operator]
         assert scores.metrics["p-MRR"] is not None
+
+
+# -- over time -----------------------------------------------------------------------------------
+
+
+def test_agreement_over_time_ends_at_the_agreement_there_is() -> None:
+    rng = np.random.default_rng(3)
+    judged = [
+        replace(said(who, int(rng.integers(4)), f"d{item}"), time=NOW + timedelta(hours=2 * item))
+        for item in range(30)
+        for who in ("Ada", "Grace", "Ben")[: 2 + item % 2]
+    ]
+    judged.append(said("Ada", None, "d1", verdict="skip"))
+    judged.append(said("lead", 3, "d2", origin="adjudication"))
+    whole = find_agreement(judged, GRADED, {})
+    by_items = agreement_over_time(judged, GRADED, "items", most=10)
+    by_day = agreement_over_time(judged, GRADED, "day")
+    assert [point.items for point in by_items] == list(range(3, 31, 3))
+    assert [point.items for point in by_day] == [6, 18, 30], "12:00 on the first day, 12 a day"
+    assert by_items[-1].measures == by_day[-1].measures == whole.measures
+    first = find_agreement([j for j in judged if int(j.doc_id[1:]) < 3], GRADED, {})
+    assert by_items[0].measures == first.measures
+
+
+def test_agreement_over_time_is_undefined_while_everybody_gives_one_grade() -> None:
+    judged = [
+        replace(said(who, int(item > 1), f"d{item}"), time=NOW + timedelta(minutes=item))
+        for item in range(4)
+        for who in ("Ada", "Grace")
+    ]
+    values = [
+        measure_of(point.measures, ALPHA).value
+        for point in agreement_over_time(judged, GRADED, "items")
+    ]
+    assert values == [None, None, 1.0, 1.0]
+    assert agreement_over_time(judged[:1], GRADED, "items") == []
+    assert agreement_over_time([], GRADED, "day") == []

@@ -10,6 +10,7 @@ import pytest
 from engine.errors import BadInputError, CorpusBusyError
 from engine.explorer import Explorer
 from engine.types.grading import GradingRequest
+from engine.types.models import TRYING_OUT
 from tests.engine.annotate.grading_steps import DEPTH, by_model, end_of, grade, make_project
 from tests.grading_answers import candidate_of
 from tests.model_answers import MODEL
@@ -43,6 +44,36 @@ def test_a_grade_that_the_scale_does_not_have_is_no_grade(
     report = grade(graded, project)
     assert (report.graded, report.failed) == (0, 3)
     assert by_model(graded, project) == {}
+
+
+def test_a_model_whose_answers_cannot_be_read_stays_within_what_was_announced_and_fails(
+    graded: Explorer, grader: ModelServer
+) -> None:
+    project = make_project(graded)
+    grading = graded.annotation.grading
+    grader.behaviour.faults = {"other-json": 1.0}
+    announced = grading.estimate(project, GradingRequest())
+    assert (announced.calls, announced.most_calls) == (DEPTH, 2 * DEPTH + TRYING_OUT)
+    job = end_of(graded, grading.start(project, GradingRequest()))
+    assert DEPTH < len(grader.seen.prompts) <= announced.most_calls
+    assert job.state == "failed", "nothing was graded: that is not done"
+    assert "Nothing was graded" in job.error
+    assert f"{DEPTH} candidates" in job.error
+    assert by_model(graded, project) == {}
+
+
+def test_a_run_ends_at_the_calls_that_were_announced_however_often_it_has_to_repeat(
+    graded: Explorer, grader: ModelServer
+) -> None:
+    project = make_project(graded)
+    grading = graded.annotation.grading
+    grade(graded, project, limit=1)
+    before = len(grader.seen.prompts)
+    grader.behaviour.faults = {"429": 0.9}
+    announced = grading.estimate(project, GradingRequest())
+    job = end_of(graded, grading.start(project, GradingRequest()))
+    assert len(grader.seen.prompts) - before <= announced.most_calls
+    assert job.report is None or job.report.calls <= announced.most_calls
 
 
 def test_a_run_that_was_cancelled_goes_on_where_it_stopped(

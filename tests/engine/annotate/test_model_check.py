@@ -65,7 +65,7 @@ def test_the_check_says_what_an_independent_computation_says(graded: Explorer) -
     assert list(check.by_aspect) == ["method"]
     assert len(check.differences) == sum(a != b for a, b in zip(people, model, strict=True))
     difference = check.differences[0]
-    assert difference.annotators == ("Ada",)
+    assert difference.said == {"Ada": difference.people}
     assert difference.notes == {"Ada": "seen"}
     assert "does " in difference.reason
 
@@ -81,11 +81,15 @@ def test_where_people_differ_the_decision_is_held_against_the_model(graded: Expl
     check = annotation.grading.check(project)
     assert (check.items, check.undecided) == (0, 2)
     assert any("people differ" in note for note in check.notes)
-    annotation.adjudicate(project, QUERY, first.doc_id, 2, "it counts", "lead")
+    annotation.judge(project, Judgment(QUERY, first.doc_id, "Grace", 2, note="alike"))
+    annotation.adjudicate(project, QUERY, first.doc_id, 2, "it counts", "Grace")
     check = annotation.grading.check(project)
     assert (check.items, check.undecided) == (1, 1)
-    assert check.differences[0].people == 2
-    assert check.differences[0].notes["lead"] == "it counts"
+    difference = check.differences[0]
+    assert difference.people == 2
+    assert difference.said == {"Ada": 0, "Grace": 2}, "nobody's own grade is written over"
+    assert difference.notes == {"Grace": "alike"}
+    assert (difference.decided_by, difference.decision) == ("Grace", "it counts")
 
 
 def test_a_person_s_grade_of_another_scale_leaves_the_rest_of_the_people_in_the_check(

@@ -246,7 +246,9 @@ def test_the_command_estimates_asks_and_reports(travels: Explorer, server: Model
     command = ("facts", "travels", "--model", "--yes")
     done = run_inside(home, *command, "--kinds", "place", "--json", **model)
     assert done.code == 0, done.stderr
-    assert re.search(r"5 documents. At most 5 calls, [\d,]+ \+ [\d,]+ tokens", done.stderr)
+    assert re.search(
+        r"5 documents. 5 calls, at most 20 with repeats, [\d,]+ \+ [\d,]+ tokens", done.stderr
+    )
     assert done.json["report"]["counts"]["facts"] == 2
     again = run_inside(home, *command, "--kinds", "place", "--budget-calls", 0, **model)
     assert again.code == 0, again.stderr

@@ -16,6 +16,7 @@ from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportRequest, Progress
 from engine.types.encoders import EMBEDDED
+from engine.types.repairs import Repairs
 from engine.types.searches import Query
 from storage.home import CorpusNameError
 from storage.vectors import DocumentTable
@@ -111,6 +112,23 @@ def test_progress_counts_up_to_all_documents(shards: Explorer, request_: ImportR
     assert [p.done for p in told[1:6]] == [8, 16, 24, 32, 40]
     assert all(p.total == 40 for p in told[1:])
     assert told[-1].done == 40
+
+
+def test_an_import_with_choices_that_was_stopped_goes_on_to_the_same_bits(
+    shards: Explorer, request_: ImportRequest, tmp_path: Path
+) -> None:
+    rows: list[dict[str, Any]] = [{**d, "year": None} for d in DOCUMENTS[:3]]
+    rows += [*DOCUMENTS, {"title": "Neither"}, {"title": "No id", "text": "Some words."}]
+    source = write_jsonl(tmp_path / "messy.jsonl", rows)
+    chosen = Repairs(skip_empty=True, number_ids=True, duplicates="merge")
+    request = replace(request_, source=source, repairs=chosen)
+    assert shards.library.import_documents(request, cancelled=StopAfter(2)).cancelled
+    last = shards.library.import_documents(request)
+    assert (last.unchanged, last.added, last.documents) == (16, 25, 41)
+    whole = make_explorer(tmp_path / "other", shard_documents=8)
+    whole.library.import_documents(request)
+    assert stored(shards).equals(stored(whole))
+    assert shards.document("papers", "messy-45").title == "No id"
 
 
 # Repeating, changing, adding

@@ -8,7 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.corpora.indexing import aspect_vectors, encode_batch, role_probabilities, table_schema
+from engine.corpora.indexing import (
+    aspect_vectors,
+    encode_batch,
+    role_probabilities,
+    table_schema,
+    without_doubtful,
+)
 from engine.encode.one_pass import OnePassEncoder
 from engine.explorer import Explorer
 from engine.ingest import content_hash
@@ -170,3 +176,16 @@ def test_shards_are_bounded_by_their_text_as_well_as_by_their_documents() -> Non
     assert [len(shard) for shard in shards] == [3, 1, 1, 2]
     assert [d.doc_id for shard in shards for d in shard] == list("0123456")
     assert [len(s) for s in _shards([document(i, 1) for i in range(5)], 2)] == [2, 2, 1]
+
+
+def test_a_sentence_keeps_an_aspect_that_stands_out_only_where_the_lens_allows_none() -> None:
+    roles = np.array([[0.9, 0.06, 0.04], [0.4, 0.35, 0.25], [0.5, 0.3, 0.2]], dtype=np.float32)
+    kept = without_doubtful(roles)
+    assert kept.any(axis=1).tolist() == [True, False, True]
+    assert (kept[[0, 2]] == roles[[0, 2]]).all()
+    assert without_doubtful(np.ones((2, 1), dtype=np.float32)).all(), "one aspect is kept by all"
+    assert without_doubtful(np.zeros((0, 3), dtype=np.float32)).shape == (0, 3)
+    spans = split_sentences(DOCUMENT.text)
+    strict = replace(RESEARCH, allows_none=True)
+    expected = without_doubtful(role_probabilities(DOCUMENT, spans, RESEARCH))
+    assert (role_probabilities(DOCUMENT, spans, strict) == expected).all()

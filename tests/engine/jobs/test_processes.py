@@ -15,11 +15,11 @@ import pytest
 from engine.corpora.library import Library
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.explorer import Explorer
-from engine.job_process import Note
-from engine.jobs.job_files import process_runs, process_started, read_job, write_job
+from engine.jobs.job_files import Note, process_runs, process_started, read_job, write_job
 from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportRequest, Progress
+from engine.types.repairs import Repairs
 from storage.home import CorpusNameError, Home
 from tests.support import make_explorer, wait_until
 
@@ -240,6 +240,43 @@ def test_a_job_survives_its_file_unchanged(tmp_path: Path) -> None:
     write_job(tmp_path / "job.json", job)
     assert read_job(tmp_path / "job.json") == job
     assert [p.name for p in tmp_path.iterdir()] == ["job.json"]
+
+
+def test_a_job_keeps_its_choices_and_one_from_before_there_were_any_has_none(
+    tmp_path: Path,
+) -> None:
+    chosen = Repairs(encoding="cp1252", delimiter=";", skip_empty=True, duplicates="merge")
+    old = an_old_job()
+    job = replace(old, request=replace(old.request, repairs=chosen))
+    write_job(tmp_path / "job.json", job)
+    assert read_job(tmp_path / "job.json") == job
+    fields = json.loads((tmp_path / "job.json").read_text("utf-8"))
+    del fields["repairs"]
+    (tmp_path / "job.json").write_text(json.dumps(fields), "utf-8")
+    assert read_job(tmp_path / "job.json") == old
+
+
+def test_an_import_in_this_process_is_listed_while_it_runs_and_keeps_others_out(
+    home: Path, tmp_path: Path
+) -> None:
+    Home(home).create()
+    jobs = ImportJobs(Home(home))
+    request = ImportRequest(tmp_path / "papers.csv", "papers")
+    # A former run of the same command was killed.
+    put(home, an_old_job(state="running", pid=os.getpid(), pid_started="1", request=request))
+    assert [job.state for job in jobs.list()] == ["interrupted"]
+    told: list[Progress] = []
+    with jobs.here(request, "Ada", told.append, lambda: False) as (tell, cancelled):
+        (job,) = jobs.list()
+        assert (job.state, job.owner, job.pid) == ("running", "Ada", os.getpid())
+        tell(Progress("indexing", 1, 2, 0.5))
+        assert jobs.job(job.id).progress == told[0]
+        with pytest.raises(CorpusBusyError, match="started by Ada"):
+            jobs.start(request)
+        assert not cancelled()
+        jobs.cancel(job.id)
+        assert cancelled()
+    assert list((home / "jobs").iterdir()) == []
 
 
 def test_progress_is_written_at_most_five_times_a_second_but_every_phase_is(

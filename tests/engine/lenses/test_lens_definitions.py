@@ -205,3 +205,15 @@ def test_as_many_aspects_as_a_lens_may_have_can_be_read_in_colour(theme: str) ->
         for colour in colours:
             low, high = sorted((ground, _luminance(colour)))
             assert (high + 0.05) / (low + 0.05) >= 4.5, (colour, name)
+
+
+def test_a_lens_says_whether_a_sentence_may_have_no_aspect_and_old_ones_stay_as_they_were() -> None:
+    fields = {"name": "Own", "aspects": [aspect(1), aspect(2)]}
+    plain = lens_from_fields(fields, "own")
+    lens = lens_from_fields({**fields, "allows_none": True}, "own")
+    assert (plain.allows_none, lens.allows_none) == (False, True)
+    assert lens_from_fields(tomllib.loads(lens_to_toml(lens)), "own") == lens
+    assert lens_from_json(lens_to_json(lens)) == lens
+    assert "allows_none" not in lens_to_json(plain) + lens_to_toml(plain)
+    with pytest.raises(BadInputError, match="true or false"):
+        lens_from_fields({**fields, "allows_none": "yes"}, "own")

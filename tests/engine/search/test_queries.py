@@ -10,7 +10,13 @@ import pytest
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH, lens_from_json, lens_to_json
-from engine.search.queries import parse_filter, query_from_json, query_id, query_to_json
+from engine.search.queries import (
+    parse_filter,
+    parse_filters,
+    query_from_json,
+    query_id,
+    query_to_json,
+)
 from engine.search.reports import search_report
 from engine.types.searches import Filter, Query
 
@@ -44,7 +50,34 @@ def test_a_query_is_named_by_seed_and_aspect() -> None:
     assert query_id(replace(BEES, reading=("-result",))) != query_id(BEES), "another need"
 
 
-@pytest.mark.parametrize("text", ["year", "=x", "venue=", "year>2010", ""])
+@pytest.mark.parametrize(
+    "values", [("ACL",), ("ACL", "EMNLP"), ("A|B", "C; D", "back\\slash", "end\\"), ("x=y",)]
+)
+def test_values_of_a_filter_survive_being_written_into_a_link(values: tuple[str, ...]) -> None:
+    filter_ = Filter.any_of("venue", values)
+    assert filter_.values == values
+    assert parse_filters(f"year>=2010; {filter_};") == (Filter("year", ">=", "2010"), filter_)
+    query = replace(BEES, filters=(filter_,))
+    assert query_from_json(query_to_json(query)) == query
+
+
+def test_several_values_are_written_with_bars_between_them() -> None:
+    assert str(Filter.any_of("venue", ["ACL", "EMNLP"])) == "venue=ACL|EMNLP"
+    assert parse_filter("venue = ACL | EMNLP ").values == ("ACL", "EMNLP")
+    assert Filter("venue", "=", "ACL|EMNLP").words == "venue = ACL or EMNLP"
+
+
+def test_what_each_filter_leaves_tells_which_one_leaves_nothing(small: Explorer) -> None:
+    filters = (parse_filter("venue=Parva"), parse_filter("year>=2021"))
+    query = replace(BEES, filters=filters)
+    assert not small.search(query).results
+    first, second = small.searcher("small").filter_effects(query)
+    assert (first.alone, first.rest, first.all) == (9, 1, 39)
+    assert (second.alone, second.rest, second.all) == (1, 9, 39)
+    assert str(second) == "year ≥ 2021 leaves 1 of 39; without it 9"
+
+
+@pytest.mark.parametrize("text", ["year", "=x", "venue=", "venue=|", "year>2010", ""])
 def test_a_filter_that_cannot_be_read_is_quoted(text: str) -> None:
     with pytest.raises(BadInputError, match=f"'{text}' cannot be read"):
         parse_filter(text)

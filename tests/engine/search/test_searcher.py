@@ -36,7 +36,9 @@ def test_evidence_quotes_the_stored_texts_exactly(
     found = explorer.search(replace(DEMO, system=system, aspect=aspect))
     assert found.seed == explorer.document("demo", "demo-0001")
     for result in found.results:
-        assert 1 <= len(result.evidence) <= 3
+        assert len(result.evidence) <= 3
+        assert result.explanation
+        assert bool(result.evidence) != ("No passage" in result.explanation)
         text = explorer.document("demo", result.doc_id).text
         assert result.document.text == text
         for e in result.evidence:
@@ -84,6 +86,7 @@ def test_words_that_both_passages_share_are_marked(small: Explorer) -> None:
 def test_under_an_aspect_the_best_evidence_is_of_that_aspect(explorer: Explorer) -> None:
     for index, aspect in enumerate(("background", "method", "result")):
         found = explorer.search(replace(DEMO, aspect=aspect, steer=1.0))
+        assert all(result.evidence for result in found.results)
         for result in found.results:
             assert result.evidence[0].seed_role == index
             assert result.evidence[0].role == index

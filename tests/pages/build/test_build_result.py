@@ -122,7 +122,9 @@ def test_cost_progress_and_outcome_in_words() -> None:
         "label", 360, calls=360, input_tokens=300_000, output_tokens=20_000, cost=0.5
     )
     said = build_lines.estimate_line(estimate, state, with_model=True)
-    assert said.startswith("360 documents: at most 360 calls, 0.32 M tokens, cost 0.500.")
+    assert said.startswith(
+        "360 documents: 360 calls, at most 730 with repeats, about 0.32 M tokens, cost about 0.500."
+    )
     assert build_lines.estimate_line(estimate, state, with_model=False) == "360 documents."
     progress = StepProgress(90, 360, 30.0, calls=92, tokens=80_000, step="label")
     said = build_lines.progress_line(progress, 31.0)

@@ -1,0 +1,80 @@
+"""Trails: what was searched one after another, what was kept, and the forms it is exported in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from engine.types.documents import Document
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDocument:
+    """A document of a reading list, with the corpus it comes from and the reader's note."""
+
+    corpus: str
+    document: Document
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrailInfo:
+    """A trail in the list of trails.
+
+    Attributes:
+        name: "" until somebody gives one.
+        seeds: titles of its seeds in order, each once.
+        searches: how many.
+        kept: number of documents in its reading list.
+        time: of its latest search, in UTC.
+    """
+
+    trail_id: str
+    name: str
+    seeds: tuple[str, ...]
+    searches: int
+    kept: int
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """A search under a name; ``link`` is the query part of its address on Explore."""
+
+    name: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A form in which a trail is exported.
+
+    Attributes:
+        label: what people read.
+        suffix: of the file.
+        mime: media type of the file.
+    """
+
+    label: str
+    suffix: str
+    mime: str = "text/plain"
+
+
+CITATION_STYLES = {
+    "apa": "APA, 7th edition",
+    "chicago": "Chicago, author-date",
+    "ieee": "IEEE",
+    "acm": "ACM",
+    "harvard": "Harvard (Cite Them Right)",
+    "mla": "MLA, 9th edition",
+    "nature": "Nature",
+}
+EXPORT_FORMATS = {
+    "bibtex": ExportFormat("BibTeX", "bib", "application/x-bibtex"),
+    "ris": ExportFormat("RIS", "ris", "application/x-research-info-systems"),
+    "csl-json": ExportFormat("CSL-JSON", "json", "application/json"),
+    **{key: ExportFormat(f"Citations: {name}", "txt") for key, name in CITATION_STYLES.items()},
+    "markdown": ExportFormat("Markdown, with the searches", "md", "text/markdown"),
+    "jsonl": ExportFormat("JSONL, with the searches", "jsonl", "application/jsonl"),
+}
+"""Name, as on the command line -> what it is."""

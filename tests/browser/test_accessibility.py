@@ -1,0 +1,69 @@
+"""axe-core finds no violation of WCAG 2.2 AA on any page, light and dark, on any screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.browser_steps import assert_fits
+from tests.browser.conftest import Visit
+
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+RULES = {
+    "runOnly": {
+        "type": "tag",
+        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    },
+    "resultTypes": ["violations"],
+}
+WIDTHS = (1400, 800, 700, 390)
+"""Pixels; 700 is a window of 1,400 at 200 % zoom."""
+NOT_OURS = {"exclude": [["[data-testid=stBaseButton-header]"]]}
+"""Streamlit's button to stop a run, which fades in and out."""
+PAGES = {
+    "explore": ("/", "article"),
+    "table": ("/?view=table", "table"),
+    "compare": ("/compare", ".st-key-compare_flow_chart, .js-plotly-plot, svg"),
+    "annotate": ("/annotate", "textarea, .stRadio, [role=radiogroup]"),
+    "evaluate": ("/evaluate?collection=demo&systems=dense&seeds=1", "h2, h3"),
+    "build": ("/build", "h2, h3"),
+    "ask": ("/ask", "h2, textarea"),
+    "library": ("/library", "h2"),
+}
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core complains of, one line for each kind, with the first place."""
+    found: dict[str, Any] = page.evaluate(
+        "([where, rules]) => axe.run(where, rules)", [NOT_OURS, RULES]
+    )
+    return [
+        f"{one['id']} ({len(one['nodes'])}): {one['nodes'][0]['html'][:200]} "
+        f"{one['nodes'][0]['failureSummary'][:300]}"
+        for one in found["violations"]
+    ]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_meets_wcag_22_aa_in_light_and_dark_on_every_screen(
+    visit: Visit, demo_indexed: None, name: str
+) -> None:
+    path, ready = PAGES[name]
+    page = visit.open(path)
+    problems = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        if scheme == "dark":
+            page.reload()
+        expect(page.locator(ready).first).to_be_visible(timeout=60_000)
+        expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+        page.evaluate(AXE)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            problems += [f"{scheme}, {width}: {one}" for one in violations(page)]
+            assert_fits(page)
+    assert not problems, "\n".join(problems)

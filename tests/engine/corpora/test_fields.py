@@ -1,0 +1,48 @@
+"""What the documents of a corpus have in the fields that filters name."""
+
+from __future__ import annotations
+
+import time
+
+from engine.corpora.schema import facet, field_values
+from engine.explorer import Explorer
+from tests.small_corpus import DOCUMENTS
+
+
+def test_every_value_comes_with_its_documents_and_those_without_one_are_counted(
+    small: Explorer,
+) -> None:
+    fields = small.library.open("small").fields
+    assert list(fields) == ["year", "author", "venue"]
+    venues = [d["venue"] for d in DOCUMENTS if "venue" in d]
+    expected = {v: venues.count(v) for v in ("Acta Minor", "Parva", "x' OR '1'='1")}
+    assert list(fields["venue"].counts.items()) == list(expected.items()), "most frequent first"
+    assert fields["venue"].without == len(DOCUMENTS) - len(venues)
+    assert fields["author"].counts["Bo Finch"] == sum(
+        "Bo Finch" in d.get("authors", ()) for d in DOCUMENTS
+    )
+    assert fields["author"].without == sum(not d.get("authors") for d in DOCUMENTS)
+    assert fields["year"].counts["2021"] == 1
+    assert fields["year"].without == sum("year" not in d for d in DOCUMENTS)
+
+
+def test_they_are_counted_once_per_version_of_a_corpus(small: Explorer) -> None:
+    opened = small.library.open("small")
+    assert opened.fields is opened.fields
+
+
+def test_sixty_thousand_documents_are_counted_within_seconds() -> None:
+    facets = [
+        facet("venue", n % 131) + facet("doi", n) + facet("author", n % 7000) + facet("author", "A")
+        for n in range(60_000)
+    ]
+    started = time.process_time()
+    fields = field_values(facets, [2000 + n % 20 for n in range(60_000)])
+    assert time.process_time() - started < 5
+    assert len(fields["venue"].counts) == 131
+    assert fields["author"].counts["A"] == 60_000
+    assert [fields[name].without for name in ("doi", "author", "year")] == [0, 0, 0]
+
+
+def test_a_value_with_an_equals_sign_is_kept_whole() -> None:
+    assert field_values([facet("note", "a=b")], [None])["note"].counts == {"a=b": 1}

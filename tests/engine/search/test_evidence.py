@@ -1,0 +1,142 @@
+"""Which passages stand for a likeness: none that are close to everything, none by chance."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from engine.corpora.contracts import Focus, Seed, Surroundings
+from engine.corpora.opened import OpenCorpus
+from engine.explorer import Explorer
+from engine.numeric import FloatArray, unit
+from engine.search.evidence import FEWEST, EvidenceFinder, explain, is_function_word
+from engine.types.documents import Document, Sentence
+from engine.types.searches import Query
+
+WIDTH = 16
+
+
+def document(sentences: FloatArray, roles: list[tuple[float, ...]] | None = None) -> Seed:
+    """A document whose sentences have these vectors, and the words "s0", "s1" ..."""
+    words = [f"s{i}" for i in range(len(sentences))]
+    text = " ".join(words)
+    starts = [text.index(word) for word in words]
+    roles = roles or [(1.0,)] * len(words)
+    parts = tuple(
+        Sentence((at, at + len(word)), word, role)
+        for at, word, role in zip(starts, words, roles, strict=True)
+    )
+    no_tokens = np.zeros((0, WIDTH), dtype=np.float32)
+    vector = unit(sentences.sum(axis=0, keepdims=True))[0]
+    return Seed(
+        Document("", "", text, parts), vector, sentences, no_tokens, np.zeros((0, 2), np.int32)
+    )
+
+
+def around(centroid: FloatArray, documents: list[FloatArray]) -> Surroundings:
+    counts = np.array([len(d) for d in documents], dtype=np.intp)
+    sentences = np.concatenate([np.zeros((0, WIDTH), np.float32), *documents])
+    return Surroundings(
+        centroid, sentences, np.ones((len(sentences), 1), np.float32), np.cumsum(counts) - counts
+    )
+
+
+def axes(*weighted: dict[int, float]) -> FloatArray:
+    """Unit vectors that point along these axes."""
+    rows = np.zeros((len(weighted), WIDTH), dtype=np.float32)
+    for row, weights in zip(rows, weighted, strict=True):
+        for axis, weight in weights.items():
+            row[axis] = weight
+    return unit(rows)
+
+
+def evenly_rare(_: str) -> float:
+    return 1.0
+
+
+def found(seed: Seed, other: Seed, surroundings: Surroundings) -> list[tuple[str, str]]:
+    pairs = EvidenceFinder(seed, None, surroundings, evenly_rare).find(other)
+    return [(pair.seed_text, pair.doc_text) for pair in pairs]
+
+
+def test_a_sentence_that_is_close_to_all_around_the_seed_does_not_come_first() -> None:
+    # Sentence 0 says what all documents around say; sentence 1 has what only this one shares.
+    seed = document(axes({0: 1.0}, {1: 1.0, 2: 0.6}))
+    other = document(axes({0: 1.0, 3: 0.6}, {1: 1.0, 4: 0.7}))
+    nowhere = around(np.zeros(WIDTH, dtype=np.float32), [])
+    assert found(seed, other, nowhere) == [("s0", "s0"), ("s1", "s1")]
+    near = around(axes({0: 1.0})[0] * 0.8, [])
+    assert found(seed, other, near) == [("s1", "s1"), ("s0", "s0")]
+
+
+def test_a_pair_that_documents_of_no_likeness_reach_too_is_not_shown() -> None:
+    seed = document(axes({0: 1.0}))
+    centroid = np.zeros(WIDTH, dtype=np.float32)
+    others = [axes({0: 0.1 + 0.02 * n, 5: 1.0}, {6: 1.0}) for n in range(FEWEST)]
+    weak, strong = document(axes({0: 0.3, 7: 1.0})), document(axes({0: 1.0, 7: 0.5}))
+    assert found(seed, weak, around(centroid, others)) == []
+    assert found(seed, strong, around(centroid, others)) == [("s0", "s0")]
+    few = around(centroid, others[1:])
+    assert found(seed, weak, few) == [("s0", "s0")], "too few to tell chance by"
+
+
+def test_documents_without_sentences_have_no_evidence() -> None:
+    empty, seed = document(np.zeros((0, WIDTH), np.float32)), document(axes({0: 1.0}))
+    surroundings = around(np.zeros(WIDTH, dtype=np.float32), [])
+    assert found(empty, seed, surroundings) == found(seed, empty, surroundings) == []
+
+
+def test_where_nothing_stands_out_the_explanation_says_so(explorer: Explorer) -> None:
+    lens = explorer.library.lens("demo")
+    seed = document(axes({0: 1.0}))
+    method = Focus(np.ones(1), np.array([0.0, 1.0, 0.0]), np.zeros(3))
+    said = explain((), seed, method, lens, 4)
+    assert said == (
+        "No passage of this document stands out as similar in method; "
+        "it ranks here for its whole text."
+    )
+
+
+@pytest.mark.parametrize("word", ["Here", "by", "with", "Surprisingly", "which", "recently"])
+def test_words_that_hold_a_sentence_together_are_not_marked(word: str) -> None:
+    assert is_function_word(word)
+
+
+@pytest.mark.parametrize("word", ["networks", "family", "Assembly", "fly", "Bees", "דבורים"])
+def test_words_that_say_what_a_sentence_is_about_may_be_marked(word: str) -> None:
+    assert not is_function_word(word)
+
+
+def test_no_mark_stands_on_a_function_word_even_in_a_small_corpus(small: Explorer) -> None:
+    marked = set()
+    for seed in ("bees-network", "plain", "long"):
+        page = small.search(Query("small", seed=seed, k=39))
+        for result in page.results:
+            for pair in result.evidence:
+                marked |= {page.seed.text[a:b] for a, b in pair.seed_marks}
+                marked |= {result.document.text[a:b] for a, b in pair.doc_marks}
+    assert marked
+    assert not [word for word in marked if is_function_word(word)]
+
+
+def test_the_surroundings_of_a_seed_are_the_documents_least_like_it(explorer: Explorer) -> None:
+    opened = explorer.library.open("demo")
+    seed = opened.seed("demo-0275")
+    found = opened.surroundings(seed)
+    assert len(found.starts) >= FEWEST
+    assert found.starts[0] == 0
+    assert all(a < b for a, b in pairwise([*found.starts, len(found.sentences)]))
+    assert len(found.roles) == len(found.sentences)
+    own = (seed.sentences @ found.sentences.T).max(axis=1)
+    assert (own < 0.999).all(), "the seed itself is not among them"
+    assert seed.vector @ found.centroid > seed.vector @ found.sentences.mean(axis=0)
+
+
+def test_evidence_is_the_same_for_corpora_in_memory_and_on_disk(small: Explorer) -> None:
+    opened = small.library.open("small")
+    seed = opened.seed("bees-network")
+    resident = opened.surroundings(seed).centroid
+    on_disk = OpenCorpus("small", opened.table, opened.lens, opened.spec, resident_bytes=0)
+    assert on_disk.surroundings(seed).centroid == pytest.approx(resident, abs=1e-3)

@@ -1,0 +1,225 @@
+"""Reading lists as bibliographies: what is exported is read back, and other programs read it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pypandoc
+import pytest
+
+from engine.errors import UnknownNameError
+from engine.ingest import open_source
+from engine.lenses.definitions import RESEARCH
+from engine.search.references import csl_items, to_bibtex, to_citations, to_csl_json, to_ris
+from engine.search.trails import export_trail
+from engine.types.documents import Document, SourceDocument
+from engine.types.searches import Query
+from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument
+
+TEXT = "We count birds. Models see 50% of them & more."
+SCHEMA = json.loads((Path(__file__).parents[2] / "data" / "csl-data.json").read_text("utf-8"))
+
+
+def document(
+    title: str = "A title",
+    authors: tuple[str, ...] = ("Ada Lovelace",),
+    year: int | None = 1843,
+    *,
+    doc_id: str = "d1",
+    url: str | None = None,
+    text: str = TEXT,
+    **metadata: Any,
+) -> Document:
+    return Document(doc_id, title, text, (), year, authors, url, metadata)
+
+
+def kept(*documents: Document, note: str = "") -> list[KeptDocument]:
+    return [KeptDocument("papers", one, note) for one in documents]
+
+
+def read_back(tmp_path: Path, name: str, content: str) -> list[SourceDocument]:
+    path = tmp_path / name
+    path.write_text(content, "utf-8")
+    return list(open_source(path, lens=RESEARCH))
+
+
+TITLES = [
+    "50% of $x_i$ & {braces} \\alpha ~ # ^ _ | <b>tags</b>",
+    "One { that is never closed",
+    "And } one that is never opened",
+    "BERT, mRNA and the iPhone: pre-training GPT-4's heirs",
+    "Étude über größere Łódź, Ελληνικά, 漢字 and 🌱",
+    "“Quotes”, ‘more’ – dashes — and dots…",
+    "ER  - is no end of a record",
+    "@article{is, no = {entry}}",
+    "Title with a\u2028line separator and a\ttab",
+    "The long one " + "of words and more words " * 8,
+]
+AUTHORS = [
+    ("Ada Lovelace", "Ludwig van Beethoven", "José María de la Cruz"),
+    ("World Health Organization",),
+    ("UNESCO", "Smith & Sons", "The R Core Team", "Johnson and Johnson Ltd"),
+    ("Aristotle",),
+    ("Martin Luther King Jr.", "Zoë Étienne-O'Brien", "bell hooks"),
+    ("李 小龙", "Иван Петров"),
+    ("Department of Physics, University of Somewhere, Elsewhere",),
+    (),
+]
+
+
+@pytest.mark.parametrize(("name", "write"), [("a.bib", to_bibtex), ("a.ris", to_ris)])
+def test_what_is_exported_is_read_back_the_same(tmp_path: Path, name: str, write: Any) -> None:
+    wanted = [
+        *(document(title, venue="Proc. of {Odd} & Co_1") for title in TITLES),
+        *(document("Names", authors) for authors in AUTHORS),
+        document("No year", year=None),
+        document("Nothing known", (), None),
+        document("By DOI", url="https://doi.org/10.1000/ab_c(2020)1%2"),
+        document("With both", url="https://example.org/a_b?x=1&y={2}", doi="10.1000/xyz"),
+    ]
+    found = read_back(tmp_path, name, write(kept(*wanted)))
+    assert [one.title for one in found] == [" ".join(one.title.split()) for one in wanted]
+    assert [one.authors for one in found] == [one.authors for one in wanted]
+    assert [one.year for one in found] == [one.year for one in wanted]
+    assert {one.text for one in found} == {TEXT}
+    assert found[0].metadata["venue"] == "Proc. of {Odd} & Co_1"
+    assert found[-2].url == wanted[-2].url
+    assert found[-2].metadata["doi"] == "10.1000/ab_c(2020)1%2"
+    assert found[-1].metadata["doi"] == "10.1000/xyz"
+    assert found[-1].url in (wanted[-1].url, "https://example.org/a_b?x=1&y=%7B2%7D")
+
+
+@pytest.mark.parametrize(
+    ("known", "kind", "bibtex", "ris"),
+    [
+        ({"venue": "Journal of Birds"}, "article-journal", "article", "JOUR"),
+        ({"venue": "Proceedings of the 5th Workshop"}, "paper-conference", "inproceedings", "CONF"),
+        ({"venue": "EMNLP 2020"}, "paper-conference", "inproceedings", "CONF"),
+        ({"venue": "Proceedings of the National Academy of Sciences"}, *("article-journal",
+         "article", "JOUR")),
+        ({"venue": "arXiv"}, "article", "misc", "UNPB"),
+        ({"booktitle": "A book", "type": "incollection"}, "chapter", "incollection", "CHAP"),
+        ({"type": "phdthesis", "school": "Princeton"}, "thesis", "phdthesis", "THES"),
+        ({"type": "mastersthesis", "school": "MIT"}, "thesis", "mastersthesis", "THES"),
+        ({"type": "techreport", "institution": "NASA"}, "report", "techreport", "RPRT"),
+        ({"type_of_reference": "BOOK", "publisher": "MIT Press"}, "book", "book", "BOOK"),
+        ({"type": "JournalArticle"}, "article-journal", "article", "JOUR"),
+        ({}, "document", "misc", "GEN"),
+    ],
+)  # fmt: skip
+def test_entries_have_the_type_of_what_they_are(
+    known: dict[str, str], kind: str, bibtex: str, ris: str
+) -> None:
+    one = kept(document(**known))
+    assert csl_items(one)[0]["type"] == kind
+    assert to_bibtex(one).startswith(f"@{bibtex}{{")
+    assert to_ris(one).lstrip().startswith(f"TY  - {ris}\n")
+
+
+def test_volume_pages_and_the_like_survive_both_formats(tmp_path: Path) -> None:
+    metadata = {
+        "journal": "Birds",
+        "volume": "3",
+        "number": "2",
+        "pages": "10--19",
+        "type": "article",
+    }
+    one = document("T", doc_id="lovelace:1843", **metadata)
+    (bib,) = read_back(tmp_path, "a.bib", to_bibtex(kept(one)))
+    assert bib.doc_id == "lovelace:1843", "a key of one's own is kept"
+    again = {name: bib.metadata[name] for name in ("volume", "number", "pages", "venue")}
+    assert again == {"volume": "3", "number": "2", "pages": "10–19", "venue": "Birds"}
+    (ris,) = read_back(tmp_path, "a.ris", to_ris(kept(one)))
+    assert (ris.metadata["start_page"], ris.metadata["end_page"]) == ("10", "19")
+    assert csl_items(kept(Document("x", "T", "", (), metadata=ris.metadata)))[0]["page"] == "10-19"
+
+
+def test_keys_are_author_year_word_and_each_once() -> None:
+    items = csl_items(kept(
+        document("On the Étude of x"), document("The étude again"), document("A 2nd", (), None),
+        document("漢字", ("李 小龙",), 2020), document("漢字", ("李 小龙",), 2020),
+    ))  # fmt: skip
+    assert [item["id"] for item in items] == [
+        "lovelace1843etude", "lovelace1843etude-2", "anon2nd", "anon2020", "anon2020-2",
+    ]  # fmt: skip
+
+
+def test_csl_json_is_what_its_schema_asks_for() -> None:
+    documents = [document(t, a) for t, a in zip(TITLES, AUTHORS, strict=False)]
+    documents += [document("", (), None, url="https://example.org", pages="3", language="en")]
+    items = json.loads(to_csl_json(kept(*documents, note="read\nthis")))
+    jsonschema.validate(items, SCHEMA)
+    assert items[0]["author"][1] == {
+        "family": "Beethoven", "given": "Ludwig", "non-dropping-particle": "van",
+    }  # fmt: skip
+    assert items[1]["author"] == [{"literal": "World Health Organization"}]
+    assert items[0]["issued"] == {"date-parts": [[1843]]}
+    assert items[0]["note"] == "read\nthis"
+
+
+@pytest.mark.parametrize(("kind", "write"), [("bibtex", to_bibtex), ("ris", to_ris)])
+def test_another_program_reads_the_same_references(kind: str, write: Any) -> None:
+    wanted = kept(
+        document(TITLES[3], AUTHORS[0], venue="Journal of Birds", doi="10.1000/xyz"),
+        document("A report", AUTHORS[1], venue="NAACL", url="https://example.org/a_b"),
+    )
+    read = json.loads(pypandoc.convert_text(write(wanted), "csljson", format=kind))
+    assert [one["type"] for one in read] == ["article-journal", "paper-conference"]
+    titles = [re.sub(r"</?span[^>]*>|’", lambda m: "'" if m[0] == "’" else "", one["title"])
+              for one in read]  # fmt: skip
+    assert [title.lower() for title in titles] == [TITLES[3].lower(), "a report"]
+    assert [one["issued"]["date-parts"] for one in read] == [[[1843]]] * 2
+    assert [person["family"] for person in read[0]["author"]] == ["Lovelace", "Beethoven", "Cruz"]
+    assert read[0]["DOI"] == "10.1000/xyz"
+
+
+def test_citations_are_formatted_by_their_style() -> None:
+    one = kept(
+        document("Notes on the engine", venue="Journal of Engines", volume="3", pages="1-9"),
+        document("World health", ("World Health Organization",), None),
+    )
+    apa = to_citations(one, "apa")
+    assert "Lovelace, A. (1843). Notes on the engine. Journal of Engines, 3, 1–9." in apa
+    assert "World Health Organization. (n.d.). World health." in apa
+    assert "Lovelace, Ada. 1843. “Notes on the Engine.” Journal of Engines 3: 1–9." in to_citations(
+        one, "chicago"
+    )
+    assert "[1] A. Lovelace, “Notes on the engine,” Journal of Engines, vol. 3" in to_citations(
+        one, "ieee"
+    )
+    for style in CITATION_STYLES:
+        assert "Notes on the" in to_citations(one, style).replace("\n", " "), style
+
+
+def test_a_title_makes_no_markup_in_a_citation() -> None:
+    text = to_citations(kept(document("[x](http://e.org) <script>a</script> *b* @c")), "apa")
+    assert "[x](http://e.org) <script>a</script> *b* @c" in text
+
+
+def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:
+    hostile = "1. [x](http://evil.org) ![i](a) <b>b</b> www.evil.org https://evil.org `c` &amp; *d*"
+    one = kept(document(hostile, (hostile,), url="https://example.org/a)b"), note=f"- {hostile}")
+    made = export_trail("markdown", [Query("papers", text=hostile)], one, {})
+    html = pypandoc.convert_text(made, "html", format="gfm", extra_args=["--wrap=none"])
+    assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/a)b"]
+    for tag in ("<img", "<b>", "<code", "<em"):
+        assert tag not in html
+    assert html.count("<li>") == 2, "a search and a document"
+    assert html.count("1. [x](http://evil.org) ![i](a) &lt;b&gt;b&lt;/b&gt; www.evil.org") >= 3
+
+
+def test_every_form_can_be_made_of_nothing_and_an_unknown_one_is_refused() -> None:
+    for kind in EXPORT_FORMATS:
+        assert isinstance(export_trail(kind, [], [], {}), str)
+    with pytest.raises(UnknownNameError, match="no format 'docx'"):
+        export_trail("docx", [], [], {})
+
+
+def test_accents_written_as_latex_commands_are_read_in_every_name(tmp_path: Path) -> None:
+    entry = r"@misc{a, title = {T}, author = {\'Etienne A and \O ystein B and {\"U}lo \'Eluard}}"
+    (found,) = read_back(tmp_path, "a.bib", entry)
+    assert found.authors == ("Étienne A", "Øystein B", "Ülo Éluard")

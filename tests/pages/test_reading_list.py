@@ -1,0 +1,140 @@
+"""The reading list of Explore: exports, former trails, saved searches."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.explorer import Explorer
+from engine.types.searches import Query
+from engine.types.trails import EXPORT_FORMATS
+from pages._explore.reading_list import OPEN, TABS
+from tests.pages.visits import APP, address, click, param, run, shown
+
+SEED, OTHER = "demo-0275", "demo-0001"
+
+
+@pytest.fixture
+def trail() -> str:
+    """A trail that no other test writes."""
+    return secrets.token_urlsafe(9)
+
+
+@pytest.fixture
+def page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch, trail: str) -> AppTest:
+    """Explore on the demo, with its reading list open."""
+    monkeypatch.setenv("SEEDLENS_HOME", str(explorer.home.root))
+    page = address(APP, corpus="demo", seed=SEED, aspect="method", trail=trail)
+    page.session_state[OPEN] = True
+    return page
+
+
+def tab(page: AppTest, name: str) -> AppTest:
+    page.session_state["reading_list_tab"] = name
+    page.session_state[OPEN] = True
+    return run(page)
+
+
+def entries(page: AppTest) -> list[dict[str, Any]]:
+    """What the component of the list is given."""
+    for component in page.get("bidi_component"):
+        if "documents" in component.proto.json:
+            return list(json.loads(component.proto.json)["documents"])
+    return []
+
+
+def test_what_is_kept_is_listed_in_order_with_its_notes(
+    page: AppTest, explorer: Explorer, trail: str
+) -> None:
+    run(page)
+    assert "Nothing is kept yet" in shown(page)
+    for doc_id in ("demo-0002", "demo-0003"):
+        explorer.notebook.keep(trail, "demo", doc_id)
+    explorer.notebook.annotate(trail, "demo", "demo-0003", "<b>read</b>")
+    explorer.notebook.move(trail, "demo", "demo-0003", -1)
+    explorer.notebook.move(trail, "demo", "demo-0003", -1)  # it is the first already
+    run(page)
+    assert [(e["doc_id"], e["note"]) for e in entries(page)] == [
+        ("demo-0003", "<b>read</b>"),
+        ("demo-0002", ""),
+    ]
+    page.text_input(key="reading_list_name").set_value(" Birds  and bees ")
+    run(page)
+    assert explorer.notebook.trail_name(trail) == "Birds and bees"
+
+
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
+def test_the_file_of_an_export_is_there_before_it_is_asked_for(
+    page: AppTest, explorer: Explorer, trail: str, kind: str
+) -> None:
+    explorer.notebook.keep(trail, "demo", "demo-0002")
+    tab(page, TABS[1])
+    page.selectbox(key="reading_list_format").set_value(kind)
+    run(page)
+    (button,) = page.get("download_button")
+    assert button.proto.url
+    assert not button.proto.deferred_file_id, "a deferred file is lost when the page runs again"
+    title = explorer.library.open("demo").document("demo-0002").title
+    assert title.split()[0].lower() in page.code[-1].value.lower()
+
+
+def test_former_trails_are_reopened_renamed_deleted_and_brought_back(
+    page: AppTest, explorer: Explorer, trail: str
+) -> None:
+    former = secrets.token_urlsafe(9)
+    explorer.notebook.add_step(former, Query("demo", seed=OTHER, aspect="result"))
+    explorer.notebook.keep(former, "demo", "demo-0002")
+    tab(page, TABS[2])
+    assert "1 kept · 1 search · " in shown(page)
+    page.text_input(key=f"reading_list_rename_{former}").set_value("The former one")
+    run(page)
+    assert "The former one" in shown(page)
+    click(page, "reading_list_delete_0")
+    assert former not in [one.trail_id for one in explorer.notebook.trails("")]
+    tab(page, TABS[2])
+    click(page, "reading_list_undo_button")
+    assert former in [one.trail_id for one in explorer.notebook.trails("")]
+    tab(page, TABS[2])
+    click(page, "reading_list_reopen_0")
+    run(page)
+    assert (param(page, "trail"), param(page, "seed"), param(page, "aspect")) == (
+        *(former, OTHER, "result"),
+    )
+
+
+def test_a_search_is_saved_opened_and_removed(page: AppTest, explorer: Explorer) -> None:
+    tab(page, TABS[3])
+    assert page.text_input(key="reading_list_save_name").value.endswith(" · method")
+    page.text_input(key="reading_list_save_name").set_value("Mine")
+    click(page, "reading_list_save")
+    assert [one.name for one in explorer.notebook.saved_searches()] == ["Mine"]
+    page.query_params["seed"] = OTHER
+    page.query_params["aspect"] = "result"
+    tab(page, TABS[3])
+    click(page, "reading_list_open_0")
+    run(page)
+    assert (param(page, "seed"), param(page, "aspect")) == (SEED, "method")
+    tab(page, TABS[3])
+    click(page, "reading_list_forget_0")
+    assert explorer.notebook.saved_searches() == []
+    tab(page, TABS[3])
+    click(page, "reading_list_undo_button")
+    assert [one.name for one in explorer.notebook.saved_searches()] == ["Mine"]
+
+
+def test_nobody_writes_the_trail_of_another(explorer: Explorer, trail: str) -> None:
+    notebook = explorer.notebook
+    assert notebook.own_trail(trail, "ada") == trail
+    assert notebook.own_trail(trail, "ada") == trail
+    bens = notebook.own_trail(trail, "ben")
+    assert bens != trail
+    assert notebook.own_trail(bens, "ben") == bens
+    assert notebook.own_trail(trail, "") == trail, "without login everything is everybody's"
+    notebook.keep(trail, "demo", "demo-0002")
+    notebook.add_step(trail, Query("demo", seed=SEED))
+    assert [one.trail_id for one in notebook.trails("ada")] == [trail]
+    assert notebook.trails("ben") == []
