@@ -131,10 +131,6 @@ class UrlState:
         names = {one.name for one in fields(self)}
         return type(self)(**{"corpus": corpus} if "corpus" in names else {})
 
-    def shares(self) -> dict[str, Any]:
-        """What other pages get to know of this one, by name: its shared fields, for a start."""
-        return workspace.shared_fields(self)
-
     def sharing(self, shared: Mapping[str, Any]) -> Self:
         """This page with what it shares with others, as the page used last has it.
 

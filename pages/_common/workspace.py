@@ -1,7 +1,7 @@
 """The pages of a visit as they were left, and what they share.
 
-A page that is opened without parameters goes on as it was left, on the corpus, seed, aspect,
-wording and trail that the page used last was about. Each tab has its own pages; another tab, or
+A page that is opened without parameters goes on as it was left, on the corpus, seed, aspect and
+trail that the page used last was about. Each tab has its own pages; another tab, or
 this one after a reload, begins with those that were left last in the browser.
 """
 
@@ -44,14 +44,14 @@ class Pages:
 
     def leave(self, view: UrlState) -> Pages:
         """With a page as it is now."""
-        now = view.shares()
+        now = shared_fields(view)
         before = self.shared
         if now.get("corpus", self.corpus) != self.corpus:
             before = {name: before[name] for name in _EVERYWHERE if name in before}
         shared = {**before, **now}
         key = (type(view), str(shared.get("corpus", "")))
-        if shared == self.shared and self.last(type(view)) == view == self.views.get(key):
-            return self
+        if self.last(type(view)) == view == self.views.get(key):
+            return self if shared == self.shared else replace(self, shared=shared)
         views = {k: v for k, v in self.views.items() if k != key}
         return Pages(shared, dict([*views.items(), (key, view)][-MOST_VIEWS:]))
 
@@ -59,6 +59,11 @@ class Pages:
         """A page as it was left last, on whichever corpus; None where it was not opened."""
         found = [view for view in self.views.values() if isinstance(view, page)]
         return found[-1] if found else None
+
+    def changed_since(self, page: type[UrlState], other: type[UrlState]) -> bool:
+        """Whether a page was changed on this corpus after another one was, or without it."""
+        order = [kind for kind, corpus in self.views if corpus == self.corpus]
+        return page in order and (other not in order or order.index(page) > order.index(other))
 
     def found(self, page: type[State]) -> State:
         """A page as it is found when it is opened without parameters."""

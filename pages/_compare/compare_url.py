@@ -13,9 +13,10 @@ import streamlit as st
 from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.comparisons import Variant
+from pages._common import workspace
 from pages._common.shared import engine
 from pages._common.url_state import UrlState, integer, join, names, one_of, param, some_of
-from pages._explore.explore_url import DEEPEST, OWN
+from pages._explore.explore_url import DEEPEST, DEFAULT, View
 
 MOST_VARIANTS = 8
 """Beyond that, neither the rank flow nor a person follows."""
@@ -186,24 +187,35 @@ class CompareView(UrlState):
             params["variants"] = engine().notebook.text(params["stored"])
         return cls.opened_with(params)
 
+    @classmethod
+    def opened_with(cls, params: Mapping[str, str]) -> Self:
+        """The view of a link; without one, as the page was left."""
+        return cls.from_params(params) if params else cls.found_in(workspace.pages())
+
+    @classmethod
+    def found_in(cls, pages: workspace.Pages) -> Self:
+        """The page as it was left, with Explore's search if that was changed since."""
+        view, search = pages.found(cls), pages.found(View)
+        if not pages.changed_since(View, cls):
+            return view
+        own = search.variant(search.system if search.system in Explorer.systems else DEFAULT.system)
+        return view.with_own(own) if own else view
+
     def sharing(self, shared: Mapping[str, Any]) -> Self:
-        """This page with the seed and aspect of others, and with the wording among its variants."""
+        """This page with the seed and aspect of others; built-in wordings follow the aspect."""
         view = UrlState.sharing(self, shared)
         view = replace(view, aspect=view.aspect or self.aspect)  # here there always is one
         if self.variants and self.aspect and view.aspect != self.aspect:
-            before = replace(view, aspect=self.aspect)
-            view = reworded(engine(), before, view.aspect)
-        if (view.seed, view.text_id, view.aspect) != (self.seed, self.text_id, self.aspect):
-            view = replace(view, document="")
-        own = shared.get("own")
-        if own is not None and all(replace(v, name=OWN) != own for v in view.variants):
-            others = [v for v in view.variants if v.name != OWN] or [against(own)]
-            view = view.with_variants([own, *others][:MOST_VARIANTS])
-        return view
+            view = reworded(engine(), replace(view, aspect=self.aspect), view.aspect)
+        same = (view.seed, view.text_id) == (self.seed, self.text_id)
+        return view if same else replace(view, document="")
 
-    def shares(self) -> dict[str, Any]:
-        """Without Explore's search: it is among the variants, where it may be changed."""
-        return {**UrlState.shares(self), "own": None}
+    def with_own(self, own: Variant) -> Self:
+        """With a search of one's own among the variants; a former one gives way."""
+        if own in (replace(variant, name=own.name) for variant in self.variants):
+            return self
+        others = [v for v in self.variants if v.name != own.name] or [against(own)]
+        return self.with_variants([own, *others][:MOST_VARIANTS])
 
     def with_variants(self, variants: Sequence[Variant]) -> Self:
         """The same seed and aspect under other variants."""

@@ -46,10 +46,10 @@ class View(UrlState):
     text_id: str = param("text", "", shared=True)
     aspect: str = param("aspect", "", shared=True)
     focus: tuple[int, ...] = param("focus", (), lambda text: tuple(map(int, names(text))), join)
-    instruction: str = param("q", "", shared=True)
+    instruction: str = param("q", "")
     reading: tuple[str, ...] = param("reading", (), Explorer.parse_reading, join)
     system: str = param("system", DEFAULT.system)
-    steer: float = param("steer", DEFAULT.steer, number("steer", 0, 1), "{:g}".format, shared=True)
+    steer: float = param("steer", DEFAULT.steer, number("steer", 0, 1), "{:g}".format)
     symmetric: bool = param("both", False, flag, write_flag)
     year_from: str = param("from", "")
     year_to: str = param("to", "")
@@ -71,11 +71,6 @@ class View(UrlState):
             view = replace(view, aspect="")  # chosen so here: other pages always have one
         same = replace(view, trail=self.trail) == self
         return view if same else replace(view, focus=(), reading=(), page=1)
-
-    def shares(self) -> dict[str, Any]:
-        """Also this search as a variant to compare."""
-        system = self.system if self.system in Explorer.systems else DEFAULT.system
-        return {**UrlState.shares(self), "own": self.variant(system)}
 
     def link(self) -> str:
         """The query part of a link that others can open: without the trail."""

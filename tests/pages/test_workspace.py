@@ -50,12 +50,9 @@ def test_a_page_goes_on_as_it_was_left() -> None:
     assert Pages().leave(left).leave(AskView("lab", "Why?")).found(View) == left
 
 
-def test_pages_share_corpus_seed_aspect_wording_and_weight() -> None:
+def test_pages_share_corpus_seed_and_aspect() -> None:
     pages = Pages().leave(View("lab", SEED, aspect="method", instruction=WORDING, steer=0.7))
-    compare = pages.found(CompareView)
-    assert (compare.corpus, compare.seed, compare.aspect) == ("lab", SEED, "method")
-    own = Variant("mine", WORDING, steer=0.7, aspect="method")
-    assert compare.variants == (own, Variant("none", "", steer=0.7))
+    assert pages.found(CompareView) == CompareView("lab", SEED, aspect="method")
     assert pages.found(AskView) == AskView("lab")
     assert pages.found(BuildView) == BuildView("lab")
     assert pages.found(AnnotateView) == AnnotateView("lab")
@@ -64,11 +61,15 @@ def test_pages_share_corpus_seed_aspect_wording_and_weight() -> None:
 def test_compare_takes_a_search_over_once_and_keeps_what_was_made_of_it() -> None:
     search = View("lab", SEED, instruction=WORDING, reading=("-result",), focus=(1,))
     pages = Pages().leave(search)
-    compare = pages.found(CompareView)
+    compare = CompareView.found_in(pages)
     assert compare.variants[0] == search.variant("aspect")
     edited = replace(compare, variants=(Variant("mine", "other words"),), aspect="method")
-    assert pages.leave(edited).found(CompareView) == edited
-    assert pages.leave(edited).leave(search).found(CompareView).variants[0] == compare.variants[0]
+    pages = pages.leave(edited)
+    assert CompareView.found_in(pages) == edited
+    assert CompareView.found_in(pages.leave(search)) == edited, "Explore was only looked at"
+    changed = replace(search, instruction="other data")
+    own = CompareView.found_in(pages.leave(changed)).variants[0]
+    assert own == changed.variant("aspect")
 
 
 def test_another_seed_begins_on_its_first_page_with_no_sentence_picked() -> None:
@@ -82,6 +83,28 @@ def test_no_aspect_is_a_choice_that_stays() -> None:
     compare = CompareView("lab", SEED, aspect="method")  # which has one always
     assert Pages().leave(explore).leave(compare).found(View) == explore
     assert Pages().leave(compare).leave(explore).found(CompareView).aspect == "method"
+
+
+def test_a_search_of_ones_own_stands_among_the_variants_once() -> None:
+    own, base = Variant("mine", WORDING, steer=0.7), Variant("base", "Alike in method.")
+    compare = CompareView("lab", SEED).with_own(own)
+    assert compare.variants == (own, Variant("none", "", steer=0.7))
+    assert compare.with_own(own) is compare
+    former = CompareView("lab", SEED, variants=(base, Variant("mine", "before")))
+    assert former.with_own(own).variants == (own, base)
+    many = CompareView("lab", SEED, variants=tuple(Variant(f"v{n}", "w") for n in range(8)))
+    assert len(many.with_own(own).variants) == 8
+
+
+def test_what_was_changed_last_is_told() -> None:
+    explore, compare = View("lab", SEED), CompareView("lab", SEED)
+    pages = Pages().leave(explore)
+    assert pages.changed_since(View, CompareView)
+    pages = pages.leave(compare)
+    assert not pages.changed_since(View, CompareView)
+    assert not pages.leave(explore).changed_since(View, CompareView), "only looked at"
+    changed = View("lab", SEED, instruction=WORDING)
+    assert pages.leave(changed).changed_since(View, CompareView)
 
 
 def test_nothing_of_one_corpus_goes_to_another_but_the_trail() -> None:
