@@ -42,9 +42,9 @@ def seed_finder(
     """
 
     def chosen(use: Callable[[str], None], value: str) -> None:
-        st.session_state[f"{key}_asked"] = _NOTHING
+        # Before it is used: should that fail, the page has to run too, to say why.
+        st.session_state.update({f"{key}_asked": _NOTHING, f"{key}_chosen": True})
         use(value)
-        st.session_state[f"{key}_chosen"] = True
 
     on: dict[str, Event] = {
         "search": lambda e: st.session_state.update({f"{key}_asked": (e["words"], e["page"])}),
