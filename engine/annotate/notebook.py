@@ -148,12 +148,19 @@ class Notebook:
 
     def kept(self, trail_id: str) -> list[KeptDocument]:
         """Kept documents in the order of the list; those of a corpus that is gone are left out."""
-        names = {row.name for row in self._ledger.corpora() if row.state != "deleted"}
+        rows = self._ledger.trails.kept(trail_id)
+        there = {row.name for row in self._ledger.corpora() if row.state != "deleted"}
+        found = {
+            (corpus, document.doc_id): document
+            for corpus in {row.corpus for row in rows} & there
+            for document in self._library.open(corpus).documents(
+                [row.doc_id for row in rows if row.corpus == corpus]
+            )
+        }
         return [
-            KeptDocument(row.corpus, document, row.note)
-            for row in self._ledger.trails.kept(trail_id)
-            if row.corpus in names
-            for document in self._library.open(row.corpus).documents([row.doc_id])
+            KeptDocument(row.corpus, found[row.corpus, row.doc_id], row.note)
+            for row in rows
+            if (row.corpus, row.doc_id) in found
         ]
 
     def keep(self, trail_id: str, corpus: str, doc_id: str, *, kept: bool = True) -> None:

@@ -31,7 +31,7 @@ from pages._common.shared import (
 from pages._explore.explore_url import View
 from pages._login import login
 
-OPEN, CHANGED, UNDO = "explore_reading", "reading_list_changed", "reading_list_undo"
+OPEN, CHANGED, UNDO = "reading_list_open", "reading_list_changed", "reading_list_undo"
 """Keys of the session: the popover is open; the page has to be drawn again; words that say what
 was removed last, and what brings it back."""
 TABS = ("Reading list", "Export", "Former trails", "Saved searches")
@@ -292,7 +292,7 @@ def _saved_search(explorer: Explorer, search: SavedSearch, number: int) -> None:
     _line(search.name)
     with st.container(horizontal=True, gap="small"):
         st.button(
-            "Open", key=f"reading_list_open_{number}", on_click=_do, args=(show,),
+            "Open", key=f"reading_list_search_open_{number}", on_click=_do, args=(show,),
             kwargs={"stays_open": False}, help=escape_label(f"Open “{search.name}”"),
         )  # fmt: skip
         st.button(

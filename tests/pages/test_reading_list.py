@@ -115,7 +115,7 @@ def test_a_search_is_saved_opened_and_removed(page: AppTest, explorer: Explorer)
     page.query_params["seed"] = OTHER
     page.query_params["aspect"] = "result"
     tab(page, TABS[3])
-    click(page, "reading_list_open_0")
+    click(page, "reading_list_search_open_0")
     run(page)
     assert (param(page, "seed"), param(page, "aspect")) == (SEED, "method")
     tab(page, TABS[3])
