@@ -12,7 +12,7 @@ with error_boundary():
     explorer, names = open_page("ask_page.css")
     show_problem()
     view = ask_page.open_view(explorer, names)
-    job = ask_page.last_job(explorer)
+    job = ask_page.shown_job(explorer)
     left, right = st.columns([4, 8], gap="medium")
     with left, st.container(key="ask_left"), error_boundary():
         ask_page.controls(explorer, view, names, job)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from storage.access import LedgerFile
 from storage.answers import Answers
+from storage.asked import Asked
 from storage.builds import Builds
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
@@ -40,6 +41,7 @@ class Ledger:
         projects: annotation projects, their queries and pools.
         builds: collections under construction.
         trails: searches, kept documents, saved searches.
+        asked: questions with their answers.
         locks: of what one run at a time may do; they need no access to the file.
 
     Every method may raise:
@@ -56,6 +58,7 @@ class Ledger:
         self.projects = Projects(self._file)
         self.builds = Builds(self._file)
         self.trails = Trails(self._file)
+        self.asked = Asked(self._file)
         self.locks = Locks(path.parent / "locks")
 
     # Corpora

@@ -215,6 +215,16 @@ def m0007_reading_lists(connection: DuckDBPyConnection) -> None:
         )""")
 
 
+def m0008_questions(connection: DuckDBPyConnection) -> None:
+    """Questions that were asked, with their answers."""
+    connection.execute("""
+        CREATE TABLE asked (
+            asked_id VARCHAR PRIMARY KEY, owner VARCHAR NOT NULL, corpus VARCHAR NOT NULL,
+            question VARCHAR NOT NULL, state VARCHAR NOT NULL, answer BLOB NOT NULL,
+            time TIMESTAMP NOT NULL
+        )""")
+
+
 Migration = Callable[["DuckDBPyConnection"], None]
 
 MIGRATIONS: list[Migration] = [
@@ -225,6 +235,7 @@ MIGRATIONS: list[Migration] = [
     m0005_builds,
     m0006_queries_asked_no_more,
     m0007_reading_lists,
+    m0008_questions,
 ]
 """In order: the first takes an empty file to schema version 1, the next to 2, and so on."""
 

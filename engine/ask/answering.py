@@ -10,14 +10,14 @@ from engine.ask.passages import PASSAGE_TOKENS, fitting, passages_of
 from engine.assist.reranking import usage_report
 from engine.llm.budget import Usage
 from engine.llm.client import Client
-from engine.llm.endpoint_errors import TooLongError
+from engine.llm.endpoint_errors import EndpointError, TooLongError
 from engine.llm.endpoints import Connection
 from engine.llm.messages import QUOTED_RULE, Message
 from engine.llm.run import ask_model
 from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless
 from engine.types.callbacks import Ask
 from engine.types.models import ModelReport
-from engine.types.reading import Answer, AskRequest, GivenPassage
+from engine.types.reading import Answer, AskRequest, Exchange, GivenPassage
 from engine.types.searches import Result
 from storage.answers import Answers
 
@@ -39,20 +39,30 @@ comes close. Never fill a gap from what you know. When passages contradict each 
 Be brief. Write plain sentences in the language of the question, without headings, lists or \
 Markdown.
 {QUOTED_RULE}"""
+FORMER_TOKENS = 400
+"""Of a former answer, as a follow-up shows it; a former question has a quarter of that."""
+_FORMER = """\
+What was asked and answered before tells what the question is about. It is no evidence: statements \
+rest on the passages above alone."""
 _NOTES = """\
 The notes were written by a model beforehand: they say what a passage may be of use for. They help \
 to understand it; they are no evidence."""
 
 
 def messages(
-    question: str, passages: Sequence[GivenPassage], tokens: int = PASSAGE_TOKENS
+    question: str,
+    passages: Sequence[GivenPassage],
+    tokens: int = PASSAGE_TOKENS,
+    former: Sequence[Exchange] = (),
 ) -> tuple[Message, ...]:
     """The conversation that asks for an answer.
 
-    What documents say is data: it stands in fences, before the question and apart from it.
+    What documents and former answers say is data: it stands in fences, before the question and
+    apart from it.
 
     Args:
         tokens: of one passage and of its notes at most.
+        former: what the question follows up, the first exchange first.
     """
     parts = []
     for passage in passages:
@@ -64,6 +74,12 @@ def messages(
         parts.append("No passage was found.")
     if any(passage.scenarios for passage in passages):
         parts.append(_NOTES)
+    for exchange in former:
+        asked = cut_text(exchange.question, FORMER_TOKENS // 4).text
+        parts.append(fenced("former question", asked))
+        parts.append(fenced("former answer", cut_text(exchange.answer, FORMER_TOKENS).text))
+    if former:
+        parts.append(_FORMER)
     words = " ".join(harmless(question).split())
     parts.append(f"The person's question: {words}")
     return Message("system", RULES), Message("user", "\n\n".join(parts))
@@ -84,6 +100,7 @@ class AnswerWork:
     Args:
         results: what was found for the question, best first.
         scenarios: by doc_id, what goes along.
+        former: what the question follows up, the first exchange first.
     """
 
     def __init__(
@@ -93,8 +110,10 @@ class AnswerWork:
         scenarios: Mapping[str, Sequence[str]],
         connection: Connection,
         store: Answers,
+        former: Sequence[Exchange] = (),
     ) -> None:
         self._request, self._results, self._scenarios = request, results, scenarios
+        self._former = former
         self._connection, self._store = connection, store
         place = connection.endpoint
         self._usage = Usage(endpoint=place.address, model=place.model)
@@ -111,6 +130,10 @@ class AnswerWork:
                 lambda client: self._work(client, tell),
                 cancelled=cancelled,
             )
+            if not self._said.strip() and not cancelled():
+                raise EndpointError(
+                    "The model wrote nothing.", "Ask again, in other words, or another model."
+                )
             failed = False
         finally:
             answer = self.answer(complete=True, failed=failed)
@@ -142,7 +165,7 @@ class AnswerWork:
             self._usage = client.usage
 
     async def _listen(self, client: Client, tokens: int, tell: Callable[[Answer], None]) -> None:
-        asked, told = messages(self._request.question, self._passages, tokens), 0.0
+        asked, told = self._messages(self._passages, tokens), 0.0
         async for piece in client.stream(asked, ANSWER_TOKENS):
             self._said += piece
             self._usage = client.usage
@@ -150,11 +173,14 @@ class AnswerWork:
                 told = time.monotonic()
                 tell(self.answer())
 
+    def _messages(self, passages: Sequence[GivenPassage], tokens: int) -> tuple[Message, ...]:
+        return messages(self._request.question, passages, tokens, self._former)
+
     def _room(self, context: int | None) -> int:
         """Tokens that a passage may take in a model's context."""
         if context is None or not self._passages:
             return PASSAGE_TOKENS
-        bare = messages(self._request.question, ())
+        bare = self._messages((), PASSAGE_TOKENS)
         left = context - ANSWER_TOKENS - sum(estimate_tokens(m.content) for m in bare)
         each = left // len(self._passages) - TITLE_TOKENS
         each = each * 2 // 3 if any(self._scenarios.values()) else each

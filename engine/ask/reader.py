@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 
 from engine.ask.answering import ANSWER_TOKENS, ASK, AnswerWork, messages
+from engine.ask.examples import example_questions
+from engine.ask.exporting import Form, export
+from engine.ask.history import History
 from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
 from engine.config import Settings
-from engine.errors import BadInputError
-from engine.jobs.runner import JobRunner
+from engine.errors import BadInputError, SeedLensError, UnknownNameError
+from engine.jobs.runner import JobRunner, new_job_id
 from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.search.searcher import Searcher
-from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskRequest
+from engine.types.callbacks import Ask
+from engine.types.jobs import Job
+from engine.types.models import ModelReport
+from engine.types.reading import (
+    LONGEST_QUESTION,
+    MOST_PASSAGES,
+    Answer,
+    AskJob,
+    AskRequest,
+    Exchange,
+)
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Query, Result
+from storage.errors import StorageError
 from storage.ledger import Ledger
 
+log = logging.getLogger("seedlens")
+MOST_FORMER = 3
+"""Exchanges that a follow-up is shown."""
 REMEMBERED = 32
 """Questions whose results are kept."""
 
@@ -30,7 +50,8 @@ class Reader:
     Where an ``endpoint`` is taken, None is the one of the environment.
 
     Attributes:
-        jobs: answers under way, and those that have ended.
+        jobs: answers under way, and the latest that have ended.
+        history: answers that have ended, as they are stored.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -41,6 +62,8 @@ class Reader:
     ) -> None:
         self._settings, self._answers, self._searcher = settings, ledger.answers, searcher
         self.jobs = JobRunner()
+        self.history = History(ledger.asked)
+        self._examples: dict[str, tuple[str, list[str]]] = {}
         self._results: dict[tuple[Query, str], tuple[Result, ...]] = {}
 
     def has_scenarios(self, corpus: str) -> bool:
@@ -51,8 +74,9 @@ class Reader:
     def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> CostEstimate:
         """What an answer costs at most; nothing is asked. Raises as :meth:`ask`."""
         connection = connect(self._settings, endpoint, None)
-        results, scenarios = self._find(request)
-        asked = messages(request.question, passages_of(results, scenarios))
+        former = self._former(request)
+        results, scenarios = self._find(request, former)
+        asked = messages(request.question, passages_of(results, scenarios), former=former)
         prompt = Prompt(ASK, asked, lambda *_: "", nudge="", most_tokens=ANSWER_TOKENS)
         cost = estimator(connection, self._answers).estimate([prompt], 1)
         return CostEstimate(ASK, len(results), rounds=1, exact=True, **asdict(cost))
@@ -64,30 +88,107 @@ class Reader:
         most_calls: int | None = None,
         owner: str = "",
     ) -> str:
-        """Find passages now and have the answer written in the background; returns the job's id.
+        """Find passages now and have the answer written in the background; returns the job's id,
+        by which :meth:`find` knows the answer from then on.
 
         Args:
             owner: who asks.
 
         Raises:
             NoEndpointError: none is set up; says how to.
-            UnknownNameError: no such corpus or system.
+            UnknownNameError: no such corpus or system; no such answer to follow up.
             BadInputError: the question is blank or too long, too many passages are asked for, or
                 there are no scenarios to go along.
         """
         _check(request)
         connection = connect(self._settings, endpoint, most_calls)
-        work = AnswerWork(request, *self._find(request), connection, self._answers)
-        return self.jobs.start(object(), work.write, work.answer(), request=request, owner=owner)[0]
+        former = self._former(request)
+        found = self._find(request, former)
+        work = AnswerWork(request, *found, connection, self._answers, former)
+        job: AskJob = Job(new_job_id(), request, "running", work.answer(), owner=owner)
 
-    def _find(self, request: AskRequest) -> tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]:
-        """What is retrieved for a question, with its scenarios by doc_id.
+        def write(tell: Callable[[Answer], None], cancelled: Ask) -> ModelReport:
+            return self._kept(job, lambda: work.write(tell, cancelled), work.answer)
+
+        return self.jobs.start(
+            job.id, write, job.progress, request=request, owner=owner, job_id=job.id
+        )[0]
+
+    def find(self, job_id: str) -> AskJob:
+        """An answer: as it is now while it is written, as it is stored afterwards.
+
+        Raises:
+            UnknownNameError: there is none of this id.
+        """
+        with suppress(UnknownNameError):
+            return self.jobs.job(job_id)
+        return self.history.find(job_id)
+
+    def forget(self, job_id: str) -> None:
+        """Delete an answer that has ended; one that is written is left alone."""
+        self.jobs.dismiss(job_id)
+        self.history.remove(job_id)
+
+    def export(self, job: AskJob, form: Form) -> str:
+        """An answer with its citations as a file's text; see :mod:`engine.ask.exporting`."""
+        return export(job, form)
+
+    def examples(self, corpus: str) -> list[str]:
+        """Questions that a corpus may answer; no model is asked for them.
+
+        Raises:
+            UnknownNameError: no such corpus.
+        """
+        opened = self._searcher(corpus).corpus
+        if self._examples.get(corpus, ("", []))[0] != opened.identity:
+            made = example_questions(opened.titles, opened.lens)
+            self._examples[corpus] = (opened.identity, made)
+        return self._examples[corpus][1]
+
+    def _kept(
+        self, job: AskJob, write: Callable[[], ModelReport], answer: Callable[..., Answer]
+    ) -> ModelReport:
+        """Write an answer, and keep it however it ends; an answer without words is not kept."""
+        started, ended = time.monotonic(), job
+        try:
+            report = write()
+            stopped = report.stopped == "cancelled"
+            ended = replace(job, state="cancelled" if stopped else "done")
+        except SeedLensError as error:
+            ended = replace(job, state="failed", error=error.message, remedy=error.remedy)
+            raise
+        finally:
+            said = answer(complete=True)
+            seconds = time.monotonic() - started
+            if said.parts and not ended.running:
+                try:
+                    self.history.keep(replace(ended, progress=said, seconds=seconds))
+                except StorageError:
+                    log.exception("An answer could not be kept; the page still has it.")
+        return report
+
+    def _former(self, request: AskRequest) -> tuple[Exchange, ...]:
+        """What a question follows up, the first exchange first."""
+        former: list[Exchange] = []
+        follows = request.follows
+        while follows and len(former) < MOST_FORMER:
+            job = self.find(follows)
+            former.insert(0, Exchange(job.request.question, job.progress.text))
+            follows = job.request.follows
+        return tuple(former)
+
+    def _find(
+        self, request: AskRequest, former: Sequence[Exchange] = ()
+    ) -> tuple[tuple[Result, ...], Mapping[str, Sequence[str]]]:
+        """What is retrieved for a question, with its scenarios by doc_id; a follow-up is searched
+        for together with the question before it.
 
         The ranking is from memory while the corpus stays the same.
         """
         _check(request)
         searcher = self._searcher(request.corpus)
-        query = Query(request.corpus, text=request.question, system=request.system, k=request.k)
+        text = "\n".join([*(e.question for e in former[-1:]), request.question])
+        query = Query(request.corpus, text=text, system=request.system, k=request.k)
         key = (query, searcher.corpus.identity)
         if key not in self._results:
             results = searcher.search(query).results

@@ -25,6 +25,11 @@ KEPT = 64
 """Jobs that have ended and can still be looked at."""
 
 
+def new_job_id() -> str:
+    """An id that no other job has."""
+    return secrets.token_hex(8)
+
+
 class CancelledWorkError(Exception):
     """Raised by work that was cancelled and leaves no report: its job is a cancelled one."""
 
@@ -78,7 +83,7 @@ class JobRunner:
 
     def start(
         self, key: Hashable, work: Perform[P, R], progress: P, *, request: Any = None,
-        owner: str = "",
+        owner: str = "", job_id: str = "",
     ) -> tuple[str, bool]:  # fmt: skip
         """Begin ``work`` in a thread, unless a job with an equal key runs and is not stopping.
 
@@ -87,6 +92,7 @@ class JobRunner:
                 report. A report whose ``stopped`` is "cancelled" makes the job a cancelled one,
                 and so does a :class:`CancelledWorkError`.
             progress: before the work has told any.
+            job_id: of a job whose id somebody has given already; "" for a new one.
 
         Returns:
             the job's id, and whether it was begun now.
@@ -95,7 +101,7 @@ class JobRunner:
             running = self.running(key)
             if running is not None:
                 return running, False
-            job_id = secrets.token_hex(8)
+            job_id = job_id or new_job_id()
             self._jobs[job_id] = (key, request, owner, _Thread(work, progress))
             ended = [i for i, (*_, thread) in self._jobs.items() if thread.ended.is_set()]
             for old in ended[: max(0, len(ended) - KEPT)]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from engine.types.documents import Document, Span
 from engine.types.evaluations import Interval
-from engine.types.jobs import Job
+from engine.types.jobs import Job, JobState
 from engine.types.models import ModelReport
 
 MOST_PASSAGES = 20
@@ -75,6 +76,7 @@ class AskRequest:
         system: finds the passages.
         k: how many passages the model is given.
         use_scenarios: the documents' scenarios go along as further context.
+        follows: the id of the answer that the question is about; "" for a question by itself.
     """
 
     question: str
@@ -82,6 +84,7 @@ class AskRequest:
     system: str = "hybrid"
     k: int = 6
     use_scenarios: bool = False
+    follows: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,26 @@ class Answer:
 
 
 AskJob = Job[Answer, ModelReport]
-"""The answer to an :class:`AskRequest`, in a thread of this process."""
+"""The answer to an :class:`AskRequest`, in a thread of this process or as it was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question of the history; its answer is found by its id."""
+
+    id: str
+    corpus: str
+    question: str
+    state: JobState
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question and its answer, which a follow-up is asked about."""
+
+    question: str
+    answer: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from engine.explorer import Explorer
 from engine.types.documents import Span
 from engine.types.plurals import counted
 from engine.types.reading import AnswerPart, AskJob, GivenPassage
-from pages._ask.ask_page import last_job
+from pages._ask.after import after, before
+from pages._ask.ask_page import shown_job
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.shared import engine, error_boundary, note
@@ -43,7 +44,7 @@ def answer(explorer: Explorer, job: AskJob | None) -> None:
 
 
 def _running() -> AskJob | None:
-    job = last_job(engine())
+    job = shown_job(engine())
     return job if job is not None and job.running else None
 
 
@@ -55,10 +56,12 @@ def _live() -> None:
 
 def _show(explorer: Explorer, job: AskJob) -> None:
     _open_seed(job)
+    before(explorer, job)
     _head(explorer, job)
     if job.state == "failed":
         note(job.error, job.remedy, kind="error")
     _ANSWER(key="ask_answer", data=answer_data(job), on_seed_change=_on_seed())
+    after(explorer, job)
 
 
 def _on_seed() -> Any:

@@ -13,16 +13,16 @@ from engine.types.plurals import counted
 from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskJob, AskRequest
 from engine.types.reranking import CostEstimate, EndpointInfo
 from pages._ask.ask_url import AskView
+from pages._ask.earlier import earlier, examples
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
-from pages._common.visit_memory import memory
 from pages._login import login
 from pages._model.model_form import folded_panel
 from pages._model.model_lines import money, tokens
 from pages._model.model_settings import chosen, endpoint
 
 JOB = "ask_job"
-"""Where the visit keeps the id of its last answer."""
+"""Where the visit keeps the id of the answer that is shown."""
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AskView:
@@ -34,21 +34,22 @@ def open_view(explorer: Explorer, names: list[str]) -> AskView:
         show_error(error)
         view = AskView(question=st.query_params.get("question", ""))
         corpus = corpus_to_open(explorer, "", names)
+    try:
+        if view.answer:
+            explorer.reader.find(view.answer)
+    except SeedLensError as error:
+        show_error(error)
+        view = replace(view, answer="")
     view = replace(view, corpus=corpus)
+    st.session_state[JOB] = view.answer
     view.write()
     return view
 
 
-def last_job(explorer: Explorer) -> AskJob | None:
-    """The last answer of this visit; None where there is none, or not any more."""
-    job_id = memory().get(JOB)
-    if job_id is None:
-        return None
-    try:
-        return explorer.reader.jobs.job(job_id)
-    except SeedLensError:  # the server keeps the latest only, and forgets them when it ends
-        memory().pop(JOB, None)
-        return None
+def shown_job(explorer: Explorer) -> AskJob | None:
+    """The answer that is shown; None where there is none."""
+    job_id = st.session_state.get(JOB)
+    return explorer.reader.find(job_id) if job_id else None
 
 
 def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | None) -> None:
@@ -56,15 +57,17 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
     info = endpoint(explorer)
     has_scenarios = explorer.reader.has_scenarios(view.corpus)
     _question(view)
+    examples(explorer, view)
     _settings(explorer, view, names, has_scenarios=has_scenarios)
     busy = job is not None and job.running
     left, right = st.columns([1, 5], gap="small", vertical_alignment="center")
     left.button(
-        "Ask", key="ask_button", type="primary", on_click=attempt, args=(lambda: _ask(explorer),),
-        disabled=not info.set_up or busy,
+        "Ask", key="ask_button", type="primary", on_click=attempt,
+        args=(lambda: ask(explorer, _asked()),), disabled=not info.set_up or busy,
     )  # fmt: skip
-    words = _price(explorer, view.request(has_scenarios=has_scenarios), info)
+    words = price_of(explorer, view.request(has_scenarios=has_scenarios), info)
     right.html(f'<div class="md-dim ask-price">{html.escape(words)}</div>')
+    earlier(explorer, view)
     folded_panel(explorer, "ask")
 
 
@@ -111,23 +114,27 @@ def _settings(explorer: Explorer, view: AskView, names: list[str], *, has_scenar
         place.html('<div class="md-dim">This corpus has no scenarios yet.</div>')
 
 
-def _ask(explorer: Explorer) -> None:
-    """Send what the widgets say now: a click may come together with the last change."""
+def _asked() -> AskRequest:
+    """What the widgets say now: a click may come together with the last change."""
     state = st.session_state
-    request = AskRequest(
+    return AskRequest(
         question=state["ask_question"].strip(),
         corpus=state["ask_corpus"],
         system=state["ask_system"],
         k=state["ask_passages"],
         use_scenarios=state["ask_scenarios"],
     )
+
+
+def ask(explorer: Explorer, request: AskRequest) -> None:
+    """Have a question answered, and show that from now on; what was under way ends."""
     job_id = explorer.reader.ask(request, chosen(explorer), owner=login.owner())
-    if former := memory().get(JOB):
-        explorer.reader.jobs.cancel(former)
-    memory()[JOB] = job_id
+    if shown := st.session_state.get(JOB):
+        explorer.reader.jobs.cancel(shown)
+    AskView.change(lambda now: replace(now, question=request.question, answer=job_id))
 
 
-def _price(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str:
+def price_of(explorer: Explorer, request: AskRequest, info: EndpointInfo) -> str:
     """What pressing the button takes, in words."""
     if not info.set_up:
         return "Connect a model below to ask."

@@ -33,13 +33,18 @@ def _short(question: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AskView(UrlState):
-    """A question and how it is to be answered."""
+    """A question, how it is to be answered, and the answer that is shown.
+
+    Attributes:
+        answer: the id of an answer, which may be one to another question.
+    """
 
     corpus: str = param("corpus", "", shared=True)
     question: str = param("question", "", write=_short)
     system: str = param("system", DEFAULT.system, one_of(Explorer.systems))
     passages: int = param("k", DEFAULT.k, integer("k", 1, MOST_PASSAGES))
     scenarios: bool = param("scenarios", False, flag, write_flag)
+    answer: str = param("answer", "")
 
     def on_corpus(self, corpus: str) -> Self:
         """The same question to another corpus."""

@@ -10,7 +10,17 @@ from streamlit.testing.v1 import AppTest
 from engine.explorer import Explorer
 from tests.model_answers import Knowledge
 from tests.model_server import ModelServer, serving
-from tests.pages.visits import APP, Connect, address, click, run, script, shown
+from tests.pages.visits import (
+    APP,
+    Connect,
+    address,
+    click,
+    param,
+    run,
+    run_until,
+    script,
+    shown,
+)
 
 LONG = "Why do honey bees collapse? " * 40
 
@@ -87,3 +97,54 @@ def test_without_a_model_the_page_says_how_to_connect_one(small_copy: Explorer) 
     assert "Connect a model below to ask." in words
     assert page.button(key="ask_button").disabled
     assert "This corpus has no scenarios yet." in words
+
+
+def answered(page: AppTest) -> AppTest:
+    return run_until(page, lambda: "ask_cancel" not in keys(page), what="the answer")
+
+
+def keys(page: AppTest) -> list[str]:
+    return [str(button.key) for button in page.button]
+
+
+def test_an_example_is_asked_followed_up_reopened_and_removed(
+    page: AppTest, server: ModelServer
+) -> None:
+    server.behaviour.handlers = [lambda prompt, _: "So it is [1]."]
+    run(page)
+    example = page.button(key="ask_example_0").label
+    click(page, "ask_example_0")
+    question = page.text_area(key="ask_question").value
+    assert question
+    assert question.split()[0] in example
+    click(page, "ask_button")
+    answered(page)
+    first = param(page, "answer")
+    assert "Export as Markdown" in [b.proto.label for b in page.get("download_button")]
+
+    page.text_area(key=f"ask_follow_{first}").set_value("And then?")
+    click(page, "ask_follow_button")
+    answered(page)
+    second = param(page, "answer")
+    assert second != first
+    assert "former answer" in server.seen.prompts[-1]
+    assert page.button(key="ask_former").label.startswith("Follow-up to:")
+
+    later = address(APP, corpus="small", answer=first)
+    later.switch_page(script("ask"))
+    run(later)
+    assert "Earlier questions (2)" in [e.label for e in later.expander]
+    click(later, f"ask_reopen_{second}")
+    assert later.text_area(key="ask_question").value == "And then?"
+    click(later, "ask_former")
+    assert param(later, "answer") == first
+    click(later, "ask_forget")
+    assert f"ask_reopen_{first}" not in keys(later)
+    assert "The answer stands here" in shown(later)
+
+
+def test_a_link_to_an_answer_that_is_not_there_says_so_and_the_page_stays(page: AppTest) -> None:
+    page.query_params["answer"] = "gone"
+    run(page)
+    assert "This answer is not stored here." in shown(page)
+    assert page.text_area(key="ask_question").value == ""

@@ -18,7 +18,7 @@ TABLES = {
     *("corpora", "judgment_events", "kept_events", "schema_version", "texts", "trail_steps"),
     *("runs", "evaluations", "qrels_files", "answers", "model_capabilities"),
     *("project_versions", "project_queries", "pool_items"),
-    *("build_versions", "build_labels", "build_steps", "query_states"),
+    *("build_versions", "build_labels", "build_steps", "query_states", "asked"),
     *("trail_names", "saved_searches"),
 }
 
