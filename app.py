@@ -13,6 +13,9 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ROOT = Path(__file__).resolve().parent
@@ -73,9 +76,15 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     yield
 
 
+def figure_font(_: Request) -> FileResponse:
+    """The letters of exported figures, which a page asks for when it makes one."""
+    return FileResponse(ROOT / "assets" / "figures" / "font.json")
+
+
 app = st.App(
     str(ROOT / "pages" / "_router.py"),
     lifespan=lifespan,
+    routes=[Route("/figures/font.json", figure_font)],
     middleware=[
         Middleware(SecurityHeaders), Middleware(GuardSessions), Middleware(ReturnAfterLogin),
         Middleware(VisitCookie),

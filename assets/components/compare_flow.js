@@ -1,51 +1,45 @@
 // The rank flow: one line a document through the variants' rankings. Pointing at a line follows
 // it, a click opens its evidence; the keyboard walks the lines with the arrow keys.
-const SVG = "http://www.w3.org/2000/svg"
-const FONT = "Georgia, 'Iowan Old Style', 'Palatino Linotype', 'Times New Roman', serif"
 const ROW = 24
-const TOP = 46
+const NAME_LINES = { page: 5, file: 8 }
+const MANY = 5 // wordings: from here on, a narrow window scrolls rather than leaves names out
 const seen = new WeakMap()
 
-const draw = (tag, attributes, text) => {
-  const node = document.createElementNS(SVG, tag)
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  if (text !== undefined) node.textContent = text
-  return node
+const gradeOf = (line) => (line.grade === null ? "not judged" : `grade ${line.grade}`)
+
+const isJudged = (data) => data.lines.some((line) => line.grade !== null)
+
+const told = (line, data) => {
+  const ranks = data.columns.map((column, i) => `${column.name} ${line.ranks[i] ?? "–"}`)
+  return [...ranks, ...(isJudged(data) ? [gradeOf(line)] : [])].join(" · ")
 }
 
-const ruler = document.createElement("canvas").getContext("2d")
-
-// What of a text fits into so many pixels.
-const cut = (text, pixels, size, weight = 400) => {
-  ruler.font = `${weight} ${size}px ${FONT}`
-  if (ruler.measureText(text).width <= pixels) return text
-  const points = Array.from(text)
-  let [low, high] = [1, points.length]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (ruler.measureText(`${points.slice(0, middle).join("")}…`).width <= pixels) low = middle
-    else high = middle - 1
-  }
-  return `${points.slice(0, low).join("").trimEnd()}…`
-}
-
-const told = (line, columns) =>
-  columns.map((column, i) => `${column.name} ${line.ranks[i] ?? "–"}`).join(" · ")
-
-const layout = (data, width) => {
-  // Where there is room, the first ranking has its titles too.
-  const both = width >= 720 && data.columns.length > 1 && data.columns.length < 5
-  const alone = data.columns.length < 2
-  const labels = alone ? width - 90 : both ? width * 0.3 : Math.min(380, Math.max(130, width * 0.38))
-  const before = both ? width * 0.27 : 0
+// Widths of names at both ends where there is room, and where the variants stand between them.
+const layout = (data, width, family, most) => {
+  const count = data.columns.length
+  const both = count > 1 && (count >= MANY || width >= 560)
+  const share = count > 6 ? 0.22 : 0.26
+  const labels = count < 2 ? width - 90 : both ? width * (share + 0.02) : Math.min(380, Math.max(130, width * 0.38))
+  const before = both ? width * share : 0
   const left = before + 34
   const right = width - labels
-  const step = data.columns.length > 1 ? (right - left - 20) / (data.columns.length - 1) : 0
-  const bottom = TOP + data.depth * ROW + 14
+  const step = count > 1 ? (right - left - 20) / (count - 1) : 0
+  const room = count > 1 ? step - 8 : 200
+  const heads = data.columns.map((column, i) => {
+    const own = i || both ? room : room * 0.75
+    return {
+      name: wrap(column.name, own, { size: 12.5, weight: 600, family }, most),
+      system: cut(column.system, own, { size: 11, family }),
+    }
+  })
+  const head = 15 * Math.max(...heads.map((h) => h.name.length)) + 16
+  const top = head + 14
+  const bottom = top + data.depth * ROW + 14
   return {
-    labels, before, left, right, step, bottom, height: bottom + 16,
-    x: (i) => left + 20 + (data.columns.length > 1 ? i * step : 0),
-    y: (rank) => (rank !== null && rank <= data.depth ? TOP + (rank - 0.5) * ROW : bottom),
+    labels, before, left, right, step, heads, head, top, bottom, family, both,
+    height: bottom + 16 + 22 * Number(isJudged(data)),
+    x: (i) => left + 20 + (count > 1 ? i * step : 0),
+    y: (rank) => (rank !== null && rank <= data.depth ? top + (rank - 0.5) * ROW : bottom),
   }
 }
 
@@ -74,97 +68,117 @@ const course = (line, depth, at) => {
 const frame = (svg, data, at, ink) => {
   data.columns.forEach((column, i) => {
     const x = at.x(i)
-    const width = data.columns.length > 1 ? at.step - 8 : 200
-    const head = draw("text", { x, y: 14, "text-anchor": i ? "middle" : "start", "font-size": 13, "font-weight": 600, fill: ink.text })
-    if (!i) head.setAttribute("x", x - 8)
-    head.append(cut(column.name, i ? width : width * 0.75, 13, 600))
-    head.append(draw("title", {}, `${column.name}: ${column.wording || "no instruction"}`))
-    const under = draw("text", { x: i ? x : x - 8, y: 30, "text-anchor": i ? "middle" : "start", "font-size": 11, fill: ink.text, opacity: 0.8 }, cut(column.system, width, 11))
-    svg.append(head, under, draw("line", { x1: x, x2: x, y1: TOP - 6, y2: at.bottom - 4, stroke: ink.text, opacity: 0.12 }))
+    const place = i || at.both ? { x, "text-anchor": "middle" } : { x: x - 8, "text-anchor": "start" }
+    const { name, system } = at.heads[i]
+    const first = at.head - 16 - 15 * (name.length - 1)
+    name.forEach((text, row) => {
+      const head = draw("text", { ...place, y: first + 15 * row, "font-size": 12.5, "font-weight": 600, fill: ink.text }, text)
+      head.append(draw("title", {}, `${column.name}: ${column.wording || "no instruction"}`))
+      svg.append(head)
+    })
+    svg.append(
+      draw("text", { ...place, y: at.head, "font-size": 11, fill: ink.text }, system),
+      draw("line", { x1: x, x2: x, y1: at.top - 6, y2: at.bottom - 4, stroke: ink.faint }),
+    )
   })
   for (let rank = 1; rank <= data.depth; rank += 1) {
-    svg.append(draw("text", { x: at.left - 8, y: at.y(rank) + 4, "text-anchor": "end", "font-size": 12, fill: ink.text, opacity: 0.8 }, String(rank)))
+    svg.append(draw("text", { x: at.left - 8, y: at.y(rank) + 4, "text-anchor": "end", "font-size": 12, fill: ink.text }, String(rank)))
   }
   if (data.columns.length < 2) return
-  svg.append(draw("line", { x1: at.left, x2: at.right, y1: at.bottom, y2: at.bottom, stroke: ink.text, opacity: 0.35, "stroke-dasharray": "2 3" }))
-  svg.append(draw("text", { x: at.right + 12, y: at.bottom + 4, "font-size": 11, fill: ink.text, opacity: 0.8 }, `beyond rank ${data.depth}`))
+  svg.append(draw("line", { x1: at.left, x2: at.right, y1: at.bottom, y2: at.bottom, stroke: ink.unjudged, "stroke-dasharray": "2 3" }))
+  svg.append(draw("text", { x: at.right + 12, y: at.bottom + 4, "font-size": 11, fill: ink.text }, `beyond rank ${data.depth}`))
+}
+
+// What the lines' colours, widths and dashes mean, as far as they are there.
+const legend = (svg, data, at, ink) => {
+  if (!isJudged(data)) return
+  const found = [...new Set(data.lines.map((line) => line.grade))].sort((a, b) => (b ?? -9) - (a ?? -9))
+  const font = { size: 11.5, family: at.family }
+  const y = at.height - 8
+  let x = at.before ? 8 : 4
+  for (const grade of found) {
+    const words = gradeOf({ grade })
+    svg.append(
+      draw("line", { x1: x, x2: x + 30, y1: y - 4, y2: y - 4, ...look({ grade }, ink) }),
+      draw("text", { x: x + 36, y, "font-size": font.size, fill: ink.text }, words),
+    )
+    x += 36 + widthOf(words, font) + 22
+  }
+}
+
+// Where nobody judged anything, who moves much is drawn darker: the eye follows what moves.
+const look = (line, ink) => {
+  const graded = Object.keys(ink.grades).length
+  const plain = graded ? { colour: ink.unjudged, width: 1.3, dash: "1.5 3" } : { colour: ink.text, width: 1.4 }
+  const { colour, width, dash } = ink.grades[line.grade] ?? plain
+  const opacity = graded ? 1 : 0.4 + 0.5 * line.moved
+  return { stroke: colour, "stroke-width": width, "stroke-dasharray": dash || "none", opacity }
+}
+
+// A title at one end of a line: on two rows where one is too short.
+const titleNode = (title, x, y, anchor, pixels, at, ink) => {
+  const [one, two] = [{ size: 12.5, weight: 600, family: at.family }, { size: 10.5, weight: 600, family: at.family }]
+  const short = widthOf(title, one) <= pixels
+  const rows = short ? [title] : wrap(title, pixels, two, 2)
+  const node = draw("text", { class: "label text", y, "text-anchor": anchor, "font-size": short ? one.size : two.size, fill: ink.text })
+  rows.forEach((text, i) => node.append(draw("tspan", { x, y: short ? y + 4 : y - 1.5 + 11 * i + (rows.length < 2 ? 5 : 0) }, text)))
+  return node
 }
 
 const lineNode = (line, data, at, ink) => {
   const node = draw("g", { "data-doc": line.doc_id })
   const path = course(line, data.depth, at)
-  // Who moves much is drawn darker: the eye follows what the wording did.
-  const calm = 0.22 + 0.4 * line.moved
-  const stroke = draw("path", { class: "stroke", d: path, fill: "none", stroke: ink.text, "stroke-width": 1.4, opacity: calm })
+  const style = look(line, ink)
+  const stroke = draw("path", { class: "stroke", d: path, fill: "none", "stroke-linecap": "butt", ...style })
   node.append(draw("path", { class: "hit", d: path, fill: "none", stroke: "transparent", "stroke-width": 12 }), stroke)
   line.ranks.forEach((rank, i) => {
     if (rank === null || rank > data.depth) return
-    node.append(draw("circle", { class: "spot", cx: at.x(i), cy: at.y(rank), r: 4, fill: ink.text, opacity: calm + 0.15 }))
+    node.append(draw("circle", { class: "spot", cx: at.x(i), cy: at.y(rank), r: 4, fill: style.stroke, opacity: style.opacity }))
   })
-  const first = line.ranks[0]
-  if (at.before && first !== null && first <= data.depth) {
-    node.append(draw("text", { class: "label text", x: at.before, y: at.y(first) + 4, "text-anchor": "end", "font-size": 12.5, fill: ink.text, opacity: 0.9 }, cut(line.title, at.before - 6, 12.5, 700)))
+  const [first, last] = [line.ranks[0], line.ranks.at(-1)]
+  if (at.both && first !== null && first <= data.depth) {
+    node.append(titleNode(line.title, at.before, at.y(first), "end", at.before - 6, at, ink))
   }
-  const last = line.ranks.at(-1)
   if (last !== null && last <= data.depth) {
-    const label = draw("text", { class: "label text", x: at.x(data.columns.length - 1) + 12, y: at.y(last) + 4, "font-size": 12.5, fill: ink.text, opacity: 0.9 }, cut(line.title, at.labels - 14, 12.5, 700))
-    node.append(label)
+    node.append(titleNode(line.title, at.x(data.columns.length - 1) + 12, at.y(last), "start", at.labels - 16, at, ink))
   }
-  node.append(draw("title", {}, `${line.title}\n${told(line, data.columns)}`))
+  node.append(draw("title", {}, `${line.title}\n${told(line, data)}`))
   return node
 }
 
-const emphasise = (node, on, ink) => {
+const emphasise = (node, line, on, ink) => {
+  const style = look(line, ink)
   for (const part of node.querySelectorAll(".stroke, .spot, .label")) {
-    if (!part.dataset.calm) part.dataset.calm = part.getAttribute("opacity")
-    part.setAttribute("opacity", on ? 1 : part.dataset.calm)
-    if (part.classList.contains("stroke")) {
-      part.setAttribute("stroke", on ? ink.accent : ink.text)
-      part.setAttribute("stroke-width", on ? 3.2 : 1.4)
-    } else part.setAttribute("fill", on ? ink.accent : ink.text)
-    if (part.classList.contains("spot")) part.setAttribute("r", on ? 5.5 : 4)
-    if (part.classList.contains("label")) part.setAttribute("font-weight", on ? 700 : 400)
+    const kind = part.classList[0]
+    if (kind === "stroke") {
+      part.setAttribute("stroke", on ? ink.accent : style.stroke)
+      part.setAttribute("stroke-width", on ? 4.4 : style["stroke-width"])
+    } else part.setAttribute("fill", on ? ink.accent : kind === "spot" ? style.stroke : ink.text)
+    if (kind === "spot") part.setAttribute("r", on ? 5.5 : 4)
+    if (kind !== "label") part.setAttribute("opacity", on ? 1 : style.opacity)
+    else part.setAttribute("font-weight", on ? 600 : 400)
   }
 }
 
-const picture = (data, width, ink) => {
-  const at = layout(data, width)
-  const svg = draw("svg", { xmlns: SVG, width, height: at.height, viewBox: `0 0 ${width} ${at.height}`, "font-family": FONT })
+const picture = (data, width, ink, family, most = NAME_LINES.page) => {
+  const at = layout(data, width, family, most)
+  const svg = draw("svg", { width, height: at.height, viewBox: `0 0 ${width} ${at.height}`, "font-family": family, style: "white-space: pre" })
   frame(svg, data, at, ink)
   const lines = draw("g", { class: "lines" })
   for (const line of data.lines) lines.append(lineNode(line, data, at, ink))
   svg.append(lines)
+  legend(svg, data, at, ink)
   return svg
 }
 
-const save = (blob, name) => {
-  const link = make("a")
-  link.href = URL.createObjectURL(blob)
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
-}
-
-const asFile = (svg, ink) => {
-  const copy = svg.cloneNode(true)
-  for (const hit of copy.querySelectorAll(".hit")) hit.remove()
-  copy.prepend(draw("rect", { width: "100%", height: "100%", fill: ink.paper }))
-  return new XMLSerializer().serializeToString(copy)
-}
-
-const saveImage = (svg, ink, kind) => {
-  const text = asFile(svg, ink)
-  const name = `rank-flow.${kind}`
-  if (kind === "svg") return save(new Blob([text], { type: "image/svg+xml" }), name)
-  const image = new Image()
-  image.onload = () => {
-    const canvas = make("canvas")
-    canvas.width = 2 * Number(svg.getAttribute("width"))
-    canvas.height = 2 * Number(svg.getAttribute("height"))
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
-    canvas.toBlob((blob) => save(blob, name), "image/png")
-  }
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`
+// For a file: as wide as the slide leaves room beside the height that so many ranks need.
+const paintFile = (data) => async (room) => {
+  const family = `"${FILE_FONT}"`
+  const high = layout(data, 1.1 * room.width, family, NAME_LINES.file).height
+  const width = Math.round((room.width / room.height) * high)
+  const svg = picture(data, width, data.file_ink, family, NAME_LINES.file)
+  for (const part of svg.querySelectorAll(".hit, title")) part.remove()
+  return { node: svg, width, height: Number(svg.getAttribute("height")) }
 }
 
 const listen = (svg, data, ink, status, open) => {
@@ -172,19 +186,19 @@ const listen = (svg, data, ink, status, open) => {
   const of = new Map(data.lines.map((line) => [line.doc_id, line]))
   let followed = null
   const follow = (node) => {
-    if (followed && followed !== node && followed.dataset.doc !== data.selected) emphasise(followed, false, ink)
+    if (followed && followed !== node && followed.dataset.doc !== data.selected) emphasise(followed, of.get(followed.dataset.doc), false, ink)
     followed = node
     const doc = node?.dataset.doc ?? data.selected
-    if (node) emphasise(node, true, ink)
+    if (node) emphasise(node, of.get(node.dataset.doc), true, ink)
     const line = of.get(doc)
     status.replaceChildren()
-    if (line) status.append(make("span", "title text", line.title), make("span", "ranks text", told(line, data.columns)))
+    if (line) status.append(make("span", "title text", line.title), make("span", "ranks text", told(line, data)))
     else status.append(make("span", "hint", "Point at a line to follow it; click it for its evidence under each wording."))
   }
   nodes.forEach((node, index) => {
     const line = of.get(node.dataset.doc)
     node.setAttribute("role", "button")
-    node.setAttribute("aria-label", `${line.title}. Ranks: ${told(line, data.columns)}`)
+    node.setAttribute("aria-label", `${line.title}. Ranks: ${told(line, data)}`)
     node.setAttribute("aria-pressed", String(line.doc_id === data.selected))
     node.setAttribute("tabindex", index ? "-1" : "0")
     node.dataset.key = `line-${line.doc_id}`
@@ -206,7 +220,7 @@ const listen = (svg, data, ink, status, open) => {
     }
   })
   const chosen = nodes.find((node) => node.dataset.doc === data.selected)
-  if (chosen) emphasise(chosen, true, ink)
+  if (chosen) emphasise(chosen, of.get(chosen.dataset.doc), true, ink)
   follow(null)
 }
 
@@ -221,31 +235,24 @@ export default function (component) {
   state.text = text
 
   const show = () => {
-    const width = Math.max(320, Math.floor(root.clientWidth))
-    state.width = width
-    const style = getComputedStyle(root)
-    const ink = {
-      text: style.color,
-      accent: style.getPropertyValue("--st-primary-color").trim() || style.color,
-      paper: style.getPropertyValue("--st-background-color").trim() || "#fff",
-    }
-    const svg = picture(data, width, ink)
+    state.width = Math.floor(root.clientWidth)
+    const count = data.columns.length
+    const width = Math.max(count < MANY ? 320 : 300 + 56 * count, state.width)
+    const svg = picture(data, width, data.ink, getComputedStyle(root).fontFamily)
     svg.setAttribute("role", "group")
     svg.setAttribute("aria-label", `Ranks of ${data.lines.length} documents across ${data.columns.length} variants`)
     const status = make("div", "status")
-    const bar = make("div", "bar")
-    for (const kind of ["svg", "png"]) {
-      bar.append(button("plain", kind.toUpperCase(), `Download the rank flow as ${kind.toUpperCase()}`, () => saveImage(svg, ink, kind)))
-    }
     const top = make("div", "flowtop")
-    top.append(status, bar)
-    redrawn(root, focusKey(root), [top, svg])
-    listen(svg, data, ink, status, (doc_id) => setTriggerValue("open", { doc_id, at: Date.now() }))
+    top.append(status, exportMenu({ ...data, ink: data.file_ink }, paintFile(data)))
+    const scroll = make("div", "scroll")
+    scroll.append(svg)
+    redrawn(root, focusKey(root), [top, scroll])
+    listen(svg, data, data.ink, status, (doc_id) => setTriggerValue("open", { doc_id, at: Date.now() }))
   }
   show()
   state.observer?.disconnect()
   state.observer = new ResizeObserver(() => {
-    if (Math.abs(Math.max(320, Math.floor(root.clientWidth)) - state.width) > 2) show()
+    if (Math.abs(Math.floor(root.clientWidth) - state.width) > 2) show()
   })
   state.observer.observe(root)
   return () => state.observer?.disconnect()

@@ -1,16 +1,24 @@
-// Saves a Plotly chart of the page as SVG or PNG. Plotly's own tool bar knows one format at a
-// time; its button reads the format when it is pressed.
+// The export menu of a Plotly chart of the page, which Streamlit's Plotly draws once more: in
+// light colours, as large as the file wants it.
+const LEAST = 337 // pixels; a page's chart is this high where it may be, so that letters are large
+const seen = new WeakMap()
+
 export default function (component) {
   const { data, parentElement } = component
+  const text = JSON.stringify(data)
+  if (seen.get(parentElement) === text) return
+  seen.set(parentElement, text)
   const root = parentElement.querySelector(".root")
-  const bar = make("div", "bar")
-  for (const kind of ["svg", "png"]) {
-    bar.append(button("plain", kind.toUpperCase(), `Download ${data.chart} as ${kind.toUpperCase()}`, () => {
-      const plot = document.querySelector(`.st-key-${CSS.escape(data.key)} .js-plotly-plot`)
-      if (!plot?._context) return
-      plot._context.toImageButtonOptions = { ...plot._context.toImageButtonOptions, format: kind }
-      plot.querySelector(".modebar-btn")?.click()
-    }))
+  const paint = async (room) => {
+    if (!window.Plotly) throw new Error("The chart is not drawn yet.")
+    const height = Math.max(LEAST, data.layout.height)
+    const width = Math.round((room.width / room.height) * height)
+    const layout = { ...data.layout, width, height }
+    const options = { format: "svg", width, height, imageDataOnly: true }
+    const drawn = await window.Plotly.toImage({ data: data.data, layout }, options)
+    const node = new DOMParser().parseFromString(drawn, "image/svg+xml").documentElement
+    return { node: document.importNode(node, true), width, height }
   }
-  redrawn(root, focusKey(root), [bar])
+  const ink = { paper: data.layout.paper_bgcolor, text: data.layout.font.color }
+  redrawn(root, focusKey(root), [exportMenu({ ...data, ink }, paint)])
 }

@@ -6,17 +6,20 @@ import html
 import math
 from collections.abc import Callable, Sequence
 
+from engine.cli.outlines import outlined, width_of, wrapped
 from engine.types.evaluations import Interval
 from engine.types.reranking import Gap, GapPoint
 
 WIDTH = 56
 """Characters of the terminal's axis."""
 _NAME = 24
-LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT = 64, 64, 560, 300
-"""Pixels of the SVG file."""
+WIDE, HIGH, SIDE = 1280, 720, 40
+"""Pixels of the SVG file: a slide, as the app exports it."""
+LEFT, TOP, TEXT, SMALL = 120, 120, 20, 16
 Scale = Callable[[float], float]
 """From a value to its place, in pixels from the top."""
-INK, ACCENT, COUNTER, QUIET, PAPER = "#23211c", "#7a2e3a", "#3d5a73", "#8a857a", "#fbfaf6"
+INK, ACCENT, COUNTER, GRID, PAPER = "#23211c", "#7a2e3a", "#3d5a73", "#dedacd", "#ffffff"
+"""The colours of the app's charts on a light page."""
 
 
 def span(gap: Gap) -> tuple[float, float]:
@@ -74,83 +77,90 @@ def _line(name: str, row: Sequence[str], said: str) -> str:
 
 
 def svg(gap: Gap) -> str:
-    """The chart of the Evaluate page, without its machinery: one SVG document."""
-    low, high = span(gap)
-    count = len(gap.points)
+    """The chart of the Evaluate page as one SVG document, its letters as outlines."""
+    (low, high), count = span(gap), len(gap.points)
+    caption = wrapped(_caption(gap), WIDE - 2 * SIDE, SMALL)
+    names = [f"{name} {value:.3f}" for name, value in gap.best_first]
+    right = WIDE - SIDE - 12 - max(width_of(name, TEXT, 600) for name in names)
+    bottom = HIGH - 120 - 22 * len(caption)
 
     def x(number: int) -> float:
-        return LEFT + PLOT_WIDTH * (number + 0.5) / count
+        return LEFT + (right - LEFT) * (number + 0.5) / count
 
     def y(value: float) -> float:
-        return TOP + PLOT_HEIGHT * (high - value) / (high - low)
+        return TOP + (bottom - TOP) * (high - value) / (high - low)
 
-    parts = [_axes(gap, [x(i) for i in range(count)], y, (low, high)), _retrievers(gap, y)]
+    places = [x(i) for i in range(count)]
+    parts = [_axes(gap, places, y, (low, high), right), _retrievers(gap, y, right)]
     for side, colour in (("upper", COUNTER), ("lower", ACCENT)):
         values = [getattr(point, side) for point in gap.points]
-        places = [(x(i), y(value)) for i, value in enumerate(values)]
-        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        for point, (a, b) in zip(gap.points, places, strict=True):
+        path = " ".join(f"{a:.1f},{y(v):.1f}" for a, v in zip(places, values, strict=True))
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="3"/>')
+        for point, a, value in zip(gap.points, places, values, strict=True):
             parts.append(_interval(getattr(point, f"{side}_interval"), a, y, colour))
-            parts.append(_marker(side, a, b, colour))
-    parts += [_gap_text(gap, point, x(i), y) for i, point in enumerate(gap.points)]
-    width, height = LEFT + PLOT_WIDTH + 150, TOP + PLOT_HEIGHT + 90
+            parts.append(_marker(side, a, y(value), colour))
+    first = HIGH - 14 - 22 * (len(caption) - 1)
+    parts += [outlined(text, SIDE, first + 22 * i, SMALL) for i, text in enumerate(caption)]
+    title = html.escape(_title(gap), quote=True)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" font-family="Georgia, serif" font-size="13" fill="{INK}" role="img" '
-        f'aria-label="{_escaped(_title(gap))}"><rect width="100%" height="100%" fill="{PAPER}"/>'
-        + "".join(parts)
-        + "</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" '
+        f'height="{HIGH}" fill="{INK}" role="img" aria-label="{title}"><title>{title}</title>'
+        f"<desc>{html.escape(_caption(gap))}</desc>"
+        f'<rect width="{WIDE}" height="{HIGH}" fill="{PAPER}"/>' + "".join(parts) + "</svg>\n"
     )
 
 
-def _axes(gap: Gap, places: Sequence[float], y: Scale, ends: tuple[float, float]) -> str:
+def _axes(
+    gap: Gap, places: Sequence[float], y: Scale, ends: tuple[float, float], right: float
+) -> str:
     low, high = ends
-    right = LEFT + PLOT_WIDTH
-    title = _escaped(_title(gap))
-    parts = [
-        f'<text x="{LEFT}" y="24" font-size="16" font-weight="600">{title}</text>',
-        f'<text x="{LEFT}" y="44" fill="{QUIET}">{_escaped(_subtitle(gap))}</text>',
-    ]
+    parts = [outlined(_title(gap), SIDE, 50, 28, weight=600), _legend()]
     for step in range(round((high - low) * 10) + 1):
         value = low + step / 10
         parts.append(
-            f'<line x1="{LEFT}" x2="{right}" y1="{y(value):.1f}" y2="{y(value):.1f}" '
-            f'stroke="{QUIET}" stroke-opacity="0.25"/><text x="{LEFT - 8}" y="{y(value) + 4:.1f}" '
-            f'text-anchor="end">{value:.1f}</text>'
+            f'<line x1="{LEFT}" x2="{right:.1f}" y1="{y(value):.1f}" y2="{y(value):.1f}" '
+            f'stroke="{GRID}"/>'
         )
-    bottom = TOP + PLOT_HEIGHT
+        parts.append(outlined(f"{value:.1f}", LEFT - 12, y(value) + 6, TEXT, anchor="end"))
+    bottom = y(low)
     for place, point in zip(places, gap.points, strict=True):
-        parts.append(
-            f'<text x="{place:.1f}" y="{bottom + 20}" text-anchor="middle">{point.size:,}</text>'
-        )
-    middle = LEFT + PLOT_WIDTH / 2
-    legend = (
-        f'<tspan fill="{COUNTER}">◇ upper bound</tspan>  <tspan fill="{ACCENT}">● lower bound'
-        "</tspan>  (bars: 95 % intervals)"
-    )
-    parts += [
-        f'<text x="{middle}" y="{bottom + 44}" text-anchor="middle">candidates per query</text>',
-        f'<text x="{middle}" y="{bottom + 70}" text-anchor="middle">{legend}</text>',
-        f'<text x="18" y="{TOP + PLOT_HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 18 '
-        f'{TOP + PLOT_HEIGHT / 2})">{_escaped(gap.measure)}</text>',
-    ]
+        from_, to = (f"{value:+.3f}".replace("-", "−") for value in gap.gap(point))
+        for row, text in enumerate((f"{point.size:,}", f"gap {from_}", f"to {to}")):
+            size = TEXT if row == 0 else SMALL
+            parts.append(outlined(text, place, bottom + 26 + 20 * row, size, anchor="middle"))
+    middle = LEFT + (right - LEFT) / 2
+    parts.append(outlined("candidates per query", middle, bottom + 92, TEXT, anchor="middle"))
+    turned = outlined(gap.measure, 0, 0, TEXT, anchor="middle")
+    height = (TOP + bottom) / 2
+    parts.append(f'<g transform="translate({SIDE + 16} {height:.1f}) rotate(-90)">{turned}</g>')
     return "".join(parts)
 
 
-def _retrievers(gap: Gap, y: Scale) -> str:
-    right = LEFT + PLOT_WIDTH
+def _legend() -> str:
+    words = {
+        "upper": "upper bound: missing documents put in",
+        "lower": "lower bound: as found",
+    }
+    parts, x = [], LEFT + 8.0
+    for (side, text), colour in zip(words.items(), (COUNTER, ACCENT), strict=True):
+        parts.append(_marker(side, x, 84, colour))
+        parts.append(outlined(text, x + 16, 90, TEXT, fill=colour))
+        x += 60 + width_of(text, TEXT)
+    return "".join(parts) + outlined("bars: 95 % intervals", x, 90, TEXT)
+
+
+def _retrievers(gap: Gap, y: Scale, right: float) -> str:
     parts, last = [], -math.inf
     for name, value in gap.best_first:
         best = name == gap.best
         dash = "" if best else ' stroke-dasharray="2 4"'
-        last = max(last + 15, y(value) + 4)  # names of close ones stand below each other
+        last = max(last + TEXT + 4, y(value) + 6)  # names of close ones stand below each other
         parts.append(
-            f'<line x1="{LEFT}" x2="{right}" y1="{y(value):.1f}" y2="{y(value):.1f}" '
-            f'stroke="{INK}" stroke-width="{1.6 if best else 1}"{dash}/><text x="{right + 8}" '
-            f'y="{last:.1f}" font-weight="{600 if best else 400}">{_escaped(name[:16])} '
-            f"{value:.3f}</text>"
+            f'<line x1="{LEFT}" x2="{right:.1f}" y1="{y(value):.1f}" y2="{y(value):.1f}" '
+            f'stroke="{INK}" stroke-width="{2.4 if best else 1.4}"{dash}/>'
         )
+        weight = 600 if best else 400
+        parts.append(outlined(f"{name} {value:.3f}", right + 12, last, TEXT, weight=weight))
     return "".join(parts)
 
 
@@ -160,24 +170,16 @@ def _interval(bounds: Interval, x: float, y: Scale, colour: str) -> str:
     low, high = bounds
     return (
         f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y(low):.1f}" y2="{y(high):.1f}" stroke="{colour}" '
-        'stroke-opacity="0.6"/>'
+        'stroke-width="1.6"/>'
     )
 
 
 def _marker(side: str, x: float, y: float, colour: str) -> str:
     if side == "lower":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="{colour}"/>'
     return (
-        f'<path d="M{x:.1f},{y - 6:.1f} l6,6 l-6,6 l-6,-6 z" fill="{PAPER}" stroke="{colour}" '
-        'stroke-width="2"/>'
-    )
-
-
-def _gap_text(gap: Gap, point: GapPoint, x: float, y: Scale) -> str:
-    low, high = gap.gap(point)
-    return (
-        f'<text x="{x + 10:.1f}" y="{(y(point.lower) + y(point.upper)) / 2 + 4:.1f}" '
-        f'font-size="12">{low:+.2f} to {high:+.2f}</text>'
+        f'<path d="M{x:.1f},{y - 9:.1f} l9,9 l-9,9 l-9,-9 z" fill="{PAPER}" stroke="{colour}" '
+        'stroke-width="3"/>'
     )
 
 
@@ -185,12 +187,8 @@ def _title(gap: Gap) -> str:
     return f"Retrieval–verification gap: {gap.collection}"
 
 
-def _subtitle(gap: Gap) -> str:
+def _caption(gap: Gap) -> str:
     return (
-        f"{gap.queries:,} queries, verified by {gap.verifier} ({gap.report.model}); beside "
-        "each pool: the gap to the best retriever"
+        f"{gap.queries:,} queries, verified by {gap.verifier} ({gap.report.model}). Below each "
+        "pool: the gap between the best retriever and the two bounds."
     )
-
-
-def _escaped(text: str) -> str:
-    return html.escape(text, quote=True)

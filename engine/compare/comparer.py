@@ -102,6 +102,7 @@ class Comparer:
             Profile(r, before, gain, find_system(r.variant.system).reads_aspect, own.by_model)
             for r, own, before, gain in zip(rankings, ranked, blind, gains, strict=True)
         ]
+        titles, grades = self._titles(ranked), self.judgments.get(aspect.key, {})
         return Comparison(
             corpus=self.query.corpus,
             seed=self._seed.document,
@@ -110,11 +111,12 @@ class Comparer:
             pairs=tuple(self._pairs(ranked)),
             movers=self._movers(ranked),
             verdicts=find_verdicts(profiles, aspect.name, self.judgments, aspect.key),
-            titles=self._titles(ranked),
+            titles=titles,
             judged=judged,
             unjudged_reason=reason,
             seconds=time.perf_counter() - started,
             by_model=tuple(r.variant.name for r in ranked if r.by_model),
+            grades={d: grades[d] for d in titles if d in grades},
         )
 
     def evidence(self, variants: Sequence[Variant], doc_id: str) -> MoverEvidence:

@@ -129,6 +129,7 @@ class Comparison:
         judged: whether there are judgments for this seed and aspect.
         unjudged_reason: why there is no p-MRR, in a plain sentence; empty when there is.
         by_model: names of the variants whose ranking is in a language model's order.
+        grades: for this aspect, of those documents of anybody's top 20 that are judged.
     """
 
     corpus: str
@@ -143,6 +144,7 @@ class Comparison:
     unjudged_reason: str
     seconds: float
     by_model: tuple[str, ...] = ()
+    grades: Mapping[str, int] = field(default_factory=dict)
 
     def ranks_of(self, doc_id: str) -> tuple[int | None, ...]:
         """The document's rank under each variant, None where the ranking does not reach it."""

@@ -1,9 +1,13 @@
-"""Colours and labels of all charts."""
+"""Colours, digits and labels of all charts, and the frame that they have in common."""
 
 from __future__ import annotations
 
 import html
+import textwrap
+from collections.abc import Iterable
 from typing import Any
+
+import plotly.graph_objects as go
 
 LONGEST_LABEL = 24
 ROLE_COLOURS = {
@@ -15,8 +19,19 @@ PAPER = {False: "#fbfaf6", True: "#191815"}
 INK = {False: "#23211c", True: "#ece8dd"}
 ACCENT = {False: "#7a2e3a", True: "#e39aa5"}
 QUIET = {False: "#f1eee5", True: "#2a2924"}
+GRID = {False: "#dedacd", True: "#403e38"}
 COUNTER = {False: "#3d5a73", True: "#8fb2d0"}
 """Opposite of the accent, where a measure may be negative."""
+UNJUDGED = {False: "#85806f", True: "#8d8877"}
+GRADES = {
+    False: ("#85806f", "#b9731f", "#a8443a", "#6b1f4d"),
+    True: ("#8d8877", "#c98f4a", "#ee9f8f", "#f3c9ee"),
+}
+"""From not relevant to the highest grade: each further from the paper than the one before."""
+FILE_PAPER = "#ffffff"
+FONT = "Source Sans, system-ui, sans-serif"
+FILE_FONT = "SeedLens Figure"
+"""``assets/figures/font.json``: exported figures hold its outlines."""
 
 
 def label(text: str, longest: int = LONGEST_LABEL) -> str:
@@ -30,12 +45,93 @@ def label(text: str, longest: int = LONGEST_LABEL) -> str:
     return html.escape(short, quote=False)
 
 
-def image_config(name: str) -> dict[str, Any]:
-    """Plotly's tool bar with nothing but the button that saves the chart, in the browser."""
+def wrapped(text: str, width: int = LONGEST_LABEL, lines: int = 3) -> str:
+    """``text`` on up to so many lines of ``width`` characters, as Plotly shows it literally.
+
+    >>> wrapped("a wording of several words", width=12)
+    'a wording of<br>several<br>words'
+    """
+    parts = textwrap.wrap(" ".join(text.split()), width, max_lines=lines, placeholder="…")
+    return "<br>".join(html.escape(part, quote=False) for part in parts)
+
+
+def number(value: float | None, *, signed: bool = False) -> str:
+    """A figure with the three digits that it has everywhere; a dash where it is undefined.
+
+    >>> number(-0.01049, signed=True), number(0.5), number(None)
+    ('−0.010', '0.500', '–')
+    """
+    if value is None:
+        return "–"
+    return (f"{value:+.3f}" if signed else f"{value:.3f}").replace("-", "−")
+
+
+def grade_styles(grades: Iterable[int], *, dark: bool) -> dict[int, dict[str, Any]]:
+    """How lines of documents with these grades are drawn: the higher, the stronger and wider.
+
+    Returns:
+        Per grade ``colour``, ``width`` (pixels) and ``dash`` (SVG's; "" for a solid line). Grade
+        0 is dashed, so that it is told apart without colours, too.
+    """
+    found = sorted(set(grades))
+    top = max([1, *found])
+    steps = len(GRADES[dark]) - 1
     return {
-        "displaylogo": False,
-        "displayModeBar": True,
-        "modeBarButtons": [["toImage"]],
-        "toImageButtonOptions": {"format": "png", "filename": name, "scale": 2},
-        "scrollZoom": False,
+        grade: {
+            "colour": GRADES[dark][max(0, -(-grade * steps // top))],
+            "width": round(1.6 + 2.2 * max(0, grade) / top, 2),
+            "dash": "" if grade > 0 else "7 4",
+        }
+        for grade in found
     }
+
+
+def styled(figure: go.Figure, *, dark: bool, height: float, **layout: Any) -> go.Figure:
+    """What all charts have in common: paper, ink, grid, and margins that grow with labels.
+
+    Args:
+        height: pixels.
+        layout: Plotly's, on top of it.
+    """
+    ink, paper = INK[dark], PAPER[dark]
+    common = {
+        "template": "none", "height": height, "dragmode": False,
+        "margin": {"l": 8, "r": 16, "t": 34, "b": 8},
+        "paper_bgcolor": paper, "plot_bgcolor": paper,
+        "font": {"family": FONT, "color": ink, "size": 12},
+        "hoverlabel": {"bgcolor": paper, "bordercolor": ink, "align": "left", "namelength": -1,
+                       "font": {"color": ink, "family": FONT}},
+        "legend": {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "bgcolor": paper},
+    }  # fmt: skip
+    axis = {
+        "automargin": True, "fixedrange": True, "gridcolor": GRID[dark], "linecolor": GRID[dark],
+        "zerolinecolor": UNJUDGED[dark], "tickfont": {"color": ink},
+    }  # fmt: skip
+    figure.update_layout(common)
+    figure.update_xaxes(axis)
+    figure.update_yaxes(axis)
+    figure.update_layout(layout)
+    figure.update_xaxes(title_standoff=8, title_font={"color": ink, "size": 12.5})
+    figure.update_yaxes(title_standoff=10, title_font={"color": ink, "size": 12.5})
+    return figure
+
+
+def for_file(figure: go.Figure) -> dict[str, Any]:
+    """A light chart as it is exported: on white, without what only pointing at it shows.
+
+    Returns:
+        Plotly's ``data`` and ``layout``.
+    """
+    spec: dict[str, Any] = figure.to_plotly_json()
+    hovering = ("hovertemplate", "hovertext", "customdata", "hoverinfo")
+    data = [{k: v for k, v in trace.items() if k not in hovering} for trace in spec["data"]]
+    for trace in data:
+        if "text" not in str(trace.get("mode", "text")):
+            trace.pop("text", None)
+    layout = {k: v for k, v in spec["layout"].items() if k not in ("hoverlabel", "template")}
+    layout |= {
+        "paper_bgcolor": FILE_PAPER, "plot_bgcolor": FILE_PAPER, "autosize": False,
+        "font": {**layout["font"], "family": FILE_FONT},
+        "legend": {**layout["legend"], "bgcolor": FILE_PAPER},
+    }  # fmt: skip
+    return {"data": data, "layout": layout}

@@ -8,7 +8,8 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages._common.chart_style import image_config
+from pages._common.chart_style import for_file
+from pages._common.figure_file import FigureFile
 from pages._common.shared import ASSETS, attempt
 
 Event = Callable[[Mapping[str, Any]], object]
@@ -47,27 +48,36 @@ def listeners(key: str, on: Mapping[str, Event], *events: str) -> dict[str, Call
     return {f"on_{event}_change": listen(key, event, on[event]) for event in events}
 
 
-_SAVE = component("save_chart")
+_SAVE = component("save_chart", "figure")
 
 
 def chart(
-    figure: go.Figure, *, name: str, alt: str, key: str, heading: str = "", words: str = ""
+    draw: Callable[[bool], go.Figure],
+    file: FigureFile,
+    *,
+    alt: str,
+    key: str,
+    heading: str = "",
+    words: str = "",
 ) -> None:
-    """A chart with a button that saves it as SVG and one for PNG.
+    """A chart with a menu that exports it as SVG, PNG and CSV.
 
     Args:
-        name: of the files, and of the chart in the buttons' labels.
+        draw: the chart, for a dark page or not: what is exported is the light one.
         heading, words: HTML above it.
     """
-    said = {"key": key, "chart": name.replace("-", " ")}
+    shown = draw(dark())
+    light = draw(False) if dark() else shown
+    data = {**file.data(), **for_file(light)}
     if heading or words:
         left, right = st.columns([6, 1], vertical_alignment="bottom")
         left.html(f'{heading}<div class="cmp-dim">{words}</div>')
         with right:
-            _SAVE(key=f"{key}_save", data=said)
+            _SAVE(key=f"{key}_save", data=data)
     else:
-        _SAVE(key=f"{key}_save", data=said)
-    st.plotly_chart(figure, key=key, config=image_config(name), alt=alt)
+        _SAVE(key=f"{key}_save", data=data)
+    config = {"displayModeBar": False, "scrollZoom": False}
+    st.plotly_chart(shown, key=key, theme=None, config=config, alt=alt)
 
 
 def dark() -> bool:

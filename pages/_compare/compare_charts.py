@@ -10,14 +10,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
+from plotly.colors import find_intermediate_color, hex_to_rgb, label_rgb
 
-from engine.types.comparisons import Comparison, Frontier
+from engine.types.comparisons import Comparison, Frontier, FrontierPoint
 from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.lenses import Lens
-from pages._common.chart_style import ACCENT, COUNTER, INK, PAPER, QUIET, ROLE_COLOURS, label
+from pages._common.chart_style import (
+    ACCENT,
+    COUNTER,
+    FILE_PAPER,
+    GRID,
+    INK,
+    PAPER,
+    QUIET,
+    ROLE_COLOURS,
+    UNJUDGED,
+    grade_styles,
+    label,
+    number,
+    styled,
+    wrapped,
+)
 
 SIGNED = ("tau", "p_mrr")
 """Measures from -1 to 1; the others go from 0 to 1."""
+BAR_GAP = 0.2
+NAMED_COLUMNS = 3
+"""With more, the columns of a matrix have numbers: names of any length fit beside its rows."""
+Values = Mapping[tuple[str, str], float | None]
+Rows = list[list[object]]
 
 
 def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
@@ -25,7 +46,8 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
 
     Returns:
         ``columns``, ``depth`` and ``lines``, the latter in the order of the first ranking that
-        shows them; ``moved`` is 0 (same rank throughout) to 1 (in and out of the top).
+        shows them; ``moved`` is 0 (same rank throughout) to 1 (in and out of the top), ``grade``
+        None where nobody judged the document.
     """
     rankings = comparison.variants
     tops = [r.ranking.doc_ids[:depth] for r in rankings]
@@ -41,6 +63,7 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
                 "title": " ".join((comparison.titles.get(doc_id) or doc_id).split()),
                 "ranks": ranks,
                 "moved": round((max(within) - min(within)) / depth, 3),
+                "grade": comparison.grades.get(doc_id),
             }
         )
     columns = [
@@ -50,13 +73,35 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
     return {"columns": columns, "depth": depth, "lines": lines}
 
 
-def matrix(
-    names: Sequence[str],
-    values: Mapping[tuple[str, str], float | None],
-    measure: str,
-    *,
-    dark: bool,
-) -> go.Figure:
+def flow_ink(grades: Sequence[int | None], *, dark: bool, file: bool = False) -> dict[str, Any]:
+    """The colours of the rank flow: on the page, or (``file``) exported on white.
+
+    Returns:
+        ``text``, ``accent``, ``paper``, ``faint`` and ``unjudged``, and the styles of ``grades``.
+    """
+    dark = dark and not file
+    styles = grade_styles((g for g in grades if g is not None), dark=dark)
+    return {
+        "text": INK[dark],
+        "accent": ACCENT[dark],
+        "paper": FILE_PAPER if file else PAPER[dark],
+        "faint": GRID[dark],
+        "unjudged": UNJUDGED[dark],
+        "grades": {str(grade): style for grade, style in styles.items()},
+    }
+
+
+def flow_rows(flow: Mapping[str, Any]) -> tuple[list[str], Rows]:
+    """Head and lines of the rank flow's data: ranks beyond what was ranked are empty."""
+    head = ["doc_id", "title", "grade", *(column["name"] for column in flow["columns"])]
+    rows = [
+        ["" if v is None else v for v in (x["doc_id"], x["title"], x["grade"], *x["ranks"])]
+        for x in flow["lines"]
+    ]
+    return head, rows
+
+
+def matrix(names: Sequence[str], values: Values, measure: str, *, dark: bool) -> go.Figure:
     """Every variant against every other, with the numbers in the cells.
 
     Args:
@@ -64,89 +109,126 @@ def matrix(
         measure: one of ``rbo``, ``tau``, ``overlap``, ``p_mrr``.
     """
     signed = measure in SIGNED
-    grid = [[values.get((row, column)) for column in names] for row in names]
-    text = [["–" if v is None else _number(v, signed) for v in row] for row in grid]
     count = len(names)
-    scale = [[0.0, ACCENT[dark]], [1.0, QUIET[dark]]]
-    if signed:
-        scale = [[0.0, ACCENT[dark]], [0.5, QUIET[dark]], [1.0, COUNTER[dark]]]
+    cells = [(i, j, values.get((r, c))) for i, r in enumerate(names) for j, c in enumerate(names)]
+    colours = [_cell_colour(value, signed, dark) for *_, value in cells]
+    numbered = count > NAMED_COLUMNS
+    # Bars, as a heat map would be an image in the exported file.
     figure = go.Figure(
-        go.Heatmap(
-            z=grid,
-            x=list(range(count)),
-            y=list(range(count)),
-            zmin=-1.0 if signed else 0.0,
-            zmax=1.0,
-            colorscale=scale,
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            hovertext=[[f"{label(r)} against {label(c)}" for c in names] for r in names],
-            hovertemplate="%{hovertext}: %{z:.3f}<extra></extra>",
+        go.Bar(
+            x=[j for _, j, _ in cells],
+            y=[0.95] * len(cells),
+            base=[i - 0.475 for i, *_ in cells],
+            width=0.96,
+            marker={"color": colours, "line": {"width": 0.5, "color": GRID[dark]}},
+            text=[number(value, signed=signed) for *_, value in cells],
+            textposition="inside",
+            insidetextanchor="middle",
+            constraintext="none",
+            textangle=0,
+            insidetextfont={"size": 12, "color": [_on_cell(colour) for colour in colours]},
+            hovertext=[f"{label(names[i], 60)} against {label(names[j], 60)}" for i, j, _ in cells],
+            hovertemplate="%{hovertext}: %{text}<extra></extra>",
         )
     )
-    for i, row in enumerate(text):
-        for j, shown in enumerate(row):
-            figure.add_annotation(
-                x=j, y=i, text=shown, showarrow=False,
-                font={"size": 12, "color": _on_cell(grid[i][j], signed, dark)},
-            )  # fmt: skip
-    ticks = {"tickvals": list(range(count)), "ticktext": [label(n) for n in names]}
-    figure.update_xaxes(**ticks, side="top", showgrid=False, zeroline=False, fixedrange=True)
+    rows = [f"{i} · {name}" if numbered else name for i, name in enumerate(names, start=1)]
+    columns = [str(i) if numbered else name for i, name in enumerate(names, start=1)]
+    places = list(range(count))
+    figure.update_xaxes(
+        tickvals=places, ticktext=[wrapped(c, 13, 4) for c in columns], side="top", tickangle=0,
+        showgrid=False, zeroline=False, range=[-0.5, count - 0.5],
+    )  # fmt: skip
+    beside = [wrapped(row, 30) for row in rows]
     figure.update_yaxes(
-        **ticks, autorange="reversed", showgrid=False, zeroline=False, fixedrange=True
+        tickvals=places, ticktext=beside, range=[count - 0.5, -0.5], showgrid=False, zeroline=False
     )
-    return _finished(figure, dark, height=84 + 34 * count)
+    tallest = max(text.count("<br>") for text in beside) + 1
+    return styled(figure, dark=dark, height=84 + max(36, 17 * tallest) * count)
 
 
-def _on_cell(value: float | None, signed: bool, dark: bool) -> str:
-    """Ink on pale cells, paper on strong ones."""
-    strength = 0.0 if value is None else abs(value) if signed else 1.0 - value
-    return PAPER[dark] if strength > 0.55 else INK[dark]
+def matrix_rows(names: Sequence[str], values: Values) -> Rows:
+    """A line a variant: its name, then its value against every other; "" where undefined."""
+    cells = [[values.get((first, second)) for second in names] for first in names]
+    return [
+        [name, *("" if v is None else v for v in row)]
+        for name, row in zip(names, cells, strict=True)
+    ]
 
 
-def _number(value: float, signed: bool) -> str:
-    return f"{value:+.2f}" if signed else f"{value:.2f}"
+def _cell_colour(value: float | None, signed: bool, dark: bool) -> str:
+    """Paler the more alike: the accent for what differs, its opposite for what is negative."""
+    if value is None:
+        return label_rgb(hex_to_rgb(QUIET[dark]))
+    if signed:
+        end, strength = (COUNTER, value) if value > 0 else (ACCENT, -value)
+    else:
+        end, strength = ACCENT, 1.0 - value
+    ends = (label_rgb(hex_to_rgb(colour)) for colour in (QUIET[dark], end[dark]))
+    return str(find_intermediate_color(*ends, min(1.0, max(0.0, strength)), colortype="rgb"))
 
 
-def likeness(comparison: Comparison, lens: Lens, *, dark: bool) -> go.Figure | None:
+def _on_cell(colour: str) -> str:
+    """Black or white, whichever has at least 4.5:1 on a cell of this colour: one always has."""
+    parts = [float(part) / 255 for part in colour[4:-1].split(",")]
+    red, green, blue = (v / 12.92 if v <= 0.04 else ((v + 0.055) / 1.055) ** 2.4 for v in parts)
+    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#ffffff"
+
+
+def likeness(comparison: Comparison, lens: Lens, *, dark: bool) -> go.Figure:
     """In which aspects each variant's top 20 are more alike to the seed than without a wording.
 
-    Returns:
-        None when no variant has an estimate.
+    Variants without an estimate have no place in it.
     """
     shown = [r for r in comparison.variants if r.likeness]
-    if not shown:
-        return None
     figure = go.Figure()
     by_name = [dict(r.likeness) for r in shown]
-    for index, aspect in enumerate(lens.aspects):
+    known = [a for a in lens.aspects if any(a.name in found for found in by_name)]
+    for aspect in known:
+        index = lens.aspects.index(aspect)
         gains = [found.get(aspect.name) for found in by_name]
-        if all(gain is None for gain in gains):
-            continue
         figure.add_bar(
             orientation="h",
             name=f"{label(aspect.letter)} · {label(aspect.name)}",
             x=gains,
             y=list(range(len(shown))),
             marker_color=ROLE_COLOURS[dark][index % len(ROLE_COLOURS[dark])],
-            text=["" if g is None else f"{label(aspect.letter)} {g:+.2f}" for g in gains],
-            textposition="outside",
-            cliponaxis=False,
-            hovertemplate="%{x:+.2f} standard deviations<extra></extra>",
-        )
-    names = [label(r.variant.name) for r in shown]
+            text=["" if g is None else f"{label(aspect.letter)} {number(g, signed=True)}"
+                  for g in gains],
+            textposition="none",
+            hovertemplate="%{text} standard deviations<extra></extra>",
+        )  # fmt: skip
+    _numbers_beside(figure, [list(bar.text) for bar in figure.data], dark)
     reach = max((abs(g) for found in by_name for g in found.values()), default=1.0)
-    legend = {"orientation": "h", "y": 1.0, "yanchor": "bottom"}
-    figure.update_layout(barmode="group", bargap=0.3, legend=legend)
+    figure.update_layout(barmode="group", bargap=BAR_GAP)
     figure.update_yaxes(
-        tickvals=list(range(len(shown))), ticktext=names, autorange="reversed", fixedrange=True
-    )
-    figure.update_xaxes(
-        title="standard deviations", range=[-1.3 * reach - 0.1, 1.3 * reach + 0.1],
-        zeroline=True, zerolinecolor=INK[dark], fixedrange=True,
+        tickvals=list(range(len(shown))), ticktext=[wrapped(r.variant.name) for r in shown],
+        range=[len(shown) - 0.5, -0.5], showgrid=False, zeroline=False,
     )  # fmt: skip
-    return _finished(figure, dark, height=110 + 24 * len(lens.aspects) * len(shown))
+    figure.update_xaxes(
+        title="standard deviations", range=[-1.08 * reach - 0.02, 1.08 * reach + 0.02],
+        zeroline=True,
+    )  # fmt: skip
+    height = 110 + max(36, 17 * len(known)) * len(shown)
+    return styled(figure, dark=dark, height=height, margin={"l": 8, "r": 62, "t": 34, "b": 8})
+
+
+def _numbers_beside(figure: go.Figure, texts: Sequence[Sequence[str]], dark: bool) -> None:
+    """The numbers of grouped bars in a column on the right, where no bar can push them out."""
+    step = (1 - BAR_GAP) / max(1, len(texts))
+    for place, column in enumerate(texts):
+        for row, text in enumerate(column):
+            figure.add_annotation(
+                x=1.0, xref="paper", xanchor="left", xshift=6, yanchor="middle",
+                y=row + (place - (len(texts) - 1) / 2) * step, text=text, showarrow=False,
+                font={"size": 11, "color": INK[dark]},
+            )  # fmt: skip
+
+
+def likeness_rows(comparison: Comparison) -> Rows:
+    """Variant, aspect, gain in standard deviations."""
+    return [
+        [r.variant.name, aspect, gain] for r in comparison.variants for aspect, gain in r.likeness
+    ]
 
 
 def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
@@ -154,50 +236,79 @@ def frontier(found: Frontier, current: float, *, dark: bool) -> go.Figure:
 
     Aspect weights whose instruction following is undefined have no place in it.
     """
-    points = sorted(
-        (p for p in found.points if p.instruction_following is not None), key=lambda p: p.steer
-    )
+    points = _traded(found)
+    texts = [
+        (
+            number(p.instruction_following, signed=found.judged),
+            number(p.relevance),
+            f"{p.steer:.0%}",
+        )
+        for p in points
+    ]
+    here = min(points, key=lambda p: abs(p.steer - current), default=None)
+    places = _beside_curve([(p.instruction_following or 0.0, p.relevance) for p in points])
     figure = go.Figure(
         go.Scatter(
             x=[p.instruction_following for p in points],
             y=[p.relevance for p in points],
             mode="lines+markers+text",
-            text=[f"{p.steer:.0%}" for p in points],
-            # Neighbours lie close where steer changes little: their labels take turns.
-            textposition=[("top center", "bottom center")[i % 2] for i in range(len(points))],
+            text=["" if p is here else f"{p.steer:.0%}" for p in points],
+            textposition=places,
             cliponaxis=False,
             line={"color": ACCENT[dark], "width": 1.5},
             marker={"size": 7, "color": ACCENT[dark]},
-            hovertemplate="aspect weight %{text}<br>instruction following %{x:.3f}, "
-            "relevance %{y:.3f}<extra></extra>",
+            customdata=texts,
+            hovertemplate="aspect weight %{customdata[2]}<br>instruction following "
+            "%{customdata[0]}, relevance %{customdata[1]}<extra></extra>",
             showlegend=False,
         )
     )
-    here = min(points, key=lambda p: abs(p.steer - current), default=None)
     if here is not None:
+        # The ring's own text keeps clear of it.
         figure.add_scatter(
-            x=[here.instruction_following], y=[here.relevance], mode="markers",
-            name="aspect weight in use",
+            x=[here.instruction_following], y=[here.relevance], mode="markers+text",
+            text=[f"{here.steer:.0%}"], textposition=places[points.index(here)],
+            name="aspect weight in use", cliponaxis=False,
             marker={"size": 17, "symbol": "circle-open", "color": INK[dark], "line": {"width": 2}},
             hoverinfo="skip", showlegend=False,
         )  # fmt: skip
+    following, relevance = frontier_axes(found)
+    figure.update_xaxes(title=following, zeroline=found.judged)
+    figure.update_yaxes(title=relevance, zeroline=False)
+    return styled(figure, dark=dark, height=340, margin={"l": 8, "r": 16, "t": 16, "b": 8})
+
+
+def _beside_curve(points: Sequence[tuple[float, float]]) -> list[str]:
+    """Where labels of a curve's points keep clear of it: opposite to both neighbours."""
+    spans = [max(axis) - min(axis) or 1.0 for axis in zip(*points, strict=True)]
+    at = [complex(x / spans[0], y / spans[1]) for x, y in points]
+    places = []
+    for i, here in enumerate(at):
+        ways = [other - here for other in (*at[max(0, i - 1) : i], *at[i + 1 : i + 2])]
+        ways = [way / abs(way) for way in ways if abs(way) > 0]
+        away = -sum(ways, 0j)
+        if abs(away) < 0.2:  # on a straight piece
+            away = ways[0] * 1j if ways else 1j
+            away *= 1 if i % 2 else -1
+        away /= abs(away)
+        vertical = "top" if away.imag > 0.38 else "bottom" if away.imag < -0.38 else "middle"
+        across = "right" if away.real > 0.38 else "left" if away.real < -0.38 else "center"
+        places.append(f"{vertical} {across}")
+    return places
+
+
+def frontier_axes(found: Frontier) -> tuple[str, str]:
+    """What the two axes are."""
     meaning = "p-MRR" if found.judged else "share of the top 20 that aspect weight 0 % has not"
     relevance = CSFCUBE_NDCG if found.judged else "similarity to the whole seed (standardised)"
-    figure.update_xaxes(title=f"instruction following: {meaning}", fixedrange=True)
-    figure.update_yaxes(title=f"relevance: {relevance}", fixedrange=True)
-    return _finished(figure, dark, height=340)
+    return f"instruction following: {meaning}", f"relevance: {relevance}"
 
 
-def _finished(figure: go.Figure, dark: bool, height: int) -> go.Figure:
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 16, "t": 34, "b": 8},
-        paper_bgcolor=PAPER[dark],
-        plot_bgcolor=PAPER[dark],
-        font={"color": INK[dark], "size": 12},
-        hoverlabel={"namelength": -1},
-        dragmode=False,
-    )
-    figure.update_xaxes(automargin=True)
-    figure.update_yaxes(automargin=True)
-    return figure
+def frontier_rows(found: Frontier) -> Rows:
+    """Aspect weight, instruction following and relevance of every point that is shown."""
+    return [[f"{p.steer:.0%}", p.instruction_following, p.relevance] for p in _traded(found)]
+
+
+def _traded(found: Frontier) -> list[FrontierPoint]:
+    points = (p for p in found.points if p.instruction_following is not None)
+    return sorted(points, key=lambda p: p.steer)

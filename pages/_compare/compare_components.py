@@ -11,13 +11,14 @@ from engine.types.comparisons import Comparison, MoverEvidence, Variant
 from engine.types.lenses import Lens
 from pages._common import document_view
 from pages._common.components import component, dark, listen
+from pages._common.figure_file import FigureFile
 from pages._common.url_state import join
 from pages._compare import compare_charts
 from pages._compare.compare_url import MOST_VARIANTS, CompareView, free_name, variants_from_rows
 
 PAIRS_SHOWN = 2
 _VARIANTS = component("compare_variants")
-_FLOW = component("compare_flow")
+_FLOW = component("compare_flow", "figure")
 _DOCUMENTS = component("compare_papers")
 
 
@@ -91,12 +92,31 @@ def edited(rows: object, before: int) -> tuple[Variant, ...]:
     return tuple(named)
 
 
-def flow(view: CompareView, comparison: Comparison) -> None:
-    """Documents through the variants' rankings, one line each; a click opens one."""
+def flow(view: CompareView, comparison: Comparison, of: str) -> None:
+    """Documents through the variants' rankings, one line each; a click opens one.
+
+    Args:
+        of: what the comparison is of, for the exported figure.
+    """
     ranks = compare_charts.rank_flow(comparison, view.depth)
+    grades = [line["grade"] for line in ranks["lines"]]
+    count = len(comparison.variants)
+    title = f"Rank flow: the top {view.depth}"
+    caption = f"{of} One line a document."
+    file = FigureFile(
+        "rank flow", title + (f" under {count} wordings" if count > 1 else ""), caption,
+        *compare_charts.flow_rows(ranks),
+    )  # fmt: skip
     _FLOW(
         key="compare_flow",
-        data={**ranks, "selected": view.document, "dark": dark()},
+        data={
+            **ranks,
+            **file.data(),
+            "selected": view.document,
+            "dark": dark(),
+            "ink": compare_charts.flow_ink(grades, dark=dark()),
+            "file_ink": compare_charts.flow_ink(grades, dark=False, file=True),
+        },
         on_open_change=listen("compare_flow", "open", _open),
     )
 

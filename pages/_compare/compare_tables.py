@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
@@ -18,7 +16,10 @@ from engine.types.comparisons import (
     VariantRanking,
 )
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG
-from pages._common.components import chart, dark
+from engine.types.plurals import counted
+from pages._common.chart_style import number as shown
+from pages._common.components import chart
+from pages._common.figure_file import FigureFile, to_csv
 from pages._common.shared import note
 from pages._compare import compare_charts
 from pages._evaluate.published import COLUMNS, WORDINGS
@@ -94,13 +95,6 @@ def _against(pairs: Mapping[str, VariantPair], key: str) -> Callable[[VariantRan
         return shown(None if pair is None else getattr(pair, key), signed=key in ("tau", "p_mrr"))
 
     return cell
-
-
-def shown(value: float | None, *, signed: bool = False) -> str:
-    """A figure with three digits, or a dash where it is undefined."""
-    if value is None:
-        return "–"
-    return f"{value:+.3f}" if signed else f"{value:.3f}"
 
 
 def html_table(
@@ -252,15 +246,18 @@ def _matrices(table: Sensitivity) -> None:
             key="compare_matrix_measure",
         )
     measure = measure or known[0]
+    names, values = [row.variant for row in system.rows], _pairs(system.matrix[keys[measure]])
+    words = f"{MEASURES[measure][1]} The mean over {counted(table.queries, 'query', 'queries')}."
     chart(
-        compare_charts.matrix(
-            [row.variant for row in system.rows],
-            _pairs(system.matrix[keys[measure]]),
-            measure,
-            dark=dark(),
+        lambda dark: compare_charts.matrix(names, values, measure, dark=dark),
+        FigureFile(
+            f"rank similarity {system.system} {measure}",
+            f"{MEASURES[measure][0]} between wordings, system {system.system}",
+            f"{words} Corpus {table.corpus}.",
+            ["variant", *names],
+            compare_charts.matrix_rows(names, values),
         ),
-        words=f"{MEASURES[measure][1]} The mean over queries.",
-        name=f"matrix-{system.system}-{measure}",
+        words=words,
         alt=f"Mean {MEASURES[measure][0]} between the variants on {system.system}",
         key="compare_collection_matrix",
     )
@@ -334,12 +331,3 @@ def matrix_csv(table: Sensitivity) -> str:
         for (first, second), value in _pairs(matrix).items()
     ]
     return to_csv(["system", "measure", "first", "second", "mean"], lines)
-
-
-def to_csv(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """A table as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(lines)
-    return out.getvalue()

@@ -13,13 +13,14 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.lenses import Lens
-from pages._common.components import chart, dark
+from pages._common.components import chart
+from pages._common.figure_file import FigureFile, to_csv
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.waiting import renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_session import Asked, Stamp, evidence, traded
-from pages._compare.compare_tables import MEASURES, measures, to_csv
+from pages._compare.compare_tables import MEASURES, measures
 from pages._compare.compare_url import DEPTHS, MATRICES, SHOWS, CompareView
 
 KINDS = {
@@ -92,13 +93,21 @@ def all_sections(
         changes: for each variant that a model reranked, what that changed.
     """
     verdicts(comparison, changes)
-    rank_flow(view, comparison)
+    rank_flow(view, comparison, lens)
     movers(explorer, view, comparison, lens, asked, stamp)
     if len(comparison.variants) > 1:
-        sensitivity_matrix(view, comparison)
+        sensitivity_matrix(view, comparison, lens)
     measures(comparison)
     likeness(comparison, lens)
-    frontier(explorer, view, asked, stamp, by_model=bool(changes))
+    of = about(comparison, lens)
+    frontier(explorer, view, asked, stamp, by_model=bool(changes), of=of)
+
+
+def about(comparison: Comparison, lens: Lens) -> str:
+    """What a comparison is of, for the captions of exported figures."""
+    aspect = next((a.name for a in lens.aspects if a.key == comparison.aspect), comparison.aspect)
+    seed = " ".join((comparison.seed.title or "pasted text").split())
+    return f"Seed: “{seed}”. Aspect: {aspect}. Corpus: {comparison.corpus}."
 
 
 def verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
@@ -144,7 +153,7 @@ def _figures_whole(text: str) -> str:
     )
 
 
-def rank_flow(view: CompareView, comparison: Comparison) -> None:
+def rank_flow(view: CompareView, comparison: Comparison, lens: Lens) -> None:
     """The rank flow, and how deep it shows the rankings."""
     left, right = st.columns([3, 1.2], vertical_alignment="center")
     left.html("<h3>Rank flow</h3>")
@@ -153,7 +162,7 @@ def rank_flow(view: CompareView, comparison: Comparison) -> None:
         "Ranks shown", DEPTHS, **CompareView.sets("depth", "compare_depth"), required=True,
         format_func=lambda depth: f"Top {depth}", label_visibility="collapsed",
     )  # fmt: skip
-    flow(view, comparison)
+    flow(view, comparison, about(comparison, lens))
 
 
 def movers(
@@ -184,7 +193,7 @@ def movers(
     moved_documents(comparison, lens, opened)
 
 
-def sensitivity_matrix(view: CompareView, comparison: Comparison) -> None:
+def sensitivity_matrix(view: CompareView, comparison: Comparison, lens: Lens) -> None:
     """Every variant against every other, by the measure that is chosen."""
     st.html("<h3>Rank similarity</h3>")
     st.session_state["compare_matrix"] = view.matrix
@@ -198,10 +207,17 @@ def sensitivity_matrix(view: CompareView, comparison: Comparison) -> None:
         note(reason, "RBO, tau and overlap need no judgments.")
         return
     names = [v.variant.name for v in comparison.variants]
+    name, meaning = MEASURES[view.matrix]
     chart(
-        compare_charts.matrix(names, values, view.matrix, dark=dark()),
-        words=MEASURES[view.matrix][1],
-        name=f"matrix-{view.matrix}",
+        lambda dark: compare_charts.matrix(names, values, view.matrix, dark=dark),
+        FigureFile(
+            f"rank similarity {view.matrix}",
+            f"{name} between {len(names)} variants",
+            f"{meaning} {about(comparison, lens)}",
+            ["variant", *names],
+            compare_charts.matrix_rows(names, values),
+        ),
+        words=meaning,
         alt=f"{MEASURES[view.matrix][0]} between {len(names)} variants",
         key="compare_matrix_chart",
     )
@@ -209,24 +225,37 @@ def sensitivity_matrix(view: CompareView, comparison: Comparison) -> None:
 
 def likeness(comparison: Comparison, lens: Lens) -> None:
     """In which aspects the top 20 came closer to the seed."""
-    figure = compare_charts.likeness(comparison, lens, dark=dark())
-    if figure is None:
+    if not any(ranked.likeness for ranked in comparison.variants):
         return
+    title = "What the top 20 are more similar in"
+    words = (
+        "An estimate from sentence vectors: how much more similar to the seed the top 20 are "
+        "than those of the same system without a wording."
+    )
     chart(
-        figure,
-        heading="<h3>What the top 20 are more similar in</h3>",
-        words="An estimate from sentence vectors: how much more similar to the seed the top 20 are "
-        "than those of the same system without a wording.",
-        name="likeness",
+        lambda dark: compare_charts.likeness(comparison, lens, dark=dark),
+        FigureFile(
+            "similarity by aspect",
+            title,
+            f"{words} {about(comparison, lens)}",
+            ["variant", "aspect", "gain (standard deviations)"],
+            compare_charts.likeness_rows(comparison),
+        ),
+        heading=f"<h3>{title}</h3>",
+        words=words,
         alt="Gain in similarity of the top 20 by aspect, for each variant (estimate)",
         key="compare_likeness_chart",
     )
 
 
 def frontier(
-    explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp, *, by_model: bool
+    explorer: Explorer, view: CompareView, asked: Asked, stamp: Stamp, *, by_model: bool, of: str
 ) -> None:
-    """What steer trades for what, for one variant whose system reads it."""
+    """What steer trades for what, for one variant whose system reads it.
+
+    Args:
+        of: what the comparison is of, for the exported figure.
+    """
     steered = [v for v in view.variants if explorer.reads_steer(v.system)]
     if not steered:
         st.html(TRADE_OFF)
@@ -248,10 +277,10 @@ def frontier(
     if work.exception() is not None:
         traded.clear(*key)  # so that another visit tries again
     with error_boundary():
-        _draw_frontier(work.result(), variant, by_model=by_model)
+        _draw_frontier(work.result(), variant, by_model=by_model, of=of)
 
 
-def _draw_frontier(curve: Frontier, variant: Variant, *, by_model: bool) -> None:
+def _draw_frontier(curve: Frontier, variant: Variant, *, by_model: bool, of: str) -> None:
     if all(point.instruction_following is None for point in curve.points):
         st.html(TRADE_OFF)
         note(
@@ -260,12 +289,19 @@ def _draw_frontier(curve: Frontier, variant: Variant, *, by_model: bool) -> None
             "It takes documents that are judged alike in one aspect only.",
         )
         return
+    words = "Of the system alone, without the model. " if by_model else ""
+    words += _frontier_words(curve.judged)
     chart(
-        compare_charts.frontier(curve, variant.steer, dark=dark()),
+        lambda dark: compare_charts.frontier(curve, variant.steer, dark=dark),
+        FigureFile(
+            "trade-off",
+            f"Relevance-adherence trade-off of “{variant.name}”",
+            f"{words} {of}",
+            ["aspect weight", *compare_charts.frontier_axes(curve)],
+            compare_charts.frontier_rows(curve),
+        ),
         heading=TRADE_OFF,
-        words=("Of the system alone, without the model. " if by_model else "")
-        + _frontier_words(curve.judged),
-        name="frontier",
+        words=words,
         alt="Instruction following against relevance from aspect weight 0 to 100 %; "
         f"{variant.steer:.0%} is in use",
         key="compare_frontier_chart",

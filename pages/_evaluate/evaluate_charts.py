@@ -10,16 +10,26 @@ import plotly.graph_objects as go
 
 from engine.types.evaluations import Evaluation, Interval
 from engine.types.reranking import Gap, GapPoint
-from pages._common.chart_style import ACCENT, COUNTER, INK, PAPER, ROLE_COLOURS, label
+from pages._common.chart_style import (
+    ACCENT,
+    COUNTER,
+    INK,
+    PAPER,
+    ROLE_COLOURS,
+    label,
+    number,
+    styled,
+    wrapped,
+)
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "pentagon")
 """One per aspect, so that colour is never the only difference."""
 SIGNED = "p-MRR"
-ROW_HEIGHT, LEAST_HEIGHT = 64, 330
+ROW_HEIGHT, LEAST_HEIGHT = 50, 330
 """Pixels."""
-LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
 JITTER = 0.3
 """Half the height over which the dots of a system are spread, in rows."""
+Rows = list[list[object]]
 
 
 def strip_plot(
@@ -39,22 +49,33 @@ def strip_plot(
     names = _best_last(evaluation, measure)
     figure = go.Figure()
     for aspect in [*aspects, None]:
-        x, y, text = [], [], []
+        x, y, text, said = [], [], [], []
         for row, name in enumerate(names):
             for query in evaluation.systems[name].per_query:
                 if query["aspect"] == aspect and query[measure] is not None:
                     x.append(query[measure])
                     y.append(row + _jitter(name, query["query_id"]))
                     text.append(label(titles.get(query["query_id"], query["query_id"]), 90))
+                    said.append(number(query[measure], signed=measure == SIGNED))
         if x:
             figure.add_scatter(
                 x=x, y=y, text=text, mode="markers", name=label(aspect or "queries"),
-                marker=_marker(aspects, aspect, dark),
-                hovertemplate="%{text}<br>%{x:.3f}<extra>%{fullData.name}</extra>",
+                marker=_marker(aspects, aspect, dark), customdata=said,
+                hovertemplate="%{text}<br>%{customdata}<extra>%{fullData.name}</extra>",
             )  # fmt: skip
     for row, name in enumerate(names):
-        _mean_line(figure, row, name, evaluation.systems[name].metrics[measure], dark)
-    return _styled(figure, names, measure, dark)
+        _mean_line(figure, row, name, evaluation.systems[name].metrics[measure], measure, dark)
+    return _rows_styled(figure, names, measure, dark)
+
+
+def strip_rows(evaluation: Evaluation, measure: str, titles: Mapping[str, str]) -> Rows:
+    """System, query, seed, aspect and value of every dot."""
+    return [
+        [name, q["query_id"], titles.get(q["query_id"], ""), q["aspect"] or "", q[measure]]
+        for name in reversed(_best_last(evaluation, measure))
+        for q in evaluation.systems[name].per_query
+        if q[measure] is not None
+    ]
 
 
 def interval_plot(
@@ -75,11 +96,25 @@ def interval_plot(
             x=[mean for _, mean, _ in points], y=[row for row, _, _ in points], mode="markers",
             name=label(aspect), marker=_marker(aspects, aspect, dark, size=9, opacity=1.0),
             error_x=_error_bars([m for _, m, _ in points], [b for *_, b in points], 1.3, 3),
-            customdata=[list(bounds) for _, _, bounds in points],
-            hovertemplate="%{x:.3f} (95 %% interval %{customdata[0]:.3f} to "
-            "%{customdata[1]:.3f})<extra>%{fullData.name}</extra>".replace("%%", "%"),
+            customdata=[
+                [number(v, signed=measure == SIGNED) for v in (mean, *bounds)]
+                for _, mean, bounds in points
+            ],
+            hovertemplate="%{customdata[0]} (95 % interval %{customdata[1]} to "
+            "%{customdata[2]})<extra>%{fullData.name}</extra>",
         )  # fmt: skip
-    return _styled(figure, names, measure, dark)
+    return _rows_styled(figure, names, measure, dark)
+
+
+def interval_rows(evaluation: Evaluation, measure: str, aspects: Sequence[str]) -> Rows:
+    """System, aspect, mean and the bounds of its interval."""
+    return [
+        [name, aspect, scores.by_aspect[aspect][measure], *bounds]
+        for name in reversed(_best_last(evaluation, measure))
+        for scores in [evaluation.systems[name]]
+        for aspect in aspects
+        if (bounds := scores.confidence_by_aspect.get(aspect, {}).get(measure)) is not None
+    ]
 
 
 def trade_off(evaluation: Evaluation, *, dark: bool) -> go.Figure:
@@ -87,33 +122,58 @@ def trade_off(evaluation: Evaluation, *, dark: bool) -> go.Figure:
     figure = go.Figure()
     colour, quiet = ACCENT[dark], INK[dark]
     points = [(n, s) for n, s in evaluation.systems.items() if s.metrics[SIGNED] is not None]
-    # Neighbours get their names on different sides.
     points.sort(key=lambda point: point[1].metrics["nDCG@20"] or 0.0)
-    places = ("top left", "bottom right", "top right", "bottom left")
     means = [s.metrics["nDCG@20"] or 0.0 for _, s in points]
     bounds = [b for _, s in points if (b := s.confidence["nDCG@20"]) is not None]
     low, high = min([*means, *(b[0] for b in bounds)]), max([*means, *(b[1] for b in bounds)])
     room = 0.14 * max(high - low, 0.05)
-    for number, (name, scores) in enumerate(points):
+    for position, (name, scores) in enumerate(points):
         x, y = scores.metrics["nDCG@20"], scores.metrics[SIGNED]
+        side = _side(means, position, (low, high))
         figure.add_scatter(
-            x=[x], y=[y], mode="markers+text", text=[label(name, 20)], name=label(name),
-            textposition=places[number % len(places)],
+            x=[x], y=[y], mode="markers+text", text=[wrapped(name, 22)], name=label(name),
+            textposition=f"{('top', 'bottom')[position % 2]} {side}",
             marker={
                 "size": 10, "color": colour if scores.kind == "system" else quiet,
                 "symbol": {"system": "circle", "human": "star", "run": "diamond"}[scores.kind],
             },
             error_x=_error_bars([x], [scores.confidence["nDCG@20"]], 1, 3, quiet),
             error_y=_error_bars([y], [scores.confidence[SIGNED]], 1, 3, quiet),
-            hovertemplate="nDCG@20 %{x:.3f}<br>p-MRR %{y:+.3f}<extra>%{fullData.name}</extra>",
+            customdata=[[number(x), number(y, signed=True)]],
+            hovertemplate="nDCG@20 %{customdata[0]}<br>p-MRR %{customdata[1]}"
+            "<extra>%{fullData.name}</extra>",
         )  # fmt: skip
-    figure.update_layout(
-        **_layout(dark), height=340, showlegend=False, margin={"l": 10, "r": 16, "t": 12, "b": 10},
+    return styled(
+        figure, dark=dark, height=340, showlegend=False,
+        margin={"l": 10, "r": 16, "t": 12, "b": 10},
         xaxis={"title": "Relevance, nDCG@20", "zeroline": False,
                "range": [low - room, high + room]},
         yaxis={"title": "Instruction following, p-MRR", "zeroline": True, "tickformat": "+.2f"},
     )  # fmt: skip
-    return figure
+
+
+def _side(means: Sequence[float], position: int, ends: tuple[float, float]) -> str:
+    """On which side of a point its name stands: away from its nearest neighbour, if it fits."""
+    mean, (low, high) = means[position], ends
+    place = (mean - low) / ((high - low) or 1.0)
+    if not 0.3 < place < 0.7:
+        return "right" if place < 0.5 else "left"
+    near = min((m for i, m in enumerate(means) if i != position), key=lambda m: abs(m - mean),
+               default=mean)  # fmt: skip
+    return "right" if near < mean else "left"
+
+
+def trade_off_rows(evaluation: Evaluation) -> Rows:
+    """System, then mean and bounds of nDCG@20 and of p-MRR; "" where there is no interval."""
+    return [
+        [
+            name,
+            *(scores.metrics["nDCG@20"], *(scores.confidence["nDCG@20"] or ("", ""))),
+            *(scores.metrics[SIGNED], *(scores.confidence[SIGNED] or ("", ""))),
+        ]
+        for name, scores in evaluation.systems.items()
+        if scores.metrics[SIGNED] is not None
+    ]
 
 
 def _error_bars(
@@ -157,42 +217,36 @@ def _marker(
     }  # fmt: skip
 
 
-def _mean_line(figure: go.Figure, row: int, name: str, mean: float | None, dark: bool) -> None:
+def _mean_line(
+    figure: go.Figure, row: int, name: str, mean: float | None, measure: str, dark: bool
+) -> None:
     if mean is None:
         return
+    said = number(mean, signed=measure == SIGNED)
     figure.add_scatter(
         x=[mean, mean], y=[row - JITTER - 0.1, row + JITTER + 0.1], mode="lines",
         line={"color": ACCENT[dark], "width": 2.5}, name=label(name), showlegend=False,
         # A name inside the template itself would have its own %{...} filled in.
-        text=[label(name)] * 2, hovertemplate="mean of %{text}: %{x:.3f}<extra></extra>",
+        text=[label(name, 60)] * 2, customdata=[said] * 2,
+        hovertemplate="mean of %{text}: %{customdata}<extra></extra>",
     )  # fmt: skip
 
 
-def _styled(figure: go.Figure, names: Sequence[str], measure: str, dark: bool) -> go.Figure:
-    figure.update_layout(
-        height=max(LEAST_HEIGHT, 80 + ROW_HEIGHT * len(names)),
-        **_layout(dark), margin={"l": 10, "r": 16, "t": 34, "b": 10}, legend=LEGEND,
+def _rows_styled(figure: go.Figure, names: Sequence[str], measure: str, dark: bool) -> go.Figure:
+    return styled(
+        figure, dark=dark, height=max(LEAST_HEIGHT, 80 + ROW_HEIGHT * len(names)),
+        margin={"l": 10, "r": 16, "t": 34, "b": 10},
         xaxis={"title": measure, "zeroline": measure == SIGNED,
                "range": [-1.03, 1.03] if measure == SIGNED else [-0.03, 1.03]},
         yaxis={"tickvals": list(range(len(names))), "ticktext": [row_label(n) for n in names],
                "range": [-0.6, len(names) - 0.4], "showgrid": False, "zeroline": False},
     )  # fmt: skip
-    return figure
 
 
 def row_label(name: str) -> str:
     """A system's name beside its row; what reranks it stands below."""
     system, _, mode = name.partition("+")
-    return f"{label(system)}<br>+ {label(mode)}" if mode else label(name)
-
-
-def _layout(dark: bool) -> dict[str, Any]:
-    """What all figures have in common."""
-    return {
-        "paper_bgcolor": PAPER[dark], "plot_bgcolor": PAPER[dark], "font": {"color": INK[dark]},
-        "hoverlabel": {"bgcolor": PAPER[dark], "font": {"color": INK[dark]}, "align": "left",
-                       "namelength": -1},
-    }  # fmt: skip
+    return f"{wrapped(system)}<br>+ {label(mode)}" if mode else wrapped(name)
 
 
 # -- the gap -----------------------------------------------------------------------------
@@ -229,21 +283,36 @@ def gap_chart(gap: Gap, *, dark: bool) -> go.Figure:
                     "line": {"width": 2, "color": colour}},
             error_y=_error_bars(values, bounds, 1, 4, colour),
             fill="tonexty" if side == "lower" else None, fillcolor=TINT[dark],
-            customdata=[[p.size, *_shown(b)] for p, b in zip(gap.points, bounds, strict=True)],
-            hovertemplate="pool %{customdata[0]:,}: %{y:.3f}<br>95 %% interval %{customdata[1]} to "
-            "%{customdata[2]}<extra>%{fullData.name}</extra>".replace("%%", "%"),
+            customdata=[
+                [f"{point.size:,}", *map(number, (value, *(interval or (None, None))))]
+                for point, value, interval in zip(gap.points, values, bounds, strict=True)
+            ],
+            hovertemplate="pool %{customdata[0]}: %{customdata[1]}<br>95 % interval "
+            "%{customdata[2]} to %{customdata[3]}<extra>%{fullData.name}</extra>",
         )  # fmt: skip
     _bracket(figure, gap, places[-1], dark)
-    figure.update_layout(
-        **_layout(dark), height=GAP_HEIGHT, margin={"l": 10, "r": 128, "t": 36, "b": 10},
-        dragmode=False, legend={**LEGEND, "traceorder": "normal"},
-        xaxis={"title": "candidates per query", "tickvals": places, "fixedrange": True,
+    longest = max(len(label(name)) for name in gap.retrievers)
+    return styled(
+        figure, dark=dark, height=GAP_HEIGHT, legend_traceorder="normal",
+        margin={"l": 10, "r": 64 + 7 * longest, "t": 36, "b": 10},
+        xaxis={"title": "candidates per query", "tickvals": places,
                "ticktext": [_tick(gap, p) for p in gap.points], "zeroline": False,
                "range": [-0.45, len(places) - 0.42], "showgrid": False},
         yaxis={"title": gap.measure, "range": [low, high], "zeroline": False,
-               "tickformat": ".2f", "fixedrange": True},
+               "tickformat": ".2f"},
     )  # fmt: skip
-    return figure
+
+
+def gap_rows(gap: Gap) -> Rows:
+    """What is drawn: which line, the pool's size, the value and the bounds of its interval."""
+    rows: Rows = [
+        [f"{side} bound", point.size, getattr(point, side),
+         *(getattr(point, f"{side}_interval") or ("", ""))]
+        for side in ("upper", "lower")
+        for point in gap.points
+    ]  # fmt: skip
+    alone = ([n, "", v, *(gap.retriever_intervals.get(n) or ("", ""))] for n, v in gap.best_first)
+    return [*rows, *alone]
 
 
 def _retrievers(figure: go.Figure, gap: Gap, ends: tuple[float, float], dark: bool) -> None:
@@ -257,7 +326,7 @@ def _retrievers(figure: go.Figure, gap: Gap, ends: tuple[float, float], dark: bo
                            "dash": "solid" if best else "dot"}, opacity=1.0 if best else 0.65,
         )  # fmt: skip
         place = min(value, place - least)
-        shown = f"{label(name, 18)} {value:.3f}"
+        shown = f"{label(name)} {number(value)}"
         figure.add_annotation(
             x=1.0, xref="paper", xanchor="left", y=place, yanchor="middle", showarrow=False,
             text=f"<b>{shown}</b>" if best else shown, xshift=6,
@@ -282,9 +351,5 @@ def _bracket(figure: go.Figure, gap: Gap, x: float, dark: bool) -> None:
 
 def _tick(gap: Gap, point: GapPoint) -> str:
     """The size of a pool, and the gap there."""
-    low, high = (f"{value:+.2f}".replace("-", "−") for value in gap.gap(point))
-    return f"{point.size:,}<br>gap {low} to {high}"
-
-
-def _shown(bounds: Interval) -> tuple[str, str]:
-    return ("–", "–") if bounds is None else (f"{bounds[0]:.3f}", f"{bounds[1]:.3f}")
+    low, high = (number(value, signed=True) for value in gap.gap(point))
+    return f"{point.size:,}<br>gap {low}<br>to {high}"

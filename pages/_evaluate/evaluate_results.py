@@ -12,9 +12,17 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import NDCG, CollectionInfo, Evaluation
-from pages._common.components import chart, dark
+from pages._common.components import chart
+from pages._common.figure_file import FigureFile
 from pages._common.shared import error_boundary, escape_label, note
-from pages._evaluate.evaluate_charts import interval_plot, strip_plot, trade_off
+from pages._evaluate.evaluate_charts import (
+    interval_plot,
+    interval_rows,
+    strip_plot,
+    strip_rows,
+    trade_off,
+    trade_off_rows,
+)
 from pages._evaluate.evaluate_page import request_of, set_measure
 from pages._evaluate.evaluate_tables import (
     REPORT_HELP,
@@ -131,8 +139,14 @@ def _verdicts(evaluation: Evaluation) -> None:
         if right is not None:
             with right:
                 chart(
-                    trade_off(evaluation, dark=dark()),
-                    name="relevance-instruction-following",
+                    lambda dark: trade_off(evaluation, dark=dark),
+                    FigureFile(
+                        "relevance and instruction following",
+                        "Relevance and instruction following of every system",
+                        f"Means with 95 % intervals. {basis(evaluation)}.",
+                        ["system", "nDCG@20", "low", "high", "p-MRR", "low", "high"],
+                        trade_off_rows(evaluation),
+                    ),
                     alt="Relevance against instruction following of every system, with intervals",
                     key="evaluate_trade",
                 )
@@ -184,8 +198,14 @@ def _queries(
         aspects = _aspect_order(explorer, info)
         with right:
             chart(
-                strip_plot(evaluation, measure, titles, aspects, dark=dark()),
-                name="queries",
+                lambda dark: strip_plot(evaluation, measure, titles, aspects, dark=dark),
+                FigureFile(
+                    "queries",
+                    f"{measure} of every query",
+                    f"One mark a query, a line at each mean. {basis(evaluation)}.",
+                    ["system", "query", "seed", "aspect", measure],
+                    strip_rows(evaluation, measure, titles),
+                ),
                 alt=f"{measure}: one dot a query per system, the mean as a line",
                 key="evaluate_strip",
             )
@@ -229,8 +249,14 @@ def _aspects(
             )  # fmt: skip
         with right:
             chart(
-                interval_plot(evaluation, measure, aspects, dark=dark()),
-                name="aspects",
+                lambda dark: interval_plot(evaluation, measure, aspects, dark=dark),
+                FigureFile(
+                    "aspects",
+                    f"{measure} by aspect",
+                    f"Means with 95 % intervals. {basis(evaluation)}.",
+                    ["system", "aspect", measure, "low", "high"],
+                    interval_rows(evaluation, measure, aspects),
+                ),
                 alt=f"{measure} of every aspect per system with 95 % intervals",
                 key="evaluate_intervals",
             )

@@ -20,6 +20,7 @@ from engine.types.evaluations import (
 from engine.types.models import ModelReport
 from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapPoint
+from pages._common.chart_style import number
 from pages._evaluate.evaluate_url import MEASURES
 
 CERTAIN = 0.05
@@ -32,8 +33,7 @@ def interval(bounds: Interval) -> str:
     """``0.552 – 0.661``; a dash where there is none, or nothing varies."""
     if bounds is None or bounds[0] == bounds[1]:
         return "–"
-    low, high = (f"{b:.3f}".replace("-", "−") for b in bounds)
-    return f"{low} – {high}"
+    return " – ".join(map(number, bounds))
 
 
 def leaderboard_rows(evaluation: Evaluation) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def _query_cells(queries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 def signed_number(value: float) -> str:
     """``+0.052``, and plain ``0`` for what does not move at all."""
-    return f"{value:+.3f}".replace("-", "−") if value else "0"
+    return number(value, signed=True) if value else "0"
 
 
 def table(
@@ -127,13 +127,9 @@ def basis(evaluation: Evaluation) -> str:
         parts.append(f"{evaluation.missing_documents:,} judged documents are not in it")
     people = next((s for s in evaluation.systems.values() if s.kind == "human"), None)
     if people is not None:
-        own = (f"{a} {_shown(m[NDCG])}" for a, m in people.annotators.items())
+        own = (f"{a} {number(m[NDCG])}" for a, m in people.annotators.items())
         parts.append(f"{NDCG} of each annotator: {', '.join(own)}")
     return " · ".join(parts)
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def tested(row: Mapping[str, Any]) -> tuple[str, float]:

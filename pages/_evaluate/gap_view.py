@@ -13,7 +13,8 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
 from engine.types.reranking import CostEstimate, Gap, GapRecord
-from pages._common.components import chart, dark
+from pages._common.components import chart
+from pages._common.figure_file import FigureFile
 from pages._common.job_card import job_card
 from pages._common.shared import error_boundary, note
 from pages._evaluate.controls import (
@@ -25,7 +26,7 @@ from pages._evaluate.controls import (
     run_button,
     seeds_box,
 )
-from pages._evaluate.evaluate_charts import gap_chart
+from pages._evaluate.evaluate_charts import gap_chart, gap_rows
 from pages._evaluate.evaluate_page import (
     DRAWN_BUSY,
     POLL_SECONDS,
@@ -182,8 +183,14 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         left, right = st.columns([8, 4], gap="medium")
         with left:
             chart(
-                gap_chart(gap, dark=dark()),
-                name="gap",
+                lambda dark: gap_chart(gap, dark=dark),
+                FigureFile(
+                    "gap",
+                    f"Retrieval–verification gap: {gap.collection}",
+                    gap_verdict(gap),
+                    ["line", "pool", gap.measure, "95 % low", "95 % high"],
+                    gap_rows(gap),
+                ),
                 alt=f"{gap.measure} of the verifier against pool size, as found and with what "
                 "is missing put in, and of every retriever alone",
                 key="evaluate_gap_chart",
@@ -205,7 +212,7 @@ def _export(explorer: Explorer, gap: Gap) -> None:
         rows = point_rows(gap, plain=True)
         download("Gap (CSV)", lambda: str(rows.to_csv(index=False)), "gap.csv")
         download("Everything (JSON)", lambda: explorer.gaps.to_json(gap), "gap.json")
-        st.caption("The chart has its own buttons for SVG and PNG; the address is the link.")
+        st.caption("The chart has its own menu for SVG, PNG and CSV; the address is the link.")
 
 
 def record_line(record: GapRecord) -> str:

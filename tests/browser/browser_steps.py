@@ -34,6 +34,51 @@ def download(page: Page, button: str, *, exact: bool = False) -> Download:
     return found.value
 
 
+def exported(page: Page, chart: str, kind: str) -> Download:
+    """A file of a chart, from its menu.
+
+    Args:
+        kind: SVG, PNG or CSV.
+    """
+    page.get_by_role("button", name=f"Export chart: {chart}", exact=True).click()
+    return download(page, f"Download {chart} as {kind}", exact=True)
+
+
+def assert_sound_figure(page: Page, svg: str) -> None:
+    """An exported figure lies on white, needs no font, and nothing of it is cut off.
+
+    Args:
+        page: an empty one, to look at it.
+    """
+    page.set_content(f"<body style='margin: 0'>{svg}</body>")
+    found = page.evaluate(
+        """() => {
+            const svg = document.querySelector("svg")
+            const sheet = svg.getBoundingClientRect()
+            const letters = [...svg.querySelectorAll(".letters")]
+            const outside = letters.filter((g) => {
+                const box = g.getBoundingClientRect()
+                return box.width && (box.left < sheet.left || box.top < sheet.top
+                    || box.right > sheet.right || box.bottom > sheet.bottom)
+            })
+            return {
+                texts: svg.querySelectorAll("text, foreignObject").length,
+                paper: svg.querySelector(":scope > rect").getAttribute("fill"),
+                title: svg.querySelector(":scope > title").textContent,
+                caption: svg.querySelector(":scope > desc").textContent,
+                words: letters.map((g) => g.getAttribute("aria-label")),
+                outside: outside.map((g) => g.getAttribute("aria-label")),
+            }
+        }"""
+    )
+    assert found["texts"] == 0, "letters are outlines"
+    assert found["paper"] == "#ffffff"
+    assert found["outside"] == []
+    written = "".join("".join(found["words"]).split())
+    assert "".join(found["title"].split()) in written
+    assert "".join(found["caption"].split()) in written
+
+
 def read_text(download: Download) -> str:
     """A file that was downloaded."""
     return Path(download.path()).read_text("utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.browser_steps import download, read_text
+from tests.browser.browser_steps import assert_sound_figure, download, exported, read_text
 from tests.browser.conftest import Visit
 
 
@@ -22,11 +22,14 @@ def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
     expect(cells.filter(has_text=re.compile("^bm25$"))).to_be_attached()
     visit.shoot("evaluate")
 
+    sheet = page.context.new_page()
     for chart in ("queries", "aspects"):
-        file = download(page, f"Download {chart} as SVG")
-        assert file.suggested_filename == f"{chart}.svg"
+        file = exported(page, chart, "SVG")
+        assert file.suggested_filename == f"seedlens-{chart}.svg"
+        assert_sound_figure(sheet, read_text(file))
+    sheet.close()
 
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Export", exact=True).click()
     lines = read_text(download(page, "Run of dense (TREC)"))
     run = tmp_path / "mine.run"
     run.write_text(lines.replace(" dense\n", " mine\n"), "utf-8")

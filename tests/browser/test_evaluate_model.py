@@ -76,7 +76,10 @@ def test_a_gap_is_measured_with_progress_drawn_and_there_on_return(
     sizes = cells(page, "evaluate_gap_points").filter(has_text=re.compile("^20$"))
     expect(sizes.first).to_be_attached()
     visitor.shoot("evaluate-gap")
-    assert browser_steps.download(page, "Download gap as SVG").suggested_filename == "gap.svg"
+    sheet = page.context.new_page()
+    svg = browser_steps.read_text(browser_steps.exported(page, "gap", "SVG"))
+    browser_steps.assert_sound_figure(sheet, svg)
+    sheet.close()
     asked = lab.model.seen.requests
     page.reload()  # another visit: the model is not connected any more
     expect(page.get_by_text("The gap lies between")).to_be_visible(timeout=60_000)

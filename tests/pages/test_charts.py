@@ -13,6 +13,8 @@ from engine.types.evaluations import CSFCUBE_NDCG
 from engine.types.lenses import Aspect, Lens
 from engine.types.searches import Ranking
 from pages._common import chart_style
+from pages._common.figure_file import FigureFile
+from pages._common.shared import ASSETS
 from pages._compare import compare_charts
 
 LENS = Lens(
@@ -27,6 +29,7 @@ def compared(
     rankings: dict[str, list[str]],
     titles: dict[str, str] | None = None,
     likeness: tuple[tuple[str, float], ...] = (),
+    grades: dict[str, int] | None = None,
 ) -> Comparison:
     variants = tuple(
         VariantRanking(
@@ -44,8 +47,9 @@ def compared(
     )
     seed = Document("seed", "Seed", "A text.", ())
     return Comparison(
-        "corpus", seed, "how", variants, (), (), (), titles or {}, False, "Nobody judged.", 0.0
-    )
+        "corpus", seed, "how", variants, (), (), (), titles or {}, False, "Nobody judged.", 0.0,
+        grades=grades or {},
+    )  # fmt: skip
 
 
 def drawn(figure: Any) -> dict[str, Any]:
@@ -70,6 +74,15 @@ def test_the_rank_flow_follows_each_paper_through_all_rankings() -> None:
     assert [column["name"] for column in flow["columns"]] == ["base", "generic", "short"]
 
 
+def test_the_rank_flow_knows_the_grades_of_what_was_judged() -> None:
+    comparison = compared({"base": ["a", "b"], "other": ["b", "c"]}, {"a": "A, B"}, grades={"a": 2})
+    flow = compare_charts.rank_flow(comparison, depth=2)
+    assert [line["grade"] for line in flow["lines"]] == [2, None, None]
+    head, rows = compare_charts.flow_rows(flow)
+    assert head == ["doc_id", "title", "grade", "base", "other"]
+    assert rows[0] == ["a", "A, B", 2, 1, ""]
+
+
 def test_a_paper_that_never_moves_is_drawn_as_calm_as_can_be() -> None:
     flow = compare_charts.rank_flow(compared({"one": ["a", "b"], "two": ["a", "b"]}), depth=20)
     assert [line["moved"] for line in flow["lines"]] == [0.0, 0.0]
@@ -78,23 +91,95 @@ def test_a_paper_that_never_moves_is_drawn_as_calm_as_can_be() -> None:
 def test_the_matrix_writes_its_numbers_and_leaves_out_what_is_undefined() -> None:
     values = {("base", "base"): 1.0, ("base", "other"): 0.256, ("other", "base"): None}
     figure = drawn(compare_charts.matrix(["base", "other"], values, "rbo", dark=False))
-    texts = {(a["y"], a["x"]): a["text"] for a in figure["layout"]["annotations"]}
-    assert texts == {(0, 0): "1.00", (0, 1): "0.26", (1, 0): "–", (1, 1): "–"}
+    (cells,) = figure["data"]
+    assert list(zip(cells["base"], cells["x"], cells["text"], strict=True)) == [
+        (-0.475, 0, "1.000"), (-0.475, 1, "0.256"), (0.525, 0, "–"), (0.525, 1, "–"),
+    ]  # fmt: skip
+    assert compare_charts.matrix_rows(["base", "other"], values) == [
+        ["base", 1.0, 0.256], ["other", "", ""],
+    ]  # fmt: skip
 
 
 def test_a_measure_with_a_sign_shows_it() -> None:
     figure = drawn(
         compare_charts.matrix(["a", "b"], {("a", "b"): 0.1, ("b", "a"): -0.1}, "p_mrr", dark=True)
     )
-    assert {"+0.10", "-0.10"} <= {a["text"] for a in figure["layout"]["annotations"]}
-    assert figure["data"][0]["zmin"] == -1.0
+    assert {"+0.100", "−0.100"} <= set(figure["data"][0]["text"])
 
 
-def test_two_names_that_shorten_to_the_same_stay_two_rows() -> None:
-    names = ["paraphrase of the base wording one", "paraphrase of the base wording two"]
+def test_long_names_are_wrapped_and_beside_many_the_columns_have_numbers() -> None:
+    names = [f"paraphrase of the base wording, number {n}" for n in range(1, 5)]
     figure = drawn(compare_charts.matrix(names, {(names[0], names[1]): 0.5}, "rbo", dark=False))
-    assert figure["layout"]["xaxis"]["tickvals"] == [0, 1]
-    assert len(set(figure["layout"]["xaxis"]["ticktext"])) == 1
+    rows = figure["layout"]["yaxis"]["ticktext"]
+    assert rows[3] == "4 · paraphrase of the base<br>wording, number 4"
+    assert figure["layout"]["xaxis"]["ticktext"] == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("measure", ["rbo", "p_mrr"])
+def test_the_numbers_of_a_matrix_can_be_read_on_every_cell(measure: str, dark: bool) -> None:
+    steps = [i / 20 * (-1) ** i for i in range(21)]
+    values = {("a", str(i)): v if measure == "p_mrr" else abs(v) for i, v in enumerate(steps)}
+    names = ["a", *(str(i) for i in range(21))]
+    (cells,) = drawn(compare_charts.matrix(names, values, measure, dark=dark))["data"]
+    shades = zip(cells["marker"]["color"], cells["insidetextfont"]["color"], strict=True)
+    assert min(contrast(rgb(cell), rgb(text)) for cell, text in shades) >= 4.5
+
+
+def rgb(colour: str) -> tuple[float, ...]:
+    if colour.startswith("#"):
+        return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return tuple(float(part) / 255 for part in colour[4:-1].split(","))
+
+
+def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """As WCAG defines it: 1 to 21."""
+
+    def luminance(colour: tuple[float, ...]) -> float:
+        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in colour]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_lines_of_grades_are_told_apart_by_width_and_dash_and_seen_on_the_paper(dark: bool) -> None:
+    styles = chart_style.grade_styles([0, 3, 1, 2], dark=dark)
+    assert [s["width"] for s in styles.values()] == sorted({s["width"] for s in styles.values()})
+    assert [bool(s["dash"]) for s in styles.values()] == [True, False, False, False]
+    assert len({s["colour"] for s in styles.values()}) == 4
+    papers = [chart_style.PAPER[dark], *([] if dark else [chart_style.FILE_PAPER])]
+    colours = [chart_style.UNJUDGED[dark], *(s["colour"] for s in styles.values())]
+    assert min(contrast(rgb(c), rgb(p)) for c in colours for p in papers) >= 3
+    texts = [chart_style.INK[dark], chart_style.ACCENT[dark], chart_style.COUNTER[dark]]
+    assert min(contrast(rgb(c), rgb(p)) for c in texts for p in papers) >= 4.5
+
+
+def test_a_binary_scale_uses_the_strongest_line_for_what_is_relevant() -> None:
+    styles = chart_style.grade_styles([0, 1], dark=False)
+    assert styles[1]["colour"] == chart_style.GRADES[False][-1]
+
+
+def test_the_exported_chart_is_light_on_white_and_has_the_font_of_figures() -> None:
+    points = tuple(FrontierPoint(s / 10, 1 - s / 20, s / 15) for s in range(11))
+    spec = chart_style.for_file(compare_charts.frontier(Frontier(points, True), 0.5, dark=False))
+    assert spec["layout"]["paper_bgcolor"] == spec["layout"]["plot_bgcolor"] == "#ffffff"
+    assert spec["layout"]["font"]["family"] == chart_style.FILE_FONT
+    assert spec["data"][0]["text"][0] == "0%", "what is written into the chart stays"
+    assert "hovertemplate" not in spec["data"][0]
+
+
+def test_the_data_has_the_digits_of_the_chart() -> None:
+    file = FigureFile("a", "A", "Of a.", ["name", "value"], [["x, y", 2 / 3], ["z", 12]])
+    assert file.data()["csv"] == 'name,value\n"x, y",0.667\nz,12\n'
+
+
+def test_the_letters_of_figures_cover_what_papers_are_called() -> None:
+    font = json.loads((ASSETS / "figures" / "font.json").read_text("utf-8"))
+    assert font["family"] == chart_style.FILE_FONT
+    for weight in font["weights"].values():
+        assert set("AZaz09éßŁαβЖ–−·≥“”…") <= set(weight["glyphs"])
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -123,11 +208,12 @@ def test_likeness_has_a_bar_for_every_aspect_with_its_letter() -> None:
     )
     figure = drawn(compare_charts.likeness(comparison, LENS, dark=False))
     assert [bar["name"] for bar in figure["data"]] == ["W · Why", "H · How &amp; when"]
-    assert figure["data"][0]["text"] == ["W +0.25", "W +0.25"]
+    beside = [note["text"] for note in figure["layout"]["annotations"]]
+    assert beside == ["W +0.250", "W +0.250", "H −1.000", "H −1.000"]
 
 
-def test_without_an_estimate_there_is_no_likeness_to_draw() -> None:
-    assert compare_charts.likeness(compared({"base": ["a"]}), LENS, dark=False) is None
+def test_variants_without_an_estimate_have_no_bar() -> None:
+    assert not compare_charts.likeness(compared({"base": ["a"]}), LENS, dark=False).data
 
 
 def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
@@ -141,10 +227,21 @@ def test_the_frontier_marks_the_steer_in_use_and_names_its_axes() -> None:
     assert "p-MRR" not in estimated["layout"]["xaxis"]["title"]["text"]
 
 
+def test_labels_of_a_curve_stand_clear_of_it() -> None:
+    falling = tuple(FrontierPoint(s / 4, 1 - (s / 4) ** 2, s / 4) for s in range(5))
+    figure = drawn(compare_charts.frontier(Frontier(falling, True), 0.5, dark=False))
+    places = figure["data"][0]["textposition"]
+    assert all("right" in place or "left" in place for place in places[1:-1])
+    assert places[-1].startswith("bottom")
+    assert figure["data"][1]["text"] == ["50%"]
+    assert figure["data"][0]["text"][2] == "", "written once, beside the ring"
+
+
 def test_a_steer_whose_obedience_is_undefined_is_left_out_of_the_frontier() -> None:
     points = (FrontierPoint(0.0, 0.9, None), FrontierPoint(0.5, 0.8, 0.1))
     figure = drawn(compare_charts.frontier(Frontier(points, True), 0.0, dark=False))
-    assert figure["data"][0]["text"] == ["50%"]
+    assert figure["data"][0]["customdata"][0][2] == "50%"
+    assert len(figure["data"][0]["x"]) == 1
     assert len(compare_charts.frontier(Frontier(points[:1], True), 0.0, dark=False).data) == 1
 
 

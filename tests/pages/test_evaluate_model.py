@@ -174,7 +174,7 @@ def test_the_chart_names_every_retriever_once_without_overlap(dark: bool) -> Non
     assert [a.text for a in named] == ["<b>&lt;b&gt; 0.460</b>", "bm25 0.450"]
     low, high = figure.layout.yaxis.range
     assert named[0].y - named[1].y >= 0.04 * (high - low)
-    assert "gap +0.14 to +0.35" in figure.layout.xaxis.ticktext[0]
+    assert "gap +0.140<br>to +0.350" in figure.layout.xaxis.ticktext[0]
 
 
 def test_a_gap_in_words_and_as_a_file() -> None:
