@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from engine.types.evaluations import Evaluation, Interval
+from engine.types.evaluations import NDCG, Evaluation, Interval
 from engine.types.reranking import Gap, GapPoint
 from pages._common.chart_style import (
     ACCENT,
@@ -122,13 +122,13 @@ def trade_off(evaluation: Evaluation, *, dark: bool) -> go.Figure:
     figure = go.Figure()
     colour, quiet = ACCENT[dark], INK[dark]
     points = [(n, s) for n, s in evaluation.systems.items() if s.metrics[SIGNED] is not None]
-    points.sort(key=lambda point: point[1].metrics["nDCG@20"] or 0.0)
-    means = [s.metrics["nDCG@20"] or 0.0 for _, s in points]
-    bounds = [b for _, s in points if (b := s.confidence["nDCG@20"]) is not None]
+    points.sort(key=lambda point: point[1].metrics[NDCG] or 0.0)
+    means = [s.metrics[NDCG] or 0.0 for _, s in points]
+    bounds = [b for _, s in points if (b := s.confidence[NDCG]) is not None]
     low, high = min([*means, *(b[0] for b in bounds)]), max([*means, *(b[1] for b in bounds)])
     room = 0.14 * max(high - low, 0.05)
     for position, (name, scores) in enumerate(points):
-        x, y = scores.metrics["nDCG@20"], scores.metrics[SIGNED]
+        x, y = scores.metrics[NDCG], scores.metrics[SIGNED]
         side = _side(means, position, (low, high))
         figure.add_scatter(
             x=[x], y=[y], mode="markers+text", text=[wrapped(name, 22)], name=label(name),
@@ -137,16 +137,16 @@ def trade_off(evaluation: Evaluation, *, dark: bool) -> go.Figure:
                 "size": 10, "color": colour if scores.kind == "system" else quiet,
                 "symbol": {"system": "circle", "human": "star", "run": "diamond"}[scores.kind],
             },
-            error_x=_error_bars([x], [scores.confidence["nDCG@20"]], 1, 3, quiet),
+            error_x=_error_bars([x], [scores.confidence[NDCG]], 1, 3, quiet),
             error_y=_error_bars([y], [scores.confidence[SIGNED]], 1, 3, quiet),
             customdata=[[number(x), number(y, signed=True)]],
-            hovertemplate="nDCG@20 %{customdata[0]}<br>p-MRR %{customdata[1]}"
+            hovertemplate=NDCG + " %{customdata[0]}<br>p-MRR %{customdata[1]}"
             "<extra>%{fullData.name}</extra>",
         )  # fmt: skip
     return styled(
         figure, dark=dark, height=340, showlegend=False,
         margin={"l": 10, "r": 16, "t": 12, "b": 10},
-        xaxis={"title": "Relevance, nDCG@20", "zeroline": False,
+        xaxis={"title": f"Relevance, {NDCG}", "zeroline": False,
                "range": [low - room, high + room]},
         yaxis={"title": "Instruction following, p-MRR", "zeroline": True, "tickformat": "+.2f"},
     )  # fmt: skip
@@ -168,7 +168,7 @@ def trade_off_rows(evaluation: Evaluation) -> Rows:
     return [
         [
             name,
-            *(scores.metrics["nDCG@20"], *(scores.confidence["nDCG@20"] or ("", ""))),
+            *(scores.metrics[NDCG], *(scores.confidence[NDCG] or ("", ""))),
             *(scores.metrics[SIGNED], *(scores.confidence[SIGNED] or ("", ""))),
         ]
         for name, scores in evaluation.systems.items()

@@ -144,7 +144,7 @@ def _verdicts(evaluation: Evaluation) -> None:
                         "relevance and instruction following",
                         "Relevance and instruction following of every system",
                         f"Means with 95 % intervals. {basis(evaluation)}.",
-                        ["system", "nDCG@20", "low", "high", "p-MRR", "low", "high"],
+                        ["system", NDCG, "low", "high", "p-MRR", "low", "high"],
                         trade_off_rows(evaluation),
                     ),
                     alt="Relevance against instruction following of every system, with intervals",
