@@ -26,6 +26,7 @@ export default function (component) {
     else setTimeout(() => form()?.querySelector('[data-testid="stFormSubmitButton"] button')?.click())
   }
   document.addEventListener("keydown", onKey)
+  parentElement.querySelector(".root").dataset.listening = "true"
   parentElement.seedlensStop?.()
   parentElement.seedlensStop = () => document.removeEventListener("keydown", onKey)
   return () => parentElement.seedlensStop()

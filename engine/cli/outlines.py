@@ -25,7 +25,8 @@ def width_of(text: str, size: float, weight: int = 400) -> float:
     Args:
         weight: 400, or 600 for bold.
     """
-    return sum(advance for advance, _ in _letters(text, weight)) * size / _font()["units"]
+    units: float = _font()["units"]
+    return sum(advance for advance, _ in _letters(text, weight)) * size / units
 
 
 def outlined(

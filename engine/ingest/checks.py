@@ -9,31 +9,28 @@ from engine.ingest.repairs import Refuse, each_once, pass_over, raise_at_once
 from engine.ingest.source import Source, no_documents
 from engine.ingest.values import Notes
 from engine.types.documents import SourceDocument
-from engine.types.repairs import CheckReport, Fault, FaultKind
+from engine.types.repairs import CheckReport, Fault, FaultKind, Repairs
 
-_FAULTS: dict[FaultKind, tuple[str, str, str]] = {
-    "broken": (
-        "row cannot be read or is too long",
-        "rows cannot be read or are too long",
-        "--skip-broken leaves such rows out",
-    ),
-    "empty": (
-        "row has no text",
-        "rows have no text",
-        "--skip-empty leaves such rows out, --title-as-text takes their titles",
-    ),
-    "id": (
-        "row has no id",
-        "rows have no id",
-        "--number-ids numbers such rows, --ids-from-doi takes their DOIs",
-    ),
-    "duplicate": (
-        "row repeats an id with other content",
-        "rows repeat an id with other content",
-        "--duplicates keep-first, merge or rename decides about them",
-    ),
+_FAULTS: dict[FaultKind, tuple[str, str]] = {
+    "broken": ("row cannot be read or is too long", "rows cannot be read or are too long"),
+    "empty": ("row has no text", "rows have no text"),
+    "id": ("row has no id", "rows have no id"),
+    "duplicate": ("row repeats an id with other content", "rows repeat an id with other content"),
 }
-"""What one row and several rows with a fault are, and the options that repair it."""
+_SKIP = "leaves such rows out"
+
+
+def _options(fault: Fault, repairs: Repairs) -> list[str]:
+    """What repairs the refused rows, beyond what was chosen already."""
+    title = fault.substitutes and not repairs.title_as_text
+    doi = fault.substitutes and not repairs.ids_from_doi
+    options: dict[FaultKind, list[str]] = {
+        "broken": [f"--skip-broken {_SKIP}"],
+        "empty": [f"--skip-empty {_SKIP}"] + ["--title-as-text takes their titles"] * bool(title),
+        "id": ["--number-ids numbers such rows"] + ["--ids-from-doi takes their DOIs"] * bool(doi),
+        "duplicate": ["--duplicates keep-first, merge or rename decides about them"],
+    }
+    return options[fault.kind]
 
 
 def check(source: Source, max_chars: int) -> CheckReport:
@@ -50,7 +47,7 @@ def check(source: Source, max_chars: int) -> CheckReport:
     first: dict[FaultKind, BadInputError] = {}
     report = _examined(source, max_chars, first.setdefault)
     if first:
-        raise _refusal(report.refused, first)
+        raise _refusal(report.refused, first, source.repairs)
     if not report.documents:
         raise BadInputError(
             f"No document is left of {source.name}: every row was left out.",
@@ -100,16 +97,16 @@ def _examined(source: Source, max_chars: int, refuse: Refuse) -> CheckReport:
     return CheckReport(documents, characters, warnings, faults)
 
 
-def _refusal(refused: tuple[Fault, ...], first: dict[FaultKind, BadInputError]) -> BadInputError:
-    kinds = list(first)  # in the order of their first rows
-    counts = {fault.kind: fault.refused for fault in refused}
+def _refusal(
+    refused: tuple[Fault, ...], first: dict[FaultKind, BadInputError], repairs: Repairs
+) -> BadInputError:
+    faults = sorted(refused, key=lambda fault: list(first).index(fault.kind))
     more = []
-    for kind in kinds:
-        others = " more" if kind == kinds[0] else ""
-        count = counts[kind] - bool(others)
-        if count:
-            more.append(f"{count:,}{others} {_FAULTS[kind][count > 1]}")
-    error = first[kinds[0]]
+    for fault in faults:
+        others = " more" if fault is faults[0] else ""
+        if count := fault.refused - bool(others):
+            more.append(f"{count:,}{others} {_FAULTS[fault.kind][count > 1]}")
+    error = first[faults[0].kind]
     message = error.message + (f" {'; '.join(more)}." if more else "")
-    options = "; ".join(_FAULTS[kind][2] for kind in kinds)
+    options = "; ".join(option for fault in faults for option in _options(fault, repairs))
     return BadInputError(message, f"{error.remedy} Or: {options}.")

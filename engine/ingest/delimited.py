@@ -152,7 +152,10 @@ def _row(where: str, names: tuple[str, ...], cells: list[str]) -> Row:
         cells.pop()  # spreadsheets end rows with delimiters
     if len(cells) != len(names):
         fault = f"{len(cells)} fields, but the header has {len(names)}."
-        return Row.broken(where, fault, "Quote fields that hold the delimiter or a line break.")
+        remedy = (
+            "Quote fields that hold the delimiter or a line break, or choose another delimiter."
+        )
+        return Row.broken(where, fault, remedy)
     return Row(where, dict(zip(names, cells, strict=True)))
 
 

@@ -143,7 +143,7 @@ def _check_length(line: AnyStr, end: AnyStr, path: Path, number: int) -> None:
 def _other_encoding(path: Path, line: int, encoding: Encoding, where: str) -> BadInputError:
     return BadInputError(
         f"{path.name}, line {line}: not {encoding.label} ({where}).",
-        "Save the file as UTF-8, or say which encoding it has: --encoding cp1252, utf-16 ...",
+        "Save the file as UTF-8, or choose its encoding when importing (--encoding cp1252 ...).",
     )
 
 

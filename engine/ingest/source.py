@@ -137,8 +137,8 @@ def open_source(
 
 def _input_file(path: Path, read_as: Format, repairs: Repairs) -> InputFile:
     file = InputFile(path)
-    # The folders are published collections, all of them in UTF-8.
-    if not read_as.binary and path.is_file():
+    # The folders are published collections, in UTF-8 if nobody says otherwise.
+    if not read_as.binary and (repairs.encoding or path.is_file()):
         try:
             file = replace(file, encoding=encoding_of(path, repairs.encoding))
         except OSError as e:

@@ -21,7 +21,8 @@ from engine.types.plurals import counted
 from pages._annotate.agreement_chart import agreement_chart
 from pages._annotate.agreement_tables import WORDS
 from pages._annotate.annotate_url import MEASURES, AnnotateView, go
-from pages._common.components import chart, dark
+from pages._common.components import chart
+from pages._common.figure_file import FigureFile
 
 STEPS = {"items": "By items", "day": "By day"}
 _PACE = "Judgments a minute over the last 20, breaks of more than five minutes left out."
@@ -153,8 +154,21 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
     found = [(point, measured(point, view.measure)) for point in points]
     title = AGREEMENT_MEASURES[view.measure]
     alt = f"{title} over time. {last_words(found)} {undefined_words(found)}"
-    figure = agreement_chart(found, title, by_day=view.step == "day", dark=dark())
-    chart(figure, name="agreement-over-time", alt=alt, key="annotate_over_time")
+    chart(
+        lambda dark: agreement_chart(found, title, by_day=view.step == "day", dark=dark),
+        FigureFile(
+            "agreement-over-time",
+            f"{title} over time",
+            f"Project {project.name}. {undefined_words(found)}".strip(),
+            ("items", "until", title, "low", "high"),
+            [
+                (point.items, point.until.isoformat(), m.value, *(m.interval or (None, None)))
+                for point, m in found
+            ],
+        ),
+        alt=alt,
+        key="annotate_over_time",
+    )
     words = html.escape(f"{last_words(found)} {undefined_words(found)}")
     st.html(f'<div class="sl-facts">{words}</div>')
     with st.expander("The points as a table"):

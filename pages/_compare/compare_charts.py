@@ -158,7 +158,7 @@ def matrix_rows(names: Sequence[str], values: Values) -> Rows:
 def _cell_colour(value: float | None, signed: bool, dark: bool) -> str:
     """Paler the more alike: the accent for what differs, its opposite for what is negative."""
     if value is None:
-        return label_rgb(hex_to_rgb(QUIET[dark]))
+        return str(label_rgb(hex_to_rgb(QUIET[dark])))
     if signed:
         end, strength = (COUNTER, value) if value > 0 else (ACCENT, -value)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -18,6 +18,7 @@ from pages._common.shared import engine
 from pages._common.url_state import UrlState, integer, join, names, one_of, param, some_of
 from pages._explore.explore_url import DEEPEST, DEFAULT, View
 
+State = TypeVar("State", bound="CompareView")
 MOST_VARIANTS = 8
 """Beyond that, neither the rank flow nor a person follows."""
 LONGEST_NAME = 80
@@ -224,7 +225,7 @@ class CompareView(UrlState):
         return replace(self, variants=tuple(variants), steered=steered)
 
 
-def reworded(explorer: Explorer, view: CompareView, aspect: str) -> CompareView:
+def reworded(explorer: Explorer, view: State, aspect: str) -> State:
     """The view for another aspect: what was chosen or built in for the old one follows it."""
     keys = [a.key for a in explorer.library.lens(view.corpus).aspects]
     old = explorer.comparing.presets(view.corpus, view.aspect) if view.aspect in keys else ()

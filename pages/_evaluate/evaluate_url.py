@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeVar
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CSFCUBE_NDCG, NDCG, CollectionInfo, EvaluationRequest
@@ -21,6 +21,7 @@ from pages._common.url_state import (
     write_flag,
 )
 
+State = TypeVar("State", bound="EvaluateView")
 SYSTEMS = ("bm25", "dense", "aspect")
 """Chosen on a first visit."""
 SAMPLES = (5, 10, 20, 40, 100)
@@ -163,6 +164,6 @@ def of_gap(view: EvaluateView, record: GapRecord) -> EvaluateView:
     )  # fmt: skip
 
 
-def with_collection(view: EvaluateView, key: str) -> EvaluateView:
+def with_collection(view: State, key: str) -> State:
     """Another collection with the same systems."""
     return replace(view, collection=key, sample=None, model="")

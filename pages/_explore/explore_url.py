@@ -114,7 +114,7 @@ class View(UrlState):
         )  # fmt: skip
 
 
-def filters_of(filters: Sequence[Filter]) -> dict[str, str]:
+def filters_of(filters: Sequence[Filter]) -> dict[str, Any]:
     """The fields of a :class:`View` that stand for these filters."""
 
     def year(op: str) -> str:

@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -64,7 +65,7 @@ def _set_now(
         "where": view.where,
     }
     read: list[Filter] = []
-    unread = []
+    unread: list[tuple[str, Callable[[View], View]]] = []
     for name, text in parts.items():
         try:
             read += explorer.parse_filters(text)
@@ -74,7 +75,8 @@ def _set_now(
 
 
 def _cleared(name: str, view: View) -> View:
-    return replace(view, **{name: ""}, page=1)
+    cleared: dict[str, Any] = {name: "", "page": 1}
+    return replace(view, **cleared)
 
 
 def _has_choices(one: Filter, fields: Mapping[str, FieldValues]) -> bool:

@@ -33,6 +33,7 @@ PAGES = {
     "build": ("/build", "h2, h3"),
     "ask": ("/ask", "h2, textarea"),
     "library": ("/library", "h2"),
+    "lens": ("/library?lens=demo", ".sl-paper"),
 }
 
 

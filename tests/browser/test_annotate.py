@@ -129,6 +129,7 @@ def test_digits_decide_a_disagreement_where_there_is_a_reason(
         annotation.judge(project, Judgment(*item.item, "Grace", 3))
     page = visit.open("/annotate?corpus=demo&project=decided&part=disagreements")
     expect(page.get_by_text("2 to decide, 0 decided")).to_be_visible(timeout=180_000)
+    expect(page.locator(".st-key-annotate_decide_keys [data-listening]")).to_be_attached()
     page.locator(".kicker").first.click()
     page.keyboard.press("2")
     expect(page.get_by_role("textbox", name="Reason")).to_be_focused()

@@ -114,7 +114,8 @@ def test_a_choice_that_leaves_rows_undecided_still_refuses(write: Write) -> None
     message = refusal(as_csv(write), replace(ALL, skip_empty=False))
     assert "row 7 (line 8): neither a title nor a text" in message
     assert "--skip-empty" in message
-    assert "--number-ids" not in message
+    for used in ("--title-as-text", "--number-ids"):
+        assert used not in message
 
 
 def test_everything_left_out_is_refused(write: Write) -> None:
