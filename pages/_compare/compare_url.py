@@ -207,8 +207,10 @@ class CompareView(UrlState):
         view = UrlState.sharing(self, shared)
         view = replace(view, aspect=view.aspect or self.aspect)  # here there always is one
         if self.variants and self.aspect and view.aspect != self.aspect:
-            view = reworded(engine(), replace(view, aspect=self.aspect), view.aspect)
-        same = (view.seed, view.text_id) == (self.seed, self.text_id)
+            before = replace(view, aspect=self.aspect)
+            view = view.with_variants(reworded(engine(), before, view.aspect).variants)
+        shown = (self.seed, self.text_id, self.aspect)
+        same = (view.seed, view.text_id, view.aspect) == shown
         return view if same else replace(view, document="")
 
     def with_own(self, own: Variant) -> Self:

@@ -105,7 +105,7 @@ class EvaluateView(UrlState):
     def on_corpus(self, corpus: str) -> Self:
         """The same systems on the first collection over this corpus; as it is without one."""
         keys = [info.key for info in engine().collections.all() if info.corpus == corpus]
-        return with_collection(self, keys[0]) if keys else self
+        return replace(self, collection=keys[0], sample=None, model="") if keys else self
 
     @property
     def needs_model(self) -> bool:

@@ -173,11 +173,11 @@ def test_a_result_becomes_the_seed_and_the_browsers_back_button_returns(visit: V
     second = titles(page)[1]
     page.locator("article").nth(1).get_by_role("button", name="as seed").click()
     expect(page.locator("section.card .title")).to_have_text(second)
-    steps = page.locator(".st-key-explore_trail button")
+    steps = page.locator(".st-key-explore_trail li")
     expect(steps).to_have_count(2)
     page.go_back()
     expect(page.locator("section.card .title")).to_have_text(seed)
-    expect(steps.first).to_be_disabled()
+    expect(steps.first.locator("[aria-current]")).to_have_text(seed)
     expect(steps).to_have_count(2)
 
 

@@ -22,9 +22,8 @@ SEED, WORDING = "tides-network", "trained without labelled data"
 def go(page: Page, name: str) -> None:
     """A click in the menu."""
     page.get_by_role("link", name=name, exact=True).click()
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute(
-        "data-test-script-state", "notRunning"
-    )
+    path = "" if name == "Explore" else name.lower()
+    expect(page).to_have_url(re.compile(rf"//[^/]+/{path}([?]|$)"))
 
 
 def wording(page: Page) -> Locator:
@@ -61,6 +60,7 @@ def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
         expect(page).to_have_url(re.compile("corpus=harbour"))
         connect(page, model.url)
         go(page, "Evaluate")
+        expect(page).to_have_url(re.compile("collection="))
         page.reload()
         expect(page).to_have_url(re.compile("collection="))
         for tab in (page, page.context.new_page()):
