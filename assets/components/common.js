@@ -109,3 +109,22 @@ if (!history.tidied) {
     return filled ? history.replaceState(state, title, url) : push(state, title, url)
   }
 }
+
+// An icon, drawn: fonts lack signs. Its path lies in a square of 16.
+const icon = (path) => {
+  const space = "http://www.w3.org/2000/svg"
+  const svg = document.createElementNS(space, "svg")
+  svg.setAttribute("viewBox", "0 0 16 16")
+  svg.setAttribute("aria-hidden", "true")
+  svg.setAttribute("class", "drawn")
+  const line = document.createElementNS(space, "path")
+  line.setAttribute("d", path)
+  svg.append(line)
+  return svg
+}
+
+const crossButton = (cls, label, onclick) => {
+  const node = button(cls, "", label, onclick)
+  node.append(icon("M4 4l8 8M12 4l-8 8"))
+  return node
+}

@@ -72,7 +72,7 @@ export default function (component) {
       ask([...rows.slice(0, index + 1), row, ...rows.slice(index + 1)]))
     copy.disabled = rows.length >= data.most
     copy.dataset.key = `copy-${index}`
-    const remove = button("icon", "✕", `Remove variant ${index + 1}`, () =>
+    const remove = crossButton("icon", `Remove variant ${index + 1}`, () =>
       ask(rows.filter((_, i) => i !== index)))
     remove.disabled = rows.length < 2
     remove.dataset.key = `remove-${index}`
@@ -163,7 +163,7 @@ export default function (component) {
     for (const [what, words] of corrections) {
       if (!words) continue
       const tag = make("span", "correction")
-      const off = button("icon", "✕", `Variant ${index + 1}: take back “${words}”`, () => {
+      const off = crossButton("icon", `Variant ${index + 1}: take back “${words}”`, () => {
         row[what] = ""
         ask(rows)
       })

@@ -8,7 +8,7 @@ export default function (component) {
   const change = (event) => setTriggerValue("change", { ...event, at: Date.now() })
   const aspects = Object.fromEntries(data.aspects.map((aspect) => [aspect.key, aspect]))
   const cross = (label, name, event) => {
-    const node = button("off", "✕", label, () => change(event))
+    const node = crossButton("off", label, () => change(event))
     node.dataset.key = `off-${name}`
     return node
   }

@@ -66,14 +66,3 @@ export default function (component) {
 }
 
 const ICONS = { up: "M8 13V3M3.5 7.5 8 3l4.5 4.5", down: "M8 3v10M3.5 8.5 8 13l4.5-4.5", remove: "M4 4l8 8M12 4l-8 8" }
-
-const icon = (path) => {
-  const space = "http://www.w3.org/2000/svg"
-  const svg = document.createElementNS(space, "svg")
-  svg.setAttribute("viewBox", "0 0 16 16")
-  svg.setAttribute("aria-hidden", "true")
-  const line = document.createElementNS(space, "path")
-  line.setAttribute("d", path)
-  svg.append(line)
-  return svg
-}

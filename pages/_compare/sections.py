@@ -24,13 +24,14 @@ from pages._compare.compare_tables import MEASURES, measures
 from pages._compare.compare_url import DEPTHS, MATRICES, SHOWS, CompareView
 
 KINDS = {
-    "follows": ("follows", "●"),
-    "costly": ("at a cost", "◐"),
-    "nothing": ("no effect", "○"),
-    "wrong way": ("wrong way", "⇄"),
-    "little": ("little", "◔"),
-    "different": ("different", "◇"),
+    "follows": ("follows", "full"),
+    "costly": ("at a cost", "half"),
+    "nothing": ("no effect", "empty"),
+    "wrong way": ("wrong way", "swap"),
+    "little": ("little", "quarter"),
+    "different": ("different", "diamond"),
 }
+"""Kinds of verdicts: their words, and the icon that compare_page.css draws."""
 TRADE_OFF = "<h3>Relevance-adherence trade-off</h3>"
 
 
@@ -123,7 +124,7 @@ def verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
         more = f'<span class="cmp-change">{html.escape(change)}</span>' if change else ""
         rows.append(
             f'<details class="cmp-verdict"><summary><span class="cmp-kind cmp-{word.split()[0]}">'
-            f'<span aria-hidden="true">{mark}</span> {word}</span> '
+            f'<span class="cmp-mark cmp-{mark}" aria-hidden="true"></span> {word}</span> '
             f"<span>{_figures_whole(html.escape(verdict.text))}{more}</span>"
             '<span class="cmp-more">numbers</span></summary>'
             f"<div>{html.escape(verdict.numbers)}</div></details>"
