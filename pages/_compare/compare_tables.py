@@ -24,6 +24,8 @@ from pages._common.shared import note
 from pages._compare import compare_charts
 from pages._evaluate.published import COLUMNS, WORDINGS
 
+SCROLLED = '<div class="cmp-scroll" tabindex="0" role="region" aria-label="Table">'
+"""Around a table that may be wider than the window: who uses the keyboard scrolls it, too."""
 MEASURES = {
     "rbo": ("RBO", "Rank-biased overlap (p = 0.9): how similar two rankings are, the top counting "
             "most. 1 is the same ranking."),
@@ -117,7 +119,7 @@ def html_table(
         for first, *others in rows
     )
     return (
-        f'<div class="cmp-scroll"><table class="cmp-table"><thead><tr>{top}</tr></thead>'
+        f'{SCROLLED}<table class="cmp-table"><thead><tr>{top}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
@@ -162,7 +164,7 @@ def _overview(table: Sensitivity) -> str:
     return (
         f'<div class="cmp-dim">{table.queries} queries. Documents that were judged are ranked '
         "among themselves where a query has a judged pool.</div>"
-        '<div class="cmp-scroll"><table class="cmp-table cmp-wide"><thead><tr>'
+        f'{SCROLLED}<table class="cmp-table cmp-wide"><thead><tr>'
         f'<th scope="col">Variant</th>{heads}</tr></thead>{body}</table></div>'
     )
 

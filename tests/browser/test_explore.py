@@ -79,10 +79,15 @@ def finder(page: Page) -> Locator:
     return field
 
 
+def found_documents(page: Page) -> Locator:
+    """What the search for a seed offers."""
+    return page.get_by_role("listbox", name="Documents").get_by_role("option")
+
+
 def test_a_seed_is_found_by_words_with_the_keyboard_alone(visit: Visit) -> None:
     page = visit.open(METHOD)
     finder(page).fill("cooling trees")
-    options = page.get_by_role("option")
+    options = found_documents(page)
     expect(options.first.locator("mark").first).to_have_text(re.compile("cooling|trees", re.I))
     expect(options.first).to_contain_text("in the title")
     expect(options.last).to_contain_text(re.compile("in the text|similar meaning"))
@@ -100,7 +105,7 @@ def test_a_seed_is_found_by_words_with_the_keyboard_alone(visit: Visit) -> None:
 def test_escape_closes_the_search_for_a_seed_and_changes_nothing(visit: Visit) -> None:
     page = visit.open(METHOD)
     field = finder(page)
-    expect(page.get_by_role("option")).to_have_count(10)
+    expect(found_documents(page)).to_have_count(10)
     page.get_by_role("button", name="Next documents").click()
     expect(page.get_by_text("Page 2 of")).to_be_visible()
     field.focus()
@@ -163,7 +168,7 @@ def test_what_a_wording_is_read_as_can_be_corrected_and_is_kept_in_the_link(visi
     reading.get_by_role("button", name="Let the words decide").click()
     expect(page).not_to_have_url(re.compile("reading="))
     expect(reading).to_contain_text("− Background")
-    expect(page.get_by_label("In your own words")).to_have_value(words)
+    expect(page.get_by_role("textbox", name="In your own words")).to_have_value(words)
 
 
 def test_a_result_becomes_the_seed_and_the_browsers_back_button_returns(visit: Visit) -> None:

@@ -39,7 +39,7 @@ def search(page: Page) -> tuple[str, ...]:
 def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
     visit: Visit, server: Server, tmp_path: Path
 ) -> None:
-    bring(server.home, tmp_path, "harbour", DOCUMENTS[:12])
+    bring(server.home, tmp_path, "harbour", DOCUMENTS[12:24])
     page = visit.open(f"/?corpus=harbour&seed={SEED}&aspect=method")
     wording(page).fill(WORDING)
     wording(page).press("Enter")

@@ -55,7 +55,7 @@ def test_the_terminal_and_a_file_show_both_bounds(
     assert any("●" in line for line in rows.values())
     assert "pool 20" in run.stdout
     assert "◆" in run.stdout
-    assert "95 % intervals" in words_of((tmp_path / "gap.svg").read_text("utf-8"))
+    assert "bars: 95 % intervals" in words_of((tmp_path / "gap.svg").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", ["gap.png", "missing/gap.svg"])
