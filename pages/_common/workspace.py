@@ -9,16 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import streamlit as st
 
 from pages._common.visit_memory import memory
 
-if TYPE_CHECKING:
-    from pages._common.url_state import UrlState
 
-State = TypeVar("State", bound="UrlState")
+class PageState(Protocol):
+    """What a page shows, as :class:`pages._common.url_state.UrlState` has it: a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def on_corpus(self, corpus: str) -> Self: ...
+
+    def sharing(self, shared: Mapping[str, Any]) -> Self: ...
+
+
+State = TypeVar("State", bound=PageState)
 MOST_VIEWS = 50
 _PAGES = "pages"
 _EVERYWHERE = ("trail",)
@@ -35,14 +43,14 @@ class Pages:
     """
 
     shared: Mapping[str, Any] = field(default_factory=dict)
-    views: Mapping[tuple[type[UrlState], str], UrlState] = field(default_factory=dict)
+    views: Mapping[tuple[type[PageState], str], PageState] = field(default_factory=dict)
 
     @property
     def corpus(self) -> str:
         """The corpus of the page used last; "" before there is one."""
         return str(self.shared.get("corpus", ""))
 
-    def leave(self, view: UrlState) -> Pages:
+    def leave(self, view: PageState) -> Pages:
         """With a page as it is now."""
         now = shared_fields(view)
         before = self.shared
@@ -60,7 +68,7 @@ class Pages:
         found = [view for view in self.views.values() if isinstance(view, page)]
         return found[-1] if found else None
 
-    def changed_since(self, page: type[UrlState], other: type[UrlState]) -> bool:
+    def changed_since(self, page: type[PageState], other: type[PageState]) -> bool:
         """Whether a page was changed on this corpus after another one was, or without it."""
         order = [kind for kind, corpus in self.views if corpus == self.corpus]
         return page in order and (other not in order or order.index(page) > order.index(other))
@@ -84,7 +92,7 @@ class Pages:
         return replace(self, shared=shared, views=kept)
 
 
-def shared_fields(view: UrlState) -> dict[str, Any]:
+def shared_fields(view: PageState) -> dict[str, Any]:
     """The fields of a view that other pages share."""
     return {one.name: getattr(view, one.name) for one in fields(view) if one.metadata["shared"]}
 
@@ -97,7 +105,7 @@ def pages() -> Pages:
     return known  # type: ignore[no-any-return]
 
 
-def leave(view: UrlState) -> None:
+def leave(view: PageState) -> None:
     """Remember a page as it is now, in this tab and for the next one."""
     _keep(pages().leave(view))
 
