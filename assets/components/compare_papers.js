@@ -2,19 +2,6 @@
 // each variant, with what the first variant does not show marked.
 const drawn = new WeakMap()
 
-const withMarks = (text, spans, cls) => {
-  const node = make("span", `text ${cls ?? ""}`)
-  const points = Array.from(text) // Python's offsets count code points
-  let at = 0
-  for (const [start, end] of spans) {
-    if (start < at) continue
-    node.append(points.slice(at, start).join(""), make("mark", "", points.slice(start, end).join("")))
-    at = end
-  }
-  node.append(points.slice(at).join(""))
-  return node
-}
-
 const side = (letter, role, who, body) => {
   const row = make("div", `pair ${roleClass(role)}`)
   row.append(make("span", "letter", letter), make("span", "who", who), body)
@@ -26,8 +13,8 @@ const pairNode = (pair, first) => {
   node.title = `Cosine of the two passages: ${pair.score.toFixed(2)}`
   if (pair.gained) node.append(make("span", "tag text", `not under ${first}`))
   node.append(
-    side(pair.seed_letter, pair.seed_role, "seed", withMarks(pair.seed_text, pair.seed_marks, "seedtext")),
-    side(pair.letter, pair.role, "this", withMarks(pair.doc_text, pair.doc_marks)))
+    side(pair.seed_letter, pair.seed_role, "seed", marked(pair.seed_text, pair.seed_marks, "seedtext")),
+    side(pair.letter, pair.role, "this", marked(pair.doc_text, pair.doc_marks)))
   return node
 }
 
