@@ -32,8 +32,9 @@ from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
 from engine.scenarios.facade import Scenarios
+from engine.search.filters import parse_filters
 from engine.search.finding import find_documents
-from engine.search.queries import parse_filters, parse_reading
+from engine.search.queries import parse_reading
 from engine.search.searcher import Searcher
 from engine.search.systems import PREPARED, READ_STEER, SYSTEMS, find_system
 from engine.types.annotating import Project

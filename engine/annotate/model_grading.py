@@ -39,7 +39,7 @@ from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import ask_model, complete
-from engine.search.criterion import criterion_for
+from engine.search.judging_criterion import criterion_for
 from engine.search.searcher import Searcher
 from engine.types.annotating import Item, Judgment, Project
 from engine.types.callbacks import Ask, never, tell_nobody

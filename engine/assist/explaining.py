@@ -10,7 +10,7 @@ from engine.llm.endpoints import Connection
 from engine.llm.judges import document_text
 from engine.llm.prompts import Explanation, Quote, explaining
 from engine.llm.run import complete
-from engine.search.criterion import criterion_for
+from engine.search.judging_criterion import criterion_for
 from engine.search.queries import check_query
 from engine.search.searcher import Searcher
 from engine.types.documents import Document

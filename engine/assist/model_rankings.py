@@ -22,7 +22,7 @@ from engine.llm.endpoints import Connection
 from engine.llm.prompts import Criterion
 from engine.llm.run import ask_model
 from engine.rerank import Progress
-from engine.search.criterion import criterion_for
+from engine.search.judging_criterion import criterion_for
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelReport

@@ -288,7 +288,8 @@ def search(
 
     Every result comes with the passages that explain it.
     """  # fmt: skip
-    from engine.search.queries import parse_filter, parse_reading
+    from engine.search.filters import parse_filter
+    from engine.search.queries import parse_reading
     from engine.search.reports import search_report
 
     mode, depth, most_calls = query_options(options)

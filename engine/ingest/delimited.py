@@ -1,7 +1,7 @@
 """CSV and TSV: a header line, then one row per record; fields may hold quotes and newlines.
 
 Every value stays text (an id ``007`` stays ``007``). The standard library's strict reader is
-used because it knows the row and line of every fault; see ``storage.tables`` for what DuckDB
+used because it knows the row and line of every fault; see ``storage.parquet_files`` for what DuckDB
 does with a quote that is never closed.
 """
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import asdict, fields
 from typing import Any
 
 from engine.errors import BadInputError
 from engine.lenses.definitions import SHIPPED, find_aspect
+from engine.search.filters import parse_filter
 from engine.search.systems import find_system
 from engine.types.lenses import Lens
-from engine.types.searches import WHOLE, Filter, Query, separated, unescaped
+from engine.types.searches import WHOLE, Query
 
 LONGEST_INSTRUCTION = 2000
 """Characters; far beyond any wording of an aspect."""
@@ -24,7 +24,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
     ),
 }
 """What the values of a stored query may be; None when they are left out."""
-_FILTER = re.compile(r"\s*([^<>=]+?)\s*(>=|<=|=)\s*(.*?)\s*", re.DOTALL)
 
 
 def check_query(query: Query, lens: Lens) -> None:
@@ -75,27 +74,6 @@ def parse_reading(text: str) -> tuple[str, ...]:
             "Name each aspect once, as in +method,-background; or only 'any' for none of them.",
         )
     return tuple(term[0] + key for term, key in zip(terms, keys, strict=True))
-
-
-def parse_filter(text: str) -> Filter:
-    """Read ``year>=2010`` or ``venue=ACL|EMNLP``; everything after the sign are the values.
-
-    >>> str(parse_filter("year >= 2010"))
-    'year>=2010'
-    """
-    match = _FILTER.fullmatch(text)
-    values = separated(match[3], "|") if match else []
-    if match is None or not values:
-        raise BadInputError(
-            f"The filter '{text}' cannot be read.",
-            "Write field=value, field=one|another, year>=2010 or year<=2020.",
-        )
-    return Filter.any_of(match[1], map(unescaped, values), op=match[2])  # type: ignore[arg-type]
-
-
-def parse_filters(text: str) -> tuple[Filter, ...]:
-    """Read filters between semicolons, all of which must hold, as links have them."""
-    return tuple(map(parse_filter, separated(text, ";")))
 
 
 def query_id(query: Query) -> str:

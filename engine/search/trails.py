@@ -9,7 +9,7 @@ from functools import partial
 
 from engine.errors import UnknownNameError
 from engine.search.queries import query_to_dict
-from engine.search.references import to_bibtex, to_citations, to_csl_json, to_ris
+from engine.search.reference_export import to_bibtex, to_citations, to_csl_json, to_ris
 from engine.types.documents import Document
 from engine.types.searches import Query
 from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument

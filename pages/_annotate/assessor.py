@@ -23,10 +23,10 @@ from pages._annotate.assessor_check import (
 )
 from pages._annotate.judging_view import judging_view
 from pages._common.job_card import job_card
+from pages._common.job_words import is_finished
 from pages._common.shared import attempt, error_boundary, remembered
 from pages._login import login
 from pages._model.model_form import apply_model_style, folded_panel
-from pages._model.model_lines import is_finished
 from pages._model.model_settings import chosen, endpoint
 
 ABOUT = (

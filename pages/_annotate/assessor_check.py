@@ -25,8 +25,8 @@ from pages._annotate.agreement_tables import WORDS, aspects_table, confusion_htm
 from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
+from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
 from pages._common.shared import attempt
-from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
 
 
 def estimate_line(estimate: GradingEstimate) -> str:

@@ -16,9 +16,9 @@ from pages._annotate.judging_view import is_plain
 from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
 from pages._common.job_card import job_card
+from pages._common.job_words import time_left
 from pages._common.shared import error_boundary
 from pages._login import login
-from pages._model.model_lines import time_left
 
 WORDINGS = {
     "generic": "a wording that names no aspect",

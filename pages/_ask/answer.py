@@ -17,9 +17,9 @@ from pages._ask.after import after, before
 from pages._ask.ask_page import shown_job
 from pages._common import document_view
 from pages._common.components import component, dark, listen
+from pages._common.job_words import duration, report_line
 from pages._common.shared import engine, error_boundary, note
 from pages._common.waiting import renew_when
-from pages._model.model_lines import duration, report_line
 
 POLL_SECONDS = 0.3
 AROUND = 3_000

@@ -14,11 +14,11 @@ from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskJob, AskReq
 from engine.types.reranking import CostEstimate, EndpointInfo
 from pages._ask.ask_url import AskView
 from pages._ask.earlier import earlier, examples
+from pages._common.job_words import money, tokens
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
 from pages._login import login
 from pages._model.model_form import folded_panel
-from pages._model.model_lines import money, tokens
 from pages._model.model_settings import chosen, endpoint
 
 JOB = "ask_job"

@@ -17,7 +17,7 @@ from engine.types.builds import (
 )
 from engine.types.plurals import counted
 from pages._build.build_url import RUNS, SHOWN_BY, STEPS
-from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
 
 
 class StepWords(NamedTuple):

@@ -21,9 +21,9 @@ from pages._build.build_lines import (
 )
 from pages._build.build_url import SHOWN_BY, STEPS, go
 from pages._common.job_card import job_card
+from pages._common.job_words import is_finished
 from pages._common.shared import attempt_at, engine, escape_label, remembered, show_problem
 from pages._model.model_form import endpoint_panel, is_panel_busy
-from pages._model.model_lines import is_finished
 from pages._model.model_settings import chosen, endpoint
 
 _MOST = "build_most_calls"

@@ -14,9 +14,9 @@ import streamlit as st
 
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
+from pages._common.job_words import joined, report_line
 from pages._common.shared import attempt, note
 from pages._common.waiting import renew_when
-from pages._model.model_lines import joined, report_line
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at a job that takes minutes."""

@@ -14,11 +14,11 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Sensitivity, SensitivityJob
 from engine.types.plurals import counted
 from pages._common.job_card import job_card
+from pages._common.job_words import joined, time_left
 from pages._common.shared import attempt, download, engine, error_boundary, note, show_error
 from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
 from pages._compare.compare_url import CompareView
 from pages._login import login
-from pages._model.model_lines import joined, time_left
 
 SYSTEMS = ("aspect", "instructed", "dense")
 """Compared unless somebody says otherwise."""

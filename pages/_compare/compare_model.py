@@ -19,6 +19,7 @@ from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import job_card, what_was_asked
+from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
 from pages._common.shared import attempt, engine, note, show_error
 from pages._compare.compare_session import Asked, Stamp, asked, compared, estimated
 from pages._compare.compare_url import RERANK_DEPTH, CompareView
@@ -26,13 +27,6 @@ from pages._compare.sections import KINDS
 from pages._explore.explore_url import DEEPEST
 from pages._login import login
 from pages._model.model_form import folded_panel, is_panel_busy
-from pages._model.model_lines import (
-    asked_so_far,
-    duration,
-    estimate_line,
-    joined,
-    top_sentence,
-)
 from pages._model.model_settings import chosen, endpoint
 from pages._model.reranking_controls import (
     NOT_CONNECTED,

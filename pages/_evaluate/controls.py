@@ -14,6 +14,7 @@ from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
 from engine.types.jobs import Job
 from engine.types.reranking import CostEstimate
+from pages._common.job_words import estimate_line
 from pages._common.shared import attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label, connected, request_of
 from pages._evaluate.evaluate_url import (
@@ -26,7 +27,6 @@ from pages._evaluate.evaluate_url import (
 )
 from pages._login import login
 from pages._model.model_form import apply_model_style, endpoint_panel
-from pages._model.model_lines import estimate_line
 from pages._model.model_settings import chosen, endpoint
 
 MOST = "evaluate_most_calls"

@@ -24,11 +24,11 @@ from engine.types.evaluations import (
 from engine.types.jobs import Job
 from engine.types.plurals import counted
 from pages._common.job_card import job_card
+from pages._common.job_words import joined, report_line, time_left
 from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_url import EvaluateView, of_request
 from pages._login import login
 from pages._model.model_form import apply_model_style
-from pages._model.model_lines import joined, report_line, time_left
 from pages._model.model_settings import chosen, endpoint
 
 EvaluationJob = Job[EvaluationProgress, EvaluationReport]

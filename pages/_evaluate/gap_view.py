@@ -16,6 +16,7 @@ from engine.types.reranking import CostEstimate, Gap, GapRecord
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
 from pages._common.job_card import job_card
+from pages._common.job_words import report_line
 from pages._common.shared import error_boundary, note
 from pages._evaluate.controls import (
     calls_box,
@@ -48,7 +49,6 @@ from pages._evaluate.evaluate_tables import (
 )
 from pages._evaluate.evaluate_url import EvaluateView, of_gap, sizes_of
 from pages._login import login
-from pages._model.model_lines import report_line
 from pages._model.model_settings import chosen
 
 

@@ -15,7 +15,7 @@ from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
 from pages._common import document_view
 from pages._common.components import Event, component, dark, listeners
-from pages._model.model_lines import change, change_sentence
+from pages._common.job_words import change, change_sentence
 
 _SEED = component("seed")
 _SKIP = component("skip")

@@ -16,12 +16,12 @@ from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo, Reranking, RerankJob, RerankRequest
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages._common.job_card import job_card, what_was_asked
+from pages._common.job_words import estimate_line, progress_line
 from pages._common.shared import attempt, engine, note
 from pages._explore.explore_page import sets
 from pages._explore.explore_url import DEEPEST, View
 from pages._login import login
 from pages._model.model_form import folded_panel
-from pages._model.model_lines import estimate_line, progress_line
 from pages._model.model_settings import chosen, endpoint
 from pages._model.reranking_controls import (
     NOT_CONNECTED,

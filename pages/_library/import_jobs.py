@@ -10,9 +10,9 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, ImportReport, Progress
 from pages._common.job_card import job_card
+from pages._common.job_words import time_left
 from pages._common.shared import attempt_at, show_problem
 from pages._library.corpus_list import source_name
-from pages._model.model_lines import time_left
 
 _PHASES = {
     "checking": "Reading and checking every document",

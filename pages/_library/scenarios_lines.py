@@ -15,7 +15,7 @@ from engine.types.scenarios import (
     ScenarioSource,
     ScenarioState,
 )
-from pages._model.model_lines import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
 
 COMPONENTS: dict[Component, str] = {
     "M": "main topic",

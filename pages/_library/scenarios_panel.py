@@ -26,6 +26,7 @@ from engine.types.scenarios import (
 )
 from pages._common import document_view
 from pages._common.job_card import job_card
+from pages._common.job_words import is_finished
 from pages._common.seed_finder import picker
 from pages._common.shared import attempt_at, engine, error_boundary, remembered, show_problem
 from pages._library.scenarios_lines import (
@@ -38,7 +39,6 @@ from pages._library.scenarios_lines import (
 )
 from pages._login import login
 from pages._model.model_form import folded_panel
-from pages._model.model_lines import is_finished
 from pages._model.model_settings import chosen, endpoint
 
 ABOUT = (

@@ -11,10 +11,10 @@ import streamlit as st
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
+from pages._common.job_words import endpoint_parts
 from pages._common.shared import ASSETS, engine, escape_label, note
 from pages._common.waiting import renew_when
 from pages._model.beside import beside
-from pages._model.model_lines import endpoint_parts
 from pages._model.model_settings import (
     ADDRESS,
     KEY,

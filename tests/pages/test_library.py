@@ -17,8 +17,8 @@ from engine.jobs.job_files import write_job
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progress
 from engine.types.repairs import Repairs
+from pages._common.job_words import time_left
 from pages._library import corpus_list
-from pages._model.model_lines import time_left
 from tests.pages.import_page import give_path, shown
 from tests.pages.visits import Serve, click, run, visit
 from tests.support import ended

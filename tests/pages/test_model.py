@@ -16,7 +16,7 @@ from engine.types.documents import Document
 from engine.types.models import ModelReport
 from engine.types.reranking import CostEstimate, Move, RankingProgress, Reranking
 from engine.types.searches import Query, SearchResults
-from pages._model.model_lines import change, change_sentence, estimate_line, report_line
+from pages._common.job_words import change, change_sentence, estimate_line, report_line
 from pages._model.model_settings import secrets_problem, secrets_values
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import SEED, knowledge

@@ -22,7 +22,7 @@ from engine.corpora.schema import aspect_column, facet, vector_columns
 from engine.facts import VERSION
 from engine.lenses.definitions import RESEARCH
 from engine.numeric import FloatArray, unit
-from engine.search.queries import parse_filter
+from engine.search.filters import parse_filter
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.search.systems.aspect_system import CANDIDATES, AspectSystem, focus_vector

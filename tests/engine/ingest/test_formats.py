@@ -19,7 +19,7 @@ from engine.ingest import (
     open_source,
 )
 from engine.lenses.definitions import RESEARCH
-from storage import tables
+from storage import parquet_files
 from tests.engine.ingest.reading_files import BIB, MAX_CHARS, Write, fault, one, passages
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -109,7 +109,7 @@ def test_parquet_types_arrive_as_fields_and_metadata(tmp_path: Path) -> None:
     assert first.authors == ("Ada Lovelace",)
     assert first.metadata == {"score": 1.5, "seen": "2020-01-02T00:00:00+00:00", "venue": "ACL"}
     assert (second.year, second.metadata, second.authors) == (None, {}, ())
-    stored = list(tables.rows(path))
+    stored = list(parquet_files.rows(path))
     assert [row["id"] for row in stored] == [7, 8]
     assert "labels" in stored[0]
 

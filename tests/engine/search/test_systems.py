@@ -13,7 +13,7 @@ from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.numeric import unit
-from engine.search.queries import parse_filter
+from engine.search.filters import parse_filter
 from engine.search.systems import SYSTEMS, find_system
 from engine.search.systems.aspect_system import find_signals
 from engine.search.systems.bm25 import MOST_WORDS, query_words

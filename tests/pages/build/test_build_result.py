@@ -14,7 +14,7 @@ from engine.types.jobs import Job
 from pages._build import build_lines
 from pages._build.labels import facts
 from pages._build.result import provenance_html
-from pages._model.model_lines import is_finished
+from pages._common.job_words import is_finished
 from tests.build_answers import builds_collections, small_methods
 from tests.model_server import serving
 from tests.model_sessions import knowledge

@@ -14,7 +14,7 @@ import pytest
 from engine.errors import UnknownNameError
 from engine.ingest import open_source
 from engine.lenses.definitions import RESEARCH
-from engine.search.references import csl_items, to_bibtex, to_citations, to_csl_json, to_ris
+from engine.search.reference_export import csl_items, to_bibtex, to_citations, to_csl_json, to_ris
 from engine.search.trails import export_trail
 from engine.types.documents import Document, SourceDocument
 from engine.types.searches import Query
