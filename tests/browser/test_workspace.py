@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.browser_steps import bring, connect
+from tests.browser.browser_steps import bring, connect, until
 from tests.browser.conftest import Server, Visit
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import serving
@@ -41,6 +41,7 @@ def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
 ) -> None:
     bring(server.home, tmp_path, "harbour", DOCUMENTS[12:24])
     page = visit.open(f"/?corpus=harbour&seed={SEED}&aspect=method")
+    expect(page.locator("article").first).to_be_visible()
     wording(page).fill(WORDING)
     wording(page).press("Enter")
     expect(page).to_have_url(re.compile("q=trained"))
@@ -50,9 +51,10 @@ def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
     go(page, "Library")
     go(page, "Explore")
     expect(page).to_have_url(re.compile(f"seed={SEED}"))
-    assert search(page) == left
+    until(page, lambda: search(page) == left, what="the search as it was left")
     go(page, "Compare")
     expect(page.get_by_role("textbox", name="Wording of variant 1")).to_have_value(WORDING)
+    expect(page).to_have_url(re.compile("variants="))
     page.go_back()
     expect(page).to_have_url(re.compile("q=trained"))  # not Compare without its parameters
     with serving(Knowledge({}, {})) as model:
@@ -69,5 +71,5 @@ def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
             expect(tab.get_by_text(f"Language model: {MODEL}")).to_be_visible()
             go(tab, "Explore")
             expect(tab).to_have_url(re.compile(f"seed={SEED}"))
-            assert search(tab) == left
+            until(tab, lambda tab=tab: search(tab) == left, what="the search in this tab")
             expect(wording(tab)).to_have_value(WORDING)

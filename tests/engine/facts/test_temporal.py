@@ -17,7 +17,7 @@ from engine.facts.message_stamps import messages
 from engine.types.facts import Fact
 
 HERE = Path(__file__).parent
-IMPLIRET = HERE.parents[4] / "shared" / "data" / "impliret-open" / "T_Multi.csv"
+IMPLIRET = HERE.parents[3] / "shared" / "data" / "impliret-open" / "T_Multi.csv"
 Days = tuple[int, int, str]
 
 
