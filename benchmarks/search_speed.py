@@ -1,8 +1,8 @@
 """What a search, a rerun of Explore and a wording of one's own cost, beside an older version.
 
 ``python -m benchmarks.search_speed [--baseline PATH]``, where PATH is a checkout of the version to
-compare with; without it, one of :data:`BASELINE` is made in a temporary folder. Both versions
-work on the same home, in processes of their own, in turns: a busy minute slows both.
+compare with; without it, one of :data:`BASELINE` is made in a temporary folder. Each version
+works on a copy of the same home, in processes of their own, in turns: a busy minute slows both.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -42,8 +43,12 @@ def measure(baseline: Path | None = None) -> list[Figure]:
     """All figures of this part; none, with the reason on stderr, where the baseline is missing."""
     try:
         with _checkout(baseline) as old:
-            home, corpus = _home()
-            rounds = [(_run(old, home, corpus), _run(ROOT, home, corpus)) for _ in range(ROUNDS)]
+            before, now, corpus = _homes(old)
+            seed = Explorer(Settings(home=now)).starting_point(corpus)[0]
+            rounds = [
+                (_run(old, before, corpus, seed), _run(ROOT, now, corpus, seed))
+                for _ in range(ROUNDS)
+            ]
     except subprocess.CalledProcessError as error:
         print(f"Search speed: skipped. {error.stderr or error}", file=sys.stderr)
         return []
@@ -88,20 +93,24 @@ def _checkout(given: Path | None) -> Iterator[Path]:
             subprocess.run([*git, "remove", "--force", str(place)], check=False)
 
 
-def _home() -> tuple[Path, str]:
-    """A home with CSFCube's documents where they are at hand, else the demo's; kept for later."""
-    from engine.types.corpora import ImportRequest  # was elsewhere in the baseline
-
+def _homes(old: Path) -> tuple[Path, Path, str]:
+    """A home of the baseline and its copy for this version, which may bring its ledger up to date;
+    and their corpus."""
     source, name = (CSFCUBE, "csfcube") if CSFCUBE.is_dir() else (DEMO, DEMO_CORPUS)
-    home = cache() / "search-speed"
-    print(f"Search speed: corpus {name} in {home}", file=sys.stderr)
-    library = Explorer(Settings(home=home)).library
-    if name not in library.names():
-        library.import_documents(ImportRequest(source, name))
-    return home, name
+    before, now = cache() / "search-speed-baseline", cache() / "search-speed"
+    print(f"Search speed: corpus {name} in {before} and {now}", file=sys.stderr)
+    if not (before / "corpora" / name).is_dir():
+        command = [sys.executable, "-m", "engine.cli", "import", str(source), "--name", name]
+        environment = {**os.environ, "PYTHONPATH": str(old), "SEEDLENS_HOME": str(before)}
+        subprocess.run(
+            command, env=environment, cwd=old, check=True, capture_output=True, text=True
+        )
+    shutil.rmtree(now, ignore_errors=True)
+    shutil.copytree(before, now)
+    return before, now, name
 
 
-def _run(version: Path, home: Path, corpus: str) -> Measured:
+def _run(version: Path, home: Path, corpus: str, seed: str) -> Measured:
     """The figures of one version, measured in a process of its own."""
     environment = {
         **os.environ, "PYTHONPATH": str(version), "SEEDLENS_HOME": str(home),
@@ -112,14 +121,13 @@ def _run(version: Path, home: Path, corpus: str) -> Measured:
         command, env=environment, cwd=version, check=True, capture_output=True, text=True
     )
     found: Measured = json.loads(run.stdout.splitlines()[-1])
-    found["wording"] = _wording_seconds(environment, version, corpus)
+    found["wording"] = _wording_seconds(environment, version, corpus, seed)
     print(f"  {version.name}: {found}", file=sys.stderr)
     return found
 
 
-def _wording_seconds(environment: dict[str, str], version: Path, corpus: str) -> float:
+def _wording_seconds(environment: dict[str, str], version: Path, corpus: str, seed: str) -> float:
     """Seconds that a search with a wording takes beyond the same one without, on second use."""
-    seed = Explorer(Settings(home=Path(environment["SEEDLENS_HOME"]))).starting_point(corpus)[0]
     search = [sys.executable, "-m", "engine.cli", "search", corpus, "--seed", seed]
 
     def seconds(*more: str) -> float:
