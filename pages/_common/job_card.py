@@ -36,7 +36,7 @@ def job_card(
     remarks: Callable[[Any], Iterable[str]] = lambda _: (),
     resume: Do | None = None,
     dismiss: Callable[[str], object] | None = None,
-    more: Callable[[Any], object] | None = None,
+    more: Callable[[Any], object] = lambda _: None,
     is_news: Callable[[Any], bool] = lambda _: False,
     what_stays: str = "What was done stays.",
     which: str = "",
@@ -46,13 +46,12 @@ def job_card(
 ) -> None:
     """How far a job is, with a button that ends it; or how it ended. Nothing without a job.
 
-    While the job runs, one line changes in place; the whole page runs again when it has ended.
+    While it runs, one line changes in place; the page runs again when it has ended.
 
     Args:
         find: the job as it is now; asked again and again while it runs.
-        key: begins the keys of the card and its buttons: ``KEY_job``, ``KEY_cancel``,
-            ``KEY_resume``, ``KEY_dismiss``.
-        which: ends these keys where a page has several cards of a kind: ``KEY_job_WHICH``.
+        key, which: the keys of card and buttons are ``KEY_job``, ``KEY_cancel`` ...; with
+            ``which``, for several cards of a kind on a page, ``KEY_job_WHICH``.
         label: what is done, for who cannot see the bar.
         line: how far it is, in HTML.
         cancel, dismiss: do so by the job's id; without ``dismiss`` there is no such button.
@@ -62,7 +61,7 @@ def job_card(
         more: draws further buttons beside these.
         is_news: asked while the job runs: whether the rest of the page is out of date.
         what_stays: for the buttons' tooltips.
-        attempt: does what a click asks for and keeps what goes wrong for its place on the page.
+        attempt: does what a click asks for and keeps what goes wrong for its place.
     """
     if job is None:
         return
@@ -71,8 +70,7 @@ def job_card(
         return f"{key}_{part}_{which}" if which else f"{key}_{part}"
 
     def click(part: str, label: str, do: Do, words: str, *, disabled: bool = False) -> None:
-        st.button(label, key=name(part), on_click=attempt, args=(do,), help=words,
-                  disabled=disabled)  # fmt: skip
+        st.button(label, name(part), words, on_click=attempt, args=(do,), disabled=disabled)
 
     def news() -> bool:
         now = find()
@@ -84,38 +82,49 @@ def job_card(
             return
         left, right = _halves()
         with left:
-            stopping = joined(["stopping after the step at hand"]) if now.stopping else ""
-            owner = joined([f"started by {now.owner}"]) if now.owner else ""
-            progress(line(now) + stopping + owner, now.progress.share, label)
+            progress(line(now) + _asides(now), now.progress.share, label)
         with right:
             click("cancel", "Cancel", lambda: cancel(now.id), what_stays, disabled=now.stopping)
-            if more is not None:
-                more(now)
+            more(now)
 
     def at_its_end(job: AnyJob) -> None:
         left, right = _halves()
         with left:
-            if job.state in ("failed", "interrupted"):
-                note(job.error, job.remedy, kind="error")
-            elif text := ended(job):
-                st.html(f'<div class="md-line" role="status">{text}</div>')
-            for remark in filter(None, remarks(job)):
-                note(remark)
+            _how_it_ended(job, ended(job), remarks(job))
         with right:
             if resume is not None:
                 verb = "Try again" if job.state == "failed" else "Resume"
                 click("resume", verb, resume, "Goes on with what is left.")
-            if more is not None:
-                more(job)
+            more(job)
             if dismiss is not None:
-                words = f"Removes this line. {what_stays}"
-                click("dismiss", "Dismiss", lambda: dismiss(job.id), words)
+                click(
+                    "dismiss",
+                    "Dismiss",
+                    lambda: dismiss(job.id),
+                    f"Removes this line. {what_stays}",
+                )
 
     with st.container(border=border, key=name("job")):
         if job.running:
             renew_when(news, running, every=poll)
         else:
             at_its_end(job)
+
+
+def _asides(job: AnyJob) -> str:
+    """That a job is about to stop, and who started it, in HTML."""
+    stopping = joined(["stopping after the step at hand"]) if job.stopping else ""
+    return stopping + (joined([f"started by {job.owner}"]) if job.owner else "")
+
+
+def _how_it_ended(job: AnyJob, words: str, remarks: Iterable[str]) -> None:
+    """Why a job ended early, or what it did (``words``, HTML); then the remarks."""
+    if job.state in ("failed", "interrupted"):
+        note(job.error, job.remedy, kind="error")
+    elif words:
+        st.html(f'<div class="md-line" role="status">{words}</div>')
+    for remark in filter(None, remarks):
+        note(remark)
 
 
 def _halves() -> tuple[Any, Any]:
