@@ -100,13 +100,22 @@ const toolbar = (node, label) => {
 
 // The menu opens a page without parameters; the page then says in its address what it shows. That
 // would be an entry of its own in the history, and going back would open the same page again.
+// On a busy machine Streamlit has them in the other order: the new page's parameters come onto
+// the former page's path, then the path changes. Going back would open that mixture.
 if (!history.tidied) {
   history.tidied = true
   const push = history.pushState.bind(history)
+  let filled = null  // the address that the last parameters took the place of, where they did
   history.pushState = (state, title, url) => {
     const next = new URL(url ?? "", location.href)
-    const filled = next.pathname === location.pathname && next.search && !location.search
-    return filled ? history.replaceState(state, title, url) : push(state, title, url)
+    const here = next.pathname === location.pathname
+    const early = !here && next.search && next.search === location.search
+    const former = filled
+    filled = here && next.search && !location.search ? location.href : null
+    if (early && former) history.replaceState(state, title, former)
+    return filled || (early && !former)
+      ? history.replaceState(state, title, url)
+      : push(state, title, url)
   }
 }
 

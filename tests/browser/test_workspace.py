@@ -73,3 +73,27 @@ def test_pages_a_reload_and_a_new_tab_find_the_search_and_the_model(
             expect(tab).to_have_url(re.compile(f"seed={SEED}"))
             until(tab, lambda tab=tab: search(tab) == left, what="the search in this tab")
             expect(wording(tab)).to_have_value(WORDING)
+
+
+def test_each_page_is_one_entry_of_the_history_in_whichever_order_its_address_comes(
+    visit: Visit,
+) -> None:
+    page = visit.open("/")
+    until(page, lambda: page.evaluate("history.tidied"), what="the components of the page")
+    for addresses, entries in (
+        (["/x?q=1", "/x?q=2"], ["/x?q=1", "/x?q=2"]),  # a page that was changed
+        (["/x?q=1", "/y", "/y?q=2"], ["/x?q=1", "/y?q=2"]),  # one that says what it shows
+        (["/x?q=1", "/x?q=2", "/y?q=2"], ["/x?q=1", "/y?q=2"]),  # before it has its path
+        (["/x", "/x?q=2", "/y?q=2"], ["/x", "/y?q=2"]),
+    ):
+        seen = page.evaluate(
+            """(addresses) => {
+              history.pushState({}, "", "/before")
+              for (const address of addresses) history.pushState({}, "", address)
+              const urls = navigation.entries().map((entry) => new URL(entry.url))
+              const from = urls.findLastIndex((url) => url.pathname === "/before")
+              return urls.slice(from + 1).map((url) => url.pathname + url.search)
+            }""",
+            addresses,
+        )
+        assert seen == entries
