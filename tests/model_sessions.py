@@ -14,7 +14,7 @@ from engine.llm.budget import Budget
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
 from engine.llm.judges import ModelJudge
-from engine.llm.prompts import Criterion
+from engine.llm.judging_prompts import Criterion
 from engine.llm.run import Outcome, Work, ask_model, complete
 from engine.types.reranking import RerankJob
 from engine.types.searches import Query

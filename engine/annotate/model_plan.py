@@ -17,8 +17,8 @@ from engine.annotate.adjudication import decide, graded_by_model
 from engine.annotate.projects import own_name
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.judges import document_text
+from engine.llm.judging_prompts import SEED_TOKENS
 from engine.llm.messages import Prompt, json_prompt
-from engine.llm.prompts import SEED_TOKENS
 from engine.llm.texts import cut_text, fenced, harmless
 from engine.types.annotating import Item, Judgment, PoolItem, Project, Scale
 from engine.types.documents import Document

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.assist.assist_prompts import Explanation, Quote, explaining
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection
 from engine.llm.judges import document_text
-from engine.llm.prompts import Explanation, Quote, explaining
 from engine.llm.run import complete
 from engine.search.judging_criterion import criterion_for
 from engine.search.queries import check_query

@@ -19,7 +19,7 @@ from engine.corpora.contracts import ScoredDocument
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
-from engine.llm.prompts import Criterion
+from engine.llm.judging_prompts import Criterion
 from engine.llm.run import ask_model
 from engine.rerank import Progress
 from engine.search.judging_criterion import criterion_for

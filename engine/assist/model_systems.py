@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from engine.assist.assist_prompts import NOTED_TOKENS, QUESTION_TOKENS, Notes, noting, rewording
 from engine.corpora.contracts import RankedDocuments, Request, VectorPart
 from engine.errors import UnknownNameError
 from engine.llm.client import Client
 from engine.llm.judges import document_text
-from engine.llm.prompts import NOTED_TOKENS, QUESTION_TOKENS, Criterion, Notes, noting, rewording
+from engine.llm.judging_prompts import Criterion
 from engine.llm.texts import estimate_tokens
 from engine.numeric import FloatArray, distinct
 from engine.search.searcher import Searcher

@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass, replace
 from threading import Lock
 from typing import Any
 
+from engine.assist.assist_prompts import noting, rewording
 from engine.assist.model_systems import HOPS, PER_HOP, question
 from engine.assist.reranking import TOP, Assignment, Plan
 from engine.llm.endpoints import Connection
 from engine.llm.estimates import Estimator, estimator
 from engine.llm.judges import typical_question
+from engine.llm.judging_prompts import Criterion
 from engine.llm.messages import Prompt
-from engine.llm.prompts import Criterion, noting, rewording
 from engine.rerank import estimate, find_mode
 from engine.rerank.listwise import LENGTH
 from engine.rerank.tournament import BATCH

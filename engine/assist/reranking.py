@@ -16,7 +16,7 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.llm.budget import Usage
 from engine.llm.client import Client
 from engine.llm.judges import JudgeReport, ModelJudge, document_text
-from engine.llm.prompts import Criterion
+from engine.llm.judging_prompts import Criterion
 from engine.rerank import MODES, OnRound, Options, Reranked, rerank
 from engine.search.searcher import Searcher
 from engine.types.callbacks import tell_nobody

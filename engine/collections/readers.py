@@ -16,7 +16,7 @@ from engine.collections.judgment_formats import beir_file, beir_grades, text_of
 from engine.collections.trec import MOST_GRADE, qrels_in
 from engine.errors import BadInputError
 from engine.ingest import detect_format
-from engine.ingest.rows import text_lines
+from engine.ingest.encodings import text_lines
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
 from engine.types.plurals import counted
 

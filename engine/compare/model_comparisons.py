@@ -27,7 +27,7 @@ from engine.jobs.runner import JobRunner
 from engine.lenses.variants import check_variants
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
-from engine.llm.prompts import Criterion
+from engine.llm.judging_prompts import Criterion
 from engine.llm.run import ask_model
 from engine.rerank import Progress, Reranked
 from engine.search.judging_criterion import criterion_for

@@ -34,7 +34,7 @@ from engine.evaluate.watch import Watch
 from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
-from engine.llm.prompts import Criterion
+from engine.llm.judging_prompts import Criterion
 from engine.llm.run import ask_model
 from engine.rerank import MODES
 from engine.search.judging_criterion import criterion_for

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from itertools import count, islice
 
 from engine.errors import BadInputError
-from engine.ingest.rows import MAX_LINE_BYTES, InputFile, Row
+from engine.ingest.encodings import MAX_LINE_BYTES
+from engine.ingest.rows import InputFile, Row
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 """What is looked for, and what people call it."""

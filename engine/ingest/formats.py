@@ -7,8 +7,8 @@ from pathlib import Path
 
 from engine.errors import BadInputError, UnknownNameError
 from engine.ingest import beir, bibtex, csfcube, delimited, impliret, jsonl, parquet, ris
-from engine.ingest.encodings import encoding_of
-from engine.ingest.rows import Format, InputFile, unreadable
+from engine.ingest.encodings import encoding_of, unreadable
+from engine.ingest.rows import Format, InputFile
 
 _ALL = (
     Format("jsonl", jsonl.rows, peek=1000),

@@ -1,4 +1,4 @@
-"""What every reader yields, and how text files are read: line by line, every line numbered."""
+"""What every reader of a format yields: rows, and what a format is."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, AnyStr
+from typing import Any
 
 from engine.errors import BadInputError
-from engine.ingest.encodings import UTF8, Encoding
+from engine.ingest.encodings import UTF8, Encoding, text_lines
 from engine.types.repairs import FaultKind
-
-MAX_LINE_BYTES = 256 * 1024 * 1024
-"""A longer line is a file of another kind; reading it would fill the memory."""
 
 
 class RowError(BadInputError):
@@ -91,68 +88,6 @@ class Format:
     binary: bool = False
     delimited: bool = False
     peek: int = 100
-
-
-def text_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, str]]:
-    r"""Lines of a text file with their numbers from 1; a byte order mark is dropped.
-
-    Only ``\n`` ends a line: others (U+2028 ...) may stand inside a JSON string.
-    Raises BadInputError naming line and byte where the encoding does not fit.
-    """
-    read = _wide_lines if encoding.wide else _narrow_lines
-    try:
-        for number, line in enumerate(read(path, encoding), start=1):
-            yield number, line.removeprefix("\ufeff") if number == 1 else line
-    except OSError as e:
-        raise unreadable(path, e) from e
-
-
-def _narrow_lines(path: Path, encoding: Encoding) -> Iterator[str]:
-    offset = 0
-    with path.open("rb") as file:
-        for number, raw in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), start=1):
-            _check_length(raw, b"\n", path, number)
-            try:
-                yield raw.decode(encoding.name, encoding.errors)
-            except UnicodeDecodeError as e:
-                byte = f"byte 0x{raw[e.start]:02x} at offset {offset + e.start}"
-                raise _other_encoding(path, number, encoding, byte) from e
-            offset += len(raw)
-
-
-def _wide_lines(path: Path, encoding: Encoding) -> Iterator[str]:
-    number = 0
-    with path.open(encoding=encoding.name, errors=encoding.errors, newline="\n") as file:
-        try:
-            for line in iter(lambda: file.readline(MAX_LINE_BYTES), ""):
-                number += 1
-                _check_length(line, "\n", path, number)
-                yield line
-        except UnicodeError as e:
-            raise _other_encoding(path, number + 1, encoding, "or behind it") from e
-
-
-def _check_length(line: AnyStr, end: AnyStr, path: Path, number: int) -> None:
-    if len(line) == MAX_LINE_BYTES and not line.endswith(end):
-        raise BadInputError(
-            f"{path.name}, line {number}: the line is longer than {MAX_LINE_BYTES // 2**20} MB.",
-            "Check that the file is of the format you chose.",
-        )
-
-
-def _other_encoding(path: Path, line: int, encoding: Encoding, where: str) -> BadInputError:
-    return BadInputError(
-        f"{path.name}, line {line}: not {encoding.label} ({where}).",
-        "Save the file as UTF-8, or choose its encoding when importing (--encoding cp1252 ...).",
-    )
-
-
-def unreadable(path: Path, error: OSError) -> BadInputError:
-    """The error for a file that the system does not let us read."""
-    return BadInputError(
-        f"{path.name} cannot be read: {error.strerror or error}.",
-        "Check that the file is there and that you may read it.",
-    )
 
 
 def short(where: str) -> str:

@@ -12,11 +12,11 @@ from engine.errors import BadInputError
 from engine.ingest import memory
 from engine.ingest.builder import Builder
 from engine.ingest.delimited import find_delimiter
-from engine.ingest.encodings import Encoding, encoding_of
+from engine.ingest.encodings import Encoding, encoding_of, unreadable
 from engine.ingest.formats import detect_format, existing, fitting, named
 from engine.ingest.mapping import resolve
 from engine.ingest.repairs import Refuse, checked, documents, raise_at_once
-from engine.ingest.rows import Format, InputFile, Row, unreadable
+from engine.ingest.rows import Format, InputFile, Row
 from engine.ingest.values import Notes, role_labels
 from engine.types.corpora import Mapped, Preview, Rows
 from engine.types.documents import SourceDocument

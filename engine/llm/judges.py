@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from engine.llm.client import Client
-from engine.llm.messages import Prompt
-from engine.llm.prompts import (
+from engine.llm.judging_prompts import (
     CANDIDATE_TOKENS,
     FEWEST_TOKENS,
     RULES,
@@ -18,6 +17,7 @@ from engine.llm.prompts import (
     pairwise,
     pointwise,
 )
+from engine.llm.messages import Prompt
 from engine.llm.texts import estimate_tokens
 from engine.rerank.protocols import Judge, StopAsking
 from engine.types.documents import Document

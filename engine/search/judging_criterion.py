@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.corpora.contracts import Seed
-from engine.llm.prompts import Criterion, make_criterion
+from engine.llm.judging_prompts import Criterion, make_criterion
 from engine.search.interpretation import find_wish, in_words
 from engine.search.searcher import Searcher
 from engine.types.lenses import Aspect

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterable
 from typing import Any
 
 import plotly.graph_objects as go
@@ -64,26 +63,6 @@ def number(value: float | None, *, signed: bool = False) -> str:
     if value is None:
         return "–"
     return (f"{value:+.3f}" if signed else f"{value:.3f}").replace("-", "−")
-
-
-def grade_styles(grades: Iterable[int], *, dark: bool) -> dict[int, dict[str, Any]]:
-    """How lines of documents with these grades are drawn: the higher, the stronger and wider.
-
-    Returns:
-        Per grade ``colour``, ``width`` (pixels) and ``dash`` (SVG's; "" for a solid line). Grade
-        0 is dashed, so that it is told apart without colours, too.
-    """
-    found = sorted(set(grades))
-    top = max([1, *found])
-    steps = len(GRADES[dark]) - 1
-    return {
-        grade: {
-            "colour": GRADES[dark][max(0, -(-grade * steps // top))],
-            "width": round(1.6 + 2.2 * max(0, grade) / top, 2),
-            "dash": "" if grade > 0 else "7 4",
-        }
-        for grade in found
-    }
 
 
 def styled(figure: go.Figure, *, dark: bool, height: float, **layout: Any) -> go.Figure:

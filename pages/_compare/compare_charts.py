@@ -6,7 +6,7 @@ read as markup is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -19,13 +19,13 @@ from pages._common.chart_style import (
     ACCENT,
     COUNTER,
     FILE_PAPER,
+    GRADES,
     GRID,
     INK,
     PAPER,
     QUIET,
     ROLE_COLOURS,
     UNJUDGED,
-    grade_styles,
     label,
     number,
     styled,
@@ -71,6 +71,26 @@ def rank_flow(comparison: Comparison, depth: int) -> dict[str, Any]:
         for r in rankings
     ]
     return {"columns": columns, "depth": depth, "lines": lines}
+
+
+def grade_styles(grades: Iterable[int], *, dark: bool) -> dict[int, dict[str, Any]]:
+    """How lines of documents with these grades are drawn: the higher, the stronger and wider.
+
+    Returns:
+        Per grade ``colour``, ``width`` (pixels) and ``dash`` (SVG's; "" for a solid line). Grade
+        0 is dashed, so that it is told apart without colours, too.
+    """
+    found = sorted(set(grades))
+    top = max([1, *found])
+    steps = len(GRADES[dark]) - 1
+    return {
+        grade: {
+            "colour": GRADES[dark][max(0, -(-grade * steps // top))],
+            "width": round(1.6 + 2.2 * max(0, grade) / top, 2),
+            "dash": "" if grade > 0 else "7 4",
+        }
+        for grade in found
+    }
 
 
 def flow_ink(grades: Sequence[int | None], *, dark: bool, file: bool = False) -> dict[str, Any]:

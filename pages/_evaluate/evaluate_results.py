@@ -25,6 +25,7 @@ from pages._evaluate.evaluate_charts import (
 )
 from pages._evaluate.evaluate_page import request_of, set_measure
 from pages._evaluate.evaluate_tables import (
+    MEASURES,
     REPORT_HELP,
     aspect_rows,
     basis,
@@ -36,7 +37,7 @@ from pages._evaluate.evaluate_tables import (
     tested,
     verdict,
 )
-from pages._evaluate.evaluate_url import CHARTED, MEASURES, EvaluateView
+from pages._evaluate.evaluate_url import CHARTED, EvaluateView
 from pages._evaluate.published import beside_the_paper
 from pages._evaluate.unjudged import unjudged_documents
 

@@ -21,8 +21,17 @@ from engine.types.models import ModelReport
 from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapPoint
 from pages._common.chart_style import number
-from pages._evaluate.evaluate_url import MEASURES
 
+MEASURES = {
+    NDCG: "Relevance of the top 20 by graded judgments, best order = 1.",
+    CSFCUBE_NDCG: "The same as CSFCube's own script has it: ranks 1 and 2 count alike.",
+    "p-MRR": "Instruction following: how far documents relevant to this aspect only stand higher "
+    "here than in the ranking for another aspect of the seed; −1 to 1, 0 when nothing moves.",
+    "RR": "1 divided by the rank of the first relevant document (grade 1 or more).",
+    "R@100": "Share of the relevant documents that are in the top 100.",
+    "Judged@20": "Share of the top 20 that anybody judged; what is unjudged counts as 0.",
+}
+"""What each measure says, wherever it is shown."""
 CERTAIN = 0.05
 """Below this, after Holm's correction, a difference is called one."""
 SIGNED = ("p-MRR", "Difference", "Gap from", "Gap to")

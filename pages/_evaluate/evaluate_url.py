@@ -1,4 +1,4 @@
-"""What the Evaluate page shows, as the URL has it, and the words for what it measures."""
+"""What the Evaluate page shows, as the URL has it."""
 
 from __future__ import annotations
 
@@ -32,15 +32,6 @@ GAP_SAMPLE, GAP_MANY_SEEDS = 10, 12
 """The same for the gap, for which a model reads eight pools a query."""
 PARTS = {"systems": "Systems side by side", "gap": "Retrieval–verification gap"}
 """What the page can measure."""
-MEASURES = {
-    NDCG: "Relevance of the top 20 by graded judgments, best order = 1.",
-    CSFCUBE_NDCG: "The same as CSFCube's own script has it: ranks 1 and 2 count alike.",
-    "p-MRR": "Instruction following: how far documents relevant to this aspect only stand higher "
-    "here than in the ranking for another aspect of the seed; −1 to 1, 0 when nothing moves.",
-    "RR": "1 divided by the rank of the first relevant document (grade 1 or more).",
-    "R@100": "Share of the relevant documents that are in the top 100.",
-    "Judged@20": "Share of the top 20 that anybody judged; what is unjudged counts as 0.",
-}
 CHARTED = (NDCG, CSFCUBE_NDCG, "p-MRR", "RR", "R@100")
 DEEPEST = 1_000
 """Documents of each ranking that a model may rerank."""

@@ -145,7 +145,7 @@ def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_lines_of_grades_are_told_apart_by_width_and_dash_and_seen_on_the_paper(dark: bool) -> None:
-    styles = chart_style.grade_styles([0, 3, 1, 2], dark=dark)
+    styles = compare_charts.grade_styles([0, 3, 1, 2], dark=dark)
     assert [s["width"] for s in styles.values()] == sorted({s["width"] for s in styles.values()})
     assert [bool(s["dash"]) for s in styles.values()] == [True, False, False, False]
     assert len({s["colour"] for s in styles.values()}) == 4
@@ -157,7 +157,7 @@ def test_lines_of_grades_are_told_apart_by_width_and_dash_and_seen_on_the_paper(
 
 
 def test_a_binary_scale_uses_the_strongest_line_for_what_is_relevant() -> None:
-    styles = chart_style.grade_styles([0, 1], dark=False)
+    styles = compare_charts.grade_styles([0, 1], dark=False)
     assert styles[1]["colour"] == chart_style.GRADES[False][-1]
 
 

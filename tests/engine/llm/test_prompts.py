@@ -7,7 +7,9 @@ import math
 
 import pytest
 
+from engine.assist.assist_prompts import explaining, noting, rewording
 from engine.lenses.definitions import RESEARCH, find_aspect
+from engine.llm.judging_prompts import listwise, make_criterion, pairwise, pointwise
 from engine.llm.messages import (
     Message,
     Prompt,
@@ -17,15 +19,6 @@ from engine.llm.messages import (
     read_object,
     read_order,
     read_probability,
-)
-from engine.llm.prompts import (
-    explaining,
-    listwise,
-    make_criterion,
-    noting,
-    pairwise,
-    pointwise,
-    rewording,
 )
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
 from engine.sentences import split_sentences

@@ -23,8 +23,8 @@ from engine.llm.client import Client
 from engine.llm.connecting import try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, RetryPolicy
+from engine.llm.judging_prompts import pairwise
 from engine.llm.messages import Message, Prompt, Reply, json_prompt
-from engine.llm.prompts import pairwise
 from engine.llm.run import Outcome, complete
 from storage.answers import Answers
 from tests.cli.command_line import run_inside
