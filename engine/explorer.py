@@ -50,7 +50,7 @@ from storage.home import Home
 from storage.ledger import Ledger
 
 log = logging.getLogger("seedlens")
-DEMO_SEED = "demo-0275"
+DEMO_SEED = "demo-0232"
 
 
 class Explorer:

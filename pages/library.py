@@ -30,7 +30,7 @@ with error_boundary():
     elif not running:
         st.html(
             '<div class="sl-empty">No corpus yet. Add your own documents below, '
-            "or begin with the demo: 360 invented research abstracts.</div>"
+            "or begin with the demo: 480 invented research abstracts.</div>"
         )
         st.button(
             "Index the demo",

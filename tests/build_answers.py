@@ -175,7 +175,7 @@ def small_methods() -> Methods:
 
 
 def demo_methods() -> Methods:
-    """The demo corpus: fifteen methods, 24 documents each."""
+    """The demo corpus: fifteen methods, about 32 documents each."""
     lines = (DEMO / "labels.jsonl").read_text(encoding="utf-8").splitlines()
     methods = {row["doc_id"]: row["method"] for row in map(json.loads, lines)}
     lines = (DEMO / "corpus.jsonl").read_text(encoding="utf-8").splitlines()

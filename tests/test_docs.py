@@ -61,7 +61,7 @@ def _showing(block: str) -> str:
 def test_the_notebook_runs_from_top_to_bottom(home: Path, tmp_path: Path) -> None:
     code = ["".join(c["source"]) for c in cells() if c["cell_type"] == "code"]
     shown = run_in_order(code, home, tmp_path)
-    assert "added=360" in shown
+    assert "added=480" in shown
     assert "mine” on aspect follows" in shown
     for figure in ("Rank flow", "95 % intervals", "Relevance-adherence trade-off"):
         assert figure in shown

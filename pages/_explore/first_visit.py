@@ -45,7 +45,7 @@ def _wait_for_demo(explorer: Explorer) -> None:
         st.page_link("library.py", label="Open the Library")
         st.stop()
     if job.running:
-        st.html("<h2>Setting up</h2><p>The demo corpus (360 synthetic abstracts) is being indexed. "
+        st.html("<h2>Setting up</h2><p>The demo corpus (480 synthetic abstracts) is being indexed. "
                 "This happens once.</p>")  # fmt: skip
         renew_when(lambda: not _demo_runs(explorer), partial(_progress, explorer), every=0.5)
         st.stop()

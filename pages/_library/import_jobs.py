@@ -34,7 +34,7 @@ def progress_line(progress: Progress) -> str:
 
 
 def report_line(report: ImportReport) -> str:
-    """``360 documents: 360 added, 0 updated, 0 unchanged, in 7.1 s``."""
+    """``480 documents: 480 added, 0 updated, 0 unchanged, in 7.1 s``."""
     done = (
         f"{report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged, in {report.seconds:.1f} s"

@@ -15,7 +15,7 @@ from engine.types.searches import Query
 from tests.browser.conftest import Server, Visit, visiting
 from tests.support import make_explorer, wait_until
 
-SEED = "demo-0275"
+SEED = "demo-0232"
 GUIDELINES = {
     "": "# What counts\nGrade what the paper **does**.\n\n| 3 | *same* |\n| - | - |",
     "method": "The same procedure.",

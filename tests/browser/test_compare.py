@@ -20,7 +20,7 @@ from tests.browser.browser_steps import (
 )
 from tests.browser.conftest import Server, Visit, visit_with
 
-SEED = {"corpus": "demo", "seed": "demo-0275", "aspect": "method"}
+SEED = {"corpus": "demo", "seed": "demo-0232", "aspect": "method"}
 pytestmark = pytest.mark.usefixtures("demo_indexed")
 THREE = [
     {"name": "base", "wording": "Papers that use a similar method or procedure."},
@@ -175,7 +175,7 @@ def test_ranks_and_runs_can_be_taken_home(visit: Visit) -> None:
     assert read_text(file).startswith("doc_id,title,base,mine,none\n")
     file = download(page, "Rankings (TREC runs)")
     first = read_text(file).splitlines()[0].split(" ")
-    assert first[:2] + first[3:4] + first[5:] == ["demo-0275_method", "Q0", "1", "base"]
+    assert first[:2] + first[3:4] + first[5:] == ["demo-0232_method", "Q0", "1", "base"]
 
 
 def png_size(content: bytes) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from tests.model_server import ModelServer, serving
 from tests.model_sessions import KEY
 
 pytestmark = pytest.mark.usefixtures("demo_indexed")
-PLAIN = "/?corpus=demo&seed=demo-0275&aspect=method"
+PLAIN = "/?corpus=demo&seed=demo-0232&aspect=method"
 RERANK = f"{PLAIN}&rerank=pairwise-lite&depth=50"
 
 

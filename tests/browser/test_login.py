@@ -25,7 +25,7 @@ from tests.browser.browser_steps import until
 from tests.browser.conftest import Server, Visit, free_port, start_app, visit_with
 from tests.support import make_explorer
 
-SEED = "demo-0275"
+SEED = "demo-0232"
 SECRETS = """
 [auth]
 redirect_uri = "{url}/oauth2callback"

@@ -29,7 +29,7 @@ def test_twenty_kills_of_the_app_lose_no_judgment_and_double_none(
     shutil.copytree(demo_home, home)
     explorer, project, port = make_explorer(home), Project("demo", "killed"), free_port()
     explorer.annotation.save(project, "lead")
-    explorer.annotation.add_queries(project, [Query("demo", seed="demo-0275", aspect="method")])
+    explorer.annotation.add_queries(project, [Query("demo", seed="demo-0232", aspect="method")])
     explorer.annotation.fill_pool(project, PoolRequest(("dense",), KILLS * PRESSES + 20))
     chance, log = random.Random(11), home.parent / "killed.log"  # noqa: S311 - when to kill
     app = start_app(home, port, log)

@@ -66,7 +66,7 @@ def test_import_then_corpora_then_search_print_one_json_document_each_and_nothin
 def test_corpora_lists_documents_systems_encoder_and_size(demo_home: Path) -> None:
     (corpus,) = run_inside(demo_home, "corpora", "--json").json
     assert_shape(corpus, {"name": str, "documents": int, "systems": list, "encoder": str})
-    assert (corpus["name"], corpus["documents"]) == ("demo", 360)
+    assert (corpus["name"], corpus["documents"]) == ("demo", 480)
     assert set(SYSTEMS) <= set(corpus["systems"])
     assert corpus["encoder"] == "all-MiniLM-L6-v2"
     stored = sum(f.stat().st_size for f in (demo_home / "corpora" / "demo").rglob("*.*"))
@@ -74,7 +74,7 @@ def test_corpora_lists_documents_systems_encoder_and_size(demo_home: Path) -> No
 
     printed = run_inside(demo_home, "corpora")
     assert "demo" in printed.stdout
-    assert "360 documents" in printed.stdout
+    assert "480 documents" in printed.stdout
     assert printed.stderr == ""
 
 
@@ -89,7 +89,7 @@ def test_importing_the_same_file_twice_changes_nothing(demo_home: Path) -> None:
     table = demo_home / "corpora" / "demo" / "documents.lance"
     before = {f: f.stat().st_mtime_ns for f in table.rglob("*") if f.is_file()}
     report = run_inside(demo_home, "import", DEMO, "--name", "demo", "--json").json
-    assert (report["added"], report["updated"], report["unchanged"]) == (0, 0, 360)
+    assert (report["added"], report["updated"], report["unchanged"]) == (0, 0, 480)
     assert {f: f.stat().st_mtime_ns for f in table.rglob("*") if f.is_file()} == before
 
 
@@ -198,7 +198,7 @@ def test_results_on_a_terminal_show_rank_score_title_id_and_the_best_evidence(
         assert f"[{result['doc_id']}]" in line
         assert seed.split("seed: ")[1] in demo_texts[SEED]
         assert it.split("it:   ")[1] in demo_texts[result["doc_id"]]
-    assert "359 ranked" in run.stderr
+    assert "479 ranked" in run.stderr
 
 
 def test_a_pasted_text_finds_the_document_it_was_copied_from(
@@ -215,7 +215,7 @@ def test_more_results_begin_with_the_fewer(demo_home: Path) -> None:
         for k in (5, 1000)
     )
     assert [r["doc_id"] for r in many[:5]] == [r["doc_id"] for r in few]
-    assert len(many) == 359
+    assert len(many) == 479
 
 
 def test_filters_leave_only_what_meets_all_of_them(demo_home: Path) -> None:

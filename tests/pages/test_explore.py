@@ -17,7 +17,7 @@ from tests.pages.visits import APP, BROKEN, address, click, param, run, shown
 def page(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The app on the demo corpus."""
     monkeypatch.setenv("SEEDLENS_HOME", str(explorer.home.root))
-    return address(APP, corpus="demo", seed="demo-0275", aspect="method")
+    return address(APP, corpus="demo", seed="demo-0232", aspect="method")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_values_are_chosen_by_their_counts_and_one_of_them_is_enough(
     box.set_value([first, second])
     run(page)
     assert param(page, "where") == f"venue={first}|{second}"
-    seed = explorer.document("demo", "demo-0275").metadata["venue"]
+    seed = explorer.document("demo", "demo-0232").metadata["venue"]
     assert ranked(page) == venues[first] + venues[second] - (seed in (first, second))
     page.multiselect(key="explore_filter_venue").set_value([])
     run(page)
@@ -167,7 +167,7 @@ def test_no_results_say_which_filter_removed_them_and_offer_to_drop_it(
     page.query_params["where"] = f"venue={venue}; author=Nobody"
     run(page)
     assert "No document meets all filters" in shown(page)
-    assert "author = Nobody leaves 0 of 359; without it" in shown(page)
+    assert "author = Nobody leaves 0 of 479; without it" in shown(page)
     assert "Instruction following" not in shown(page), "nothing was ranked, so nothing moved"
     buttons = [button.label for button in page.button if "Drop" in button.label]
     assert buttons == ["Drop author = Nobody", "Drop all filters"]
@@ -179,10 +179,10 @@ def test_no_results_say_which_filter_removed_them_and_offer_to_drop_it(
 def test_a_year_beyond_the_corpus_can_be_dropped(page: AppTest) -> None:
     page.query_params["from"] = "2050"
     run(page)
-    assert "year ≥ 2050 leaves 0 of 359; without it 359" in shown(page)
+    assert "year ≥ 2050 leaves 0 of 479; without it 479" in shown(page)
     click(page, "explore_drop_0")
     assert param(page, "from") == ""
-    assert ranked(page) == 359
+    assert ranked(page) == 479
 
 
 def test_a_system_that_ignores_the_aspect_says_so(page: AppTest) -> None:
@@ -196,21 +196,21 @@ def test_a_system_that_ignores_the_aspect_says_so(page: AppTest) -> None:
 def test_a_page_beyond_the_end_says_where_the_ranking_ends(page: AppTest) -> None:
     page.query_params["page"] = "999"
     run(page)
-    assert "The ranking ends at 359" in shown(page)
+    assert "The ranking ends at 479" in shown(page)
 
 
 def test_grades_of_picked_sentences_are_kept_apart_from_the_aspects_own(
     explorer: Explorer,
 ) -> None:
     notebook = explorer.notebook
-    asked = Query("demo", seed="demo-0275", aspect="method")
-    picked = Query("demo", seed="demo-0275", aspect="method", focus=(3,))
+    asked = Query("demo", seed="demo-0232", aspect="method")
+    picked = Query("demo", seed="demo-0232", aspect="method", focus=(3,))
     notebook.judge(picked, "demo-0001", 3)
     assert notebook.grades(picked) == {"demo-0001": 3}
     assert notebook.grades(asked) == {}
     built_in = explorer.library.lens("demo").aspects[1].instruction
-    assert notebook.judge(asked, "demo-0002", 1).query_id == "demo-0275_method"
-    worded = Query("demo", seed="demo-0275", aspect="METHOD", instruction=built_in)
+    assert notebook.judge(asked, "demo-0002", 1).query_id == "demo-0232_method"
+    worded = Query("demo", seed="demo-0232", aspect="METHOD", instruction=built_in)
     assert notebook.grades(worded) == {"demo-0002": 1}
 
 

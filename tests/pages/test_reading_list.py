@@ -15,7 +15,7 @@ from engine.types.trails import EXPORT_FORMATS
 from pages._explore.reading_list import OPEN, TABS
 from tests.pages.visits import APP, address, click, param, run, shown
 
-SEED, OTHER = "demo-0275", "demo-0001"
+SEED, OTHER = "demo-0232", "demo-0001"
 
 
 @pytest.fixture

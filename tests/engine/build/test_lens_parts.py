@@ -173,5 +173,5 @@ def test_a_kill_in_the_middle_of_labelling_costs_a_batch_at_most(
     assert report.failed == report.left == 0
     assert builds.open("demo", NAME).state().steps[0].is_complete
     again = questions(slow, LABELLING) - asked
-    assert again <= 360 - stored + 1, "what is stored is not asked for again"
+    assert again <= 480 - stored + 1, "what is stored is not asked for again"
     assert asked <= stored + BATCH + 1, "and no more than a batch was on its way"

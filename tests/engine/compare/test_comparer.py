@@ -19,7 +19,7 @@ from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from tests.small_collection import write_collection
 
-SEED, ASPECT = "demo-0275", "method"
+SEED, ASPECT = "demo-0232", "method"
 BASE = Variant("base", RESEARCH.aspects[1].instruction)
 GENERIC = Variant("generic", RESEARCH.generic)
 SUBSET = replace(BASE, name="subset", subset=True)
@@ -53,7 +53,7 @@ def test_each_variant_is_read_from_its_words_alone(compared: Comparison) -> None
     (note,) = named(compared, "generic").notes
     assert "none of the aspects" in note
     for variant in compared.variants:
-        assert len(variant.ranking.doc_ids) == 359
+        assert len(variant.ranking.doc_ids) == 479
         assert SEED not in variant.ranking.doc_ids
         assert math.isclose(sum(variant.weights), 1.0 if variant.weights else 0.0, abs_tol=1e-5)
 

@@ -29,7 +29,7 @@ VARIANTS = {"base", "generic", "definition", "subset"} | {
 def sample(seeds: int, first: int = 0) -> Collection:
     """The demo collection with these many of its seeds, from all over it, three aspects each."""
     demo = read_collection(DEMO)
-    chosen = sorted({t.seed or "" for t in demo.topics})[first :: 360 // seeds][:seeds]
+    chosen = sorted({t.seed or "" for t in demo.topics})[first :: 480 // seeds][:seeds]
     return replace(demo, topics=tuple(t for t in demo.topics if t.seed in chosen))
 
 
@@ -171,5 +171,5 @@ def test_the_table_of_a_corpus_is_made_in_the_background_and_can_be_stopped(
     comparing.jobs.cancel(job_id)
     job = ended(lambda: comparing.find_sensitivity("demo", ["aspect"], SETS))
     assert (job.id, job.state, job.report) == (job_id, "cancelled", None)
-    assert job.progress.done < job.progress.total == 1080
+    assert job.progress.done < job.progress.total == 1440
     assert comparing.find_sensitivity("demo", ["dense"], SETS) is None

@@ -135,7 +135,7 @@ def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
         )
         left = make_explorer(home).library.corpus("demo")
         assert left.state == "indexing"
-        assert 0 <= left.documents < 360
+        assert 0 <= left.documents < 480
         assert left.documents % SHARD == 0, "a shard is there as a whole or not at all"
     # ... and while the indexes are built.
     delay = chance.uniform(0, 0.02)
@@ -144,7 +144,7 @@ def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
 
     killed = make_explorer(home, shard_documents=SHARD)
     report = killed.library.import_documents(ImportRequest(DEMO, "demo"))
-    assert (report.read, report.documents) == (360, 360)
+    assert (report.read, report.documents) == (480, 480)
     assert killed.library.corpus("demo").state == "ready"
 
     whole = make_explorer(tmp_path / "whole", shard_documents=SHARD)
@@ -153,7 +153,7 @@ def test_an_import_killed_three_times_ends_as_if_nothing_had_happened(
     assert ids == sorted(set(ids))
     assert rows(killed, "demo").equals(rows(whole, "demo"))
     for system in whole.systems:
-        for seed in ("demo-0001", "demo-0360"):
+        for seed in ("demo-0001", "demo-0480"):
             query = Query("demo", seed=seed, aspect="method", system=system)
             assert killed.search(query).results == whole.search(query).results, system
 

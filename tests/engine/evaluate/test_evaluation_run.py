@@ -206,7 +206,7 @@ def test_a_run_file_has_six_columns_and_ranks_from_one(
         assert seed not in ranking.doc_ids
         assert len(set(ranking.doc_ids)) == len(mine)
         if system != "bm25":
-            assert len(mine) == 359
+            assert len(mine) == 479
 
 
 @pytest.mark.parametrize("system", list(SYSTEMS))
@@ -274,7 +274,7 @@ def test_a_sample_is_the_same_every_time_and_grows_without_losing_anything() -> 
 
 def test_a_sample_is_reported(explorer: Explorer) -> None:
     found = evaluate(explorer.searcher("demo"), read_collection(DEMO), ["dense"], sample=2)
-    assert evaluation_report(found)["sample"] == {"seeds": 2, "of": 360}
+    assert evaluation_report(found)["sample"] == {"seeds": 2, "of": 480}
     assert found.queries == found.judged.queries == 6
 
 

@@ -95,7 +95,7 @@ def test_documents_that_are_alike_only_in_what_is_ruled_out_fall(explorer: Explo
         return [s.doc_id for s in searcher.rank(query, searcher.seed(query))]
 
     moves = []
-    for seed in (f"demo-{n:04}" for n in range(5, 360, 30)):
+    for seed in (f"demo-{n:04}" for n in range(5, 480, 40)):
         grades = {
             aspect: {**dict.fromkeys(searcher.corpus.doc_ids, 0), **judged[f"{seed}_{aspect}"]}
             for aspect in ("background", "method")

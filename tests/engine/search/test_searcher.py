@@ -161,7 +161,7 @@ def test_a_seed_without_a_sentence_of_the_aspect_is_ranked_as_a_whole_and_says_s
 
 
 @every_system
-@pytest.mark.parametrize("doc_id", ["demo-0001", "demo-0123", "demo-0360"])
+@pytest.mark.parametrize("doc_id", ["demo-0001", "demo-0123", "demo-0480"])
 def test_the_text_of_a_stored_document_finds_that_document(
     explorer: Explorer, system: str, doc_id: str
 ) -> None:
@@ -184,15 +184,16 @@ def test_any_text_may_be_pasted(small: Explorer, system: str, text: str) -> None
 
 
 def test_an_instruction_shifts_weight_among_the_sentences_of_the_aspect(explorer: Explorer) -> None:
-    plain = explorer.search(DEMO)
-    worded = explorer.search(replace(DEMO, instruction="How much data was collected, and whose?"))
+    query = replace(DEMO, seed="demo-0008")
+    plain = explorer.search(query)
+    worded = explorer.search(replace(query, instruction="How much data was collected, and whose?"))
     assert sum(plain.weights) == pytest.approx(1.0)
     assert sum(worded.weights) == pytest.approx(1.0)
     assert worded.weights != plain.weights
-    # The seed's three method sentences share the weight; the third is about the data.
-    assert np.nonzero(plain.weights)[0].tolist() == [3, 4, 5]
-    assert np.nonzero(worded.weights)[0].tolist() == [3, 4, 5]
-    assert int(np.argmax(worded.weights)) == 5
+    # The seed's three method sentences share the weight; the first is about the data.
+    assert np.nonzero(plain.weights)[0].tolist() == [4, 5, 6]
+    assert np.nonzero(worded.weights)[0].tolist() == [4, 5, 6]
+    assert worded.weights[4] == max(worded.weights) > plain.weights[4]
     assert ids(worded) != ids(plain)
 
 
@@ -206,7 +207,7 @@ def test_a_wording_without_an_aspect_is_read_for_one(explorer: Explorer) -> None
     wording = RESEARCH.aspects[2].definition
     found = explorer.search(replace(DEMO, aspect=None, instruction=wording))
     assert sum(found.weights) == pytest.approx(1.0)
-    assert int(np.argmax(found.weights)) in (6, 7), "the seed's result sentences"
+    assert int(np.argmax(found.weights)) in (4, 5, 6), "the seed's result sentences"
     assert found.instruction_following is not None
 
 
