@@ -22,6 +22,8 @@ RULES = {
 }
 WIDTHS = (1400, 800, 700, 390)
 """Pixels; 700 is a window of 1,400 at 200 % zoom."""
+EVERY = {"light": WIDTHS, "dark": WIDTHS}
+DAILY = {"light": WIDTHS[:1], "dark": WIDTHS[-1:]}
 NOT_OURS = {"exclude": [["[data-testid=stBaseButton-header]"]]}
 """Streamlit's button to stop a run, which fades in and out."""
 PAGES = {
@@ -59,14 +61,18 @@ def lasting_violations(page: Page) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize(
+    "screens",
+    [pytest.param(DAILY, id="two"), pytest.param(EVERY, id="every", marks=pytest.mark.nightly)],
+)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_meets_wcag_22_aa_in_light_and_dark_on_every_screen(
-    visit: Visit, demo_indexed: None, name: str
+    visit: Visit, demo_indexed: None, name: str, screens: dict[str, tuple[int, ...]]
 ) -> None:
     path, ready = PAGES[name]
     page = visit.open(path)
     problems = []
-    for scheme in ("light", "dark"):
+    for scheme, widths in screens.items():
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         if scheme == "dark":
             page.reload()
@@ -74,7 +80,7 @@ def test_a_page_meets_wcag_22_aa_in_light_and_dark_on_every_screen(
         expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
         expect(page.locator("[data-stale=true]")).to_have_count(0)
         page.evaluate(AXE)
-        for width in WIDTHS:
+        for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
             problems += [f"{scheme}, {width}: {one}" for one in lasting_violations(page)]
             assert_fits(page)

@@ -261,6 +261,7 @@ def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: E
     assert len(explorer.annotation.history(project)) == 4
 
 
+@pytest.mark.nightly
 def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
     visit: Visit, explorer: Explorer
 ) -> None:

@@ -37,6 +37,7 @@ def grader() -> Iterator[ModelServer]:
         yield running
 
 
+@pytest.mark.nightly
 def test_a_model_grades_and_people_check_a_sample_without_seeing_what_it_said(
     visit: Visit, server: Server, grader: ModelServer, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_an_answer_cites_passages_that_open_and_lead_to_explore(
     expect(page.locator("section.card .title")).to_have_text(title)
 
 
+@pytest.mark.nightly
 def test_it_is_readable_in_the_dark_and_in_a_narrow_window(
     browser: Browser, server: Server, model: ModelServer
 ) -> None:

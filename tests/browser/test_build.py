@@ -81,6 +81,7 @@ def describe(page: Page, name: str) -> None:
     expect(page).to_have_url(re.compile(f"build={name}&step=labels"))
 
 
+@pytest.mark.nightly
 def test_a_collection_is_built_from_an_attribute_and_corrected_between_the_steps(
     visit: Visit, model: ModelServer, explorer: Explorer
 ) -> None:

@@ -65,6 +65,7 @@ def test_the_page_makes_its_point_without_a_click(visit: Visit) -> None:
     visit.shoot("compare-light")
 
 
+@pytest.mark.nightly
 def test_it_is_readable_in_the_dark_and_in_a_narrow_window(
     browser: Browser, server: Server
 ) -> None:
@@ -145,22 +146,27 @@ CHARTS = ("rank flow", "rank similarity rbo", "similarity by aspect", "trade-off
 LONG = [{**row, "name": f"{row['name']}: a name of forty characters, or so"} for row in THREE]
 
 
+@pytest.mark.parametrize(
+    "charts",
+    [CHARTS[:1], pytest.param(CHARTS[1:], marks=pytest.mark.nightly)],
+    ids=["rank flow", "others"],
+)
 def test_charts_are_exported_whole_on_white_with_their_letters_and_their_data(
-    browser: Browser, server: Server
+    browser: Browser, server: Server, charts: tuple[str, ...]
 ) -> None:
     visit = visit_with(browser, server, color_scheme="dark")
     wordings = [*LONG, *({**row, "name": f"again {row['name']}"} for row in LONG)]
     page = compared(visit.open(link(wordings)), verdicts=6)
     expect(page.locator(".st-key-compare_frontier_chart .main-svg").first).to_be_visible()
     sheet = page.context.new_page()
-    for chart in CHARTS:
+    for chart in charts:
         svg = read_text(exported(page, chart, "SVG"))
         assert_sound_figure(sheet, svg)
         data = read_text(exported(page, chart, "CSV")).splitlines()
         assert len(data) > 2
         assert "base: a name of forty characters, or so" in "".join(data) or chart == "trade-off"
-    png = exported(page, "rank flow", "PNG")
-    assert png.suggested_filename == "seedlens-rank-flow.png"
+    png = exported(page, charts[0], "PNG")
+    assert png.suggested_filename == f"seedlens-{charts[0].replace(' ', '-')}.png"
     content = png.path().read_bytes()
     assert png_size(content) == (1920, 1080)
     assert len(content) > 50_000, "not blank"
@@ -184,6 +190,7 @@ def png_size(content: bytes) -> tuple[int, int]:
     return width, height
 
 
+@pytest.mark.nightly
 def test_a_link_brings_variants_depth_measure_and_the_open_paper_to_somebody_else(
     visit: Visit, browser: Browser, server: Server
 ) -> None:

@@ -168,6 +168,7 @@ def test_a_cancelled_reranking_keeps_what_is_done_and_goes_on_from_there(
     expect(page.locator(".cmp-change")).to_have_count(3)
 
 
+@pytest.mark.nightly
 def test_an_unreachable_endpoint_is_named_and_the_comparison_stays(visit: Visit) -> None:
     page = open_comparison(visit)
     before = lines(page)

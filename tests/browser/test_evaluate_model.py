@@ -86,6 +86,7 @@ def test_a_gap_is_measured_with_progress_drawn_and_there_on_return(
     assert lab.model.seen.requests == asked
 
 
+@pytest.mark.nightly
 def test_a_reranked_system_stands_beside_dense_with_its_calls(visitor: Visit, lab: Lab) -> None:
     page = visitor.open(RERANK)
     connect(page, lab.model.url)
@@ -110,6 +111,7 @@ def test_a_reranked_system_stands_beside_dense_with_its_calls(visitor: Visit, la
     visitor.shoot("evaluate-reranked")
 
 
+@pytest.mark.nightly
 def test_an_endpoint_that_is_gone_is_told_with_what_to_do(visitor: Visit) -> None:
     page = visitor.open(RERANK.replace("depth=12", "depth=11"))
     connect(page, f"http://127.0.0.1:{free_port()}/v1")

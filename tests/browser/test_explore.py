@@ -55,6 +55,7 @@ def test_a_first_visit_opens_the_demo_on_a_seed_with_results_and_hints(visit: Vi
     expect(page.get_by_text("How to read this page")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_the_page_is_readable_in_the_dark_and_in_a_narrow_window(
     browser: Browser, server: Server
 ) -> None:

@@ -54,7 +54,7 @@ def test_import_then_corpora_then_search_print_one_json_document_each_and_nothin
     assert (imported.code, imported.stderr) == (0, "")
     assert imported.json["documents"] == imported.json["added"] == 30
 
-    listed = run_process(home, "corpora", "--json")
+    listed = run_inside(home, "corpora", "--json")
     assert (listed.code, listed.stderr) == (0, "")
     assert [c["name"] for c in listed.json] == ["papers"]
 

@@ -261,6 +261,7 @@ def test_names_are_checked_as_one_types(small_copy: Explorer, serve: Serve) -> N
     assert not page.button(key="library_index").disabled
 
 
+@pytest.mark.nightly
 def test_indexing_runs_beside_the_page_and_is_reported_on_it(
     empty: AppTest, fresh: Explorer
 ) -> None:

@@ -87,12 +87,12 @@ def test_over_http_the_order_is_that_of_the_judge_itself(
     knowledge = pool_server.answerer.knowledge
     character = replace(MIDDLE, failures=0.05)
     pool_server.behaviour.handlers = [simulated(character, knowledge)]
-    found = evaluated(pool_server, mode, depth=25)
+    found = evaluated(pool_server, mode, depth=15)
     assert found.model_reports[f"dense+{mode}"].unanswered > 0 or MODES[mode].asks == "order"
     firsts, reranked = found.rankings.values()
     for first, ranking in zip(firsts, reranked, strict=True):
         judge = SimulatedJudge(character, first.query_id, collection.qrels[first.query_id])
-        wanted = finish(rerank(first.doc_ids, judge, mode, Options(depth=25, top=TOP)))
+        wanted = finish(rerank(first.doc_ids, judge, mode, Options(depth=15, top=TOP)))
         assert ranking.doc_ids == wanted.order
 
 
