@@ -12,6 +12,7 @@ import gzip
 import io
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,15 @@ def families() -> dict[str, str]:
 def qrels(labels: Sequence[dict[str, str]]) -> Iterator[str]:
     """TREC lines for every grade above 0, the seed itself left out."""
     family = families()
+    members: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for record in labels:
+        for aspect in ASPECTS:
+            members[family[record[aspect]]].append(record)
     for seed in labels:
         for aspect in ASPECTS:
-            for other in labels:
-                one, two = seed[aspect], other[aspect]
-                if seed is not other and family[one] == family[two]:
-                    grade = SAME_VALUE if one == two else SAME_FAMILY
+            for other in members[family[seed[aspect]]]:
+                if seed is not other:
+                    grade = SAME_VALUE if seed[aspect] == other[aspect] else SAME_FAMILY
                     yield f"{seed['doc_id']}_{aspect} 0 {other['doc_id']} {grade}\n"
 
 
