@@ -198,9 +198,9 @@ class Library:
         request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
         return self.jobs.start(request, owner)
 
-    def start_demo(self, owner: str = "") -> ImportJob:
+    def start_demo(self) -> ImportJob:
         """Index the demo corpus in a process of its own."""
-        return self.start_import(DEMO, DEMO_CORPUS, owner=owner)
+        return self.start_import(DEMO, DEMO_CORPUS)
 
     def demo_job(self) -> ImportJob | None:
         """The latest import of the demo corpus, or None."""

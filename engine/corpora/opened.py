@@ -13,7 +13,6 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import token_roles, without_context
@@ -72,7 +71,7 @@ class CorpusWords:
         self._counts: Counter[str] | None = None
         self._rarity: dict[str, float] = {}
         # Not over a method of ours: a cycle would keep what is cached in memory after closing.
-        read = partial(_read_scores, table, row_of)
+        read = partial(_read_scores, table, len(row_of))
         self._scores = lru_cache(maxsize=MOST_REMEMBERED)(read)
 
     def find_titles(self, words: str, limit: int) -> list[str]:
@@ -122,31 +121,18 @@ class CorpusWords:
 
 def _read_scores(
     table: DocumentTable,
-    row_of: Mapping[str, int],
+    size: int,
     text: str,
     conditions: tuple[Condition, ...],
     pool: frozenset[str] | None,
 ) -> tuple[Rows, FloatArray, float]:
     """BM25 of the documents that the full text is read for, and the most that any other scores."""
     # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
-    limit = len(row_of) if pool is not None else min(len(row_of), DEPTH)
-    rows, scores = _full_text(table, row_of, text, limit, conditions)
+    limit = size if pool is not None else min(size, DEPTH)
+    rows, scores = table.full_text(text, limit, conditions)
     if pool is not None or len(rows) < limit:
         return rows, scores, 0.0
     return rows, scores, float(scores.min())
-
-
-def _full_text(
-    table: DocumentTable,
-    row_of: Mapping[str, int],
-    text: str,
-    limit: int,
-    conditions: tuple[Condition, ...],
-) -> tuple[Rows, FloatArray]:
-    """The first ``limit`` documents by BM25, and their scores."""
-    found = [pair for pair in table.full_text(text, limit, conditions) if pair[0] in row_of]
-    rows = np.fromiter((row_of[doc_id] for doc_id, _ in found), np.intp, len(found))
-    return rows, np.fromiter((score for _, score in found), np.float32, len(found))
 
 
 KEPT_BYTES = 256_000_000
@@ -187,8 +173,8 @@ class Passages:
     def sentences(self, doc_ids: Sequence[str]) -> list[FloatArray]:
         """Sentence vectors (s, d) of each document that is stored, in the order asked for."""
         rows = self._table.rows(doc_ids, ["sentence_vectors"])
-        vectors = rows["sentence_vectors"].combine_chunks()
-        return [rows_of(vectors, at, self._dimension) for at in range(len(vectors))]
+        vectors = rows_of(rows["sentence_vectors"], self._dimension)
+        return [found.astype(np.float32, copy=False) for found in vectors]
 
     def _keep(self, rows: Sequence[TokenRows]) -> None:
         with self._lock:
@@ -203,25 +189,16 @@ class Passages:
     def _read(self, doc_ids: Sequence[str]) -> list[TokenRows]:
         columns = ["token_vectors", "token_starts", "sentence_starts", "roles"]
         rows = self._table.rows(doc_ids, columns)
-        vectors = rows["token_vectors"].combine_chunks()
-        starts, sentences, roles = (
-            [np.asarray(row.values) for row in rows[name]] for name in columns[1:]
-        )
+        vectors = rows_of(rows["token_vectors"], self._token_dimension)
+        starts, sentences, roles = (rows_of(rows[name]) for name in columns[1:])
         return [
             TokenRows(
                 doc_id,
-                _half(vectors, at, self._token_dimension),
+                vectors[at].astype(np.float16),  # copied, so that the others can go
                 token_roles(starts[at], sentences[at], roles[at].reshape(-1, self._aspects)),
             )
             for at, doc_id in enumerate(rows["doc_id"].to_pylist())
         ]
-
-
-def _half(column: pa.ListArray, row: int, width: int) -> np.ndarray:
-    """The vectors of one row as stored (float16), copied, so that the others can go."""
-    start, end = column.offsets[row].as_py(), column.offsets[row + 1].as_py()
-    values = column.values.slice(start, end - start).flatten().to_numpy(zero_copy_only=False)
-    return np.array(values, dtype=np.float16).reshape(-1, width)
 
 
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
@@ -374,7 +351,7 @@ class OpenCorpus:
 
     def find_texts(self, words: str, limit: int) -> list[str]:
         """Ids of documents with any of ``words`` in title or text, best first by BM25."""
-        found = _full_text(self.table, self.row_of, words, limit, ())[0]
+        found, _ = self.table.full_text(words, limit)
         return self._ids(found)
 
     def rarity(self, word: str) -> float:
@@ -488,7 +465,7 @@ class OpenCorpus:
             return self.ranked(np.zeros(0, np.intp), np.zeros(0, np.float32), 0)
         # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
         limit = len(self) if scope.pool is not None else request.depth + 1
-        rows, scores = _full_text(self.table, self.row_of, text, limit, scope.conditions)
+        rows, scores = self.table.full_text(text, limit, scope.conditions)
         allowed = scope.allowed[rows]
         return self.ranked(rows[allowed], scores[allowed], request.depth)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.config import ASSETS
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.numeric import FloatArray, unit
 from engine.types.documents import Span
@@ -220,20 +221,20 @@ def find_words(seed: Seed, span: Span, rarity: Rarity) -> list[Word]:
 def is_function_word(word: str) -> bool:
     """Whether an English word holds a sentence together rather than saying what it is about.
 
-    scikit-learn's stop words, and adverbs in -ly.
+    Stop words, and adverbs in -ly.
 
     >>> [is_function_word(word) for word in ("Here", "surprisingly", "family", "networks")]
     [True, True, False, False]
     """
     word = word.lower()
-    return word in _stop_words() or _ADVERB.fullmatch(word) is not None
+    return word in stop_words() or _ADVERB.fullmatch(word) is not None
 
 
 @functools.cache
-def _stop_words() -> frozenset[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # a second
-
-    return frozenset(ENGLISH_STOP_WORDS)
+def stop_words() -> frozenset[str]:
+    """English stop words, in lower case; from a file, as importing scikit-learn takes a second."""
+    lines = (ASSETS / "wordings" / "stop_words.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(" ".join(line for line in lines if not line.startswith("#")).split())
 
 
 def explain(
