@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import token_roles, without_context
@@ -135,6 +136,7 @@ def _read_scores(
     return rows, scores, float(scores.min())
 
 
+TOKEN_COLUMNS = ["token_vectors", "token_starts", "sentence_starts", "roles"]
 KEPT_BYTES = 256_000_000
 """Memory for token vectors of documents read before; some 5,000 abstracts."""
 
@@ -157,15 +159,25 @@ class Passages:
         self._bytes = 0
         self._lock = Lock()
 
-    def tokens(self, doc_ids: Sequence[str]) -> list[TokenRows]:
-        """Token vectors of each document that is stored, in the order asked for."""
+    def has_tokens(self, doc_ids: Sequence[str]) -> bool:
+        """Whether :meth:`tokens` of these documents has nothing to read."""
+        with self._lock:
+            return all(doc_id in self._kept for doc_id in doc_ids)
+
+    def tokens(self, doc_ids: Sequence[str], rows: pa.Table | None = None) -> list[TokenRows]:
+        """Token vectors of each document that is stored, in the order asked for.
+
+        Args:
+            rows: of these documents, with :data:`TOKEN_COLUMNS`; None to read what is missing.
+        """
         with self._lock:
             found = {i: self._kept[i] for i in doc_ids if i in self._kept}
             for doc_id in found:  # the ones in use are let go last
                 self._kept.move_to_end(doc_id)
         missing = [i for i in doc_ids if i not in found]
         if missing:
-            read = self._read(missing)
+            rows = self._table.rows(missing, TOKEN_COLUMNS) if rows is None else rows
+            read = self._read(rows)
             found.update({row.doc_id: row for row in read})
             self._keep(read)
         return [found[i] for i in doc_ids if i in found]
@@ -186,11 +198,9 @@ class Passages:
                 _, old = self._kept.popitem(last=False)
                 self._bytes -= old.vectors.nbytes + old.roles.nbytes
 
-    def _read(self, doc_ids: Sequence[str]) -> list[TokenRows]:
-        columns = ["token_vectors", "token_starts", "sentence_starts", "roles"]
-        rows = self._table.rows(doc_ids, columns)
+    def _read(self, rows: pa.Table) -> list[TokenRows]:
         vectors = rows_of(rows["token_vectors"], self._token_dimension)
-        starts, sentences, roles = (rows_of(rows[name]) for name in columns[1:])
+        starts, sentences, roles = (rows_of(rows[name]) for name in TOKEN_COLUMNS[1:])
         return [
             TokenRows(
                 doc_id,
@@ -339,9 +349,11 @@ class OpenCorpus:
         return self._seeds.get(doc_ids, self._read_seeds)
 
     def _read_seeds(self, doc_ids: Sequence[str]) -> dict[str, Seed]:
-        rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS])
-        # Most were read a moment ago, when the documents were ranked.
-        tokens = {found.doc_id: found.vectors for found in self._passages.tokens(doc_ids)}
+        # Their tokens were read a moment ago where the documents were ranked by them.
+        more = [] if self._passages.has_tokens(doc_ids) else TOKEN_COLUMNS
+        rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS, *more])
+        found = self._passages.tokens(doc_ids, rows if more else None)
+        tokens = {row.doc_id: row.vectors for row in found}
         seeds = to_seeds(rows, tokens, self.lens, self.spec)
         return {seed.document.doc_id: seed for seed in seeds}
 
