@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, partial
 
-from engine.facts.lexicon import table, word_lists
+from engine.facts.lexicon import table
 from engine.facts.numbers import TEENS, TENS, UNITS, parse_number
 from engine.facts.periods import (
     FULL_WEEKDAYS,
@@ -34,7 +34,6 @@ from engine.facts.periods import (
 )
 from engine.facts.stated_dates import AMBIGUOUS_MONTHS, nearest_year
 
-LISTS = word_lists("time")
 _ONES = f"(?:{'|'.join(UNITS[1:])})"
 _WORD = f"(?:(?:(?:{'|'.join(TENS)})(?:[- ]{_ONES})?)|{'|'.join(TEENS)}|{_ONES})"
 COUNT = (
