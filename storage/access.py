@@ -197,3 +197,10 @@ def _start(folder: Path) -> duckdb.DuckDBPyConnection:
     engine.execute(f"SET allowed_directories = ['{name}']")
     engine.execute("SET enable_external_access = false")
     return engine
+
+
+class LedgerTables:
+    """Some tables of a ledger, by the file behind it."""
+
+    def __init__(self, file: LedgerFile) -> None:
+        self._file = file

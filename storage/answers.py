@@ -11,7 +11,7 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
-from storage.access import LedgerFile
+from storage.access import LedgerTables
 from storage.rows import insert, stored
 
 NEIGHBOURS = 4000
@@ -40,11 +40,8 @@ class AnswerRow:
     time: datetime
 
 
-class Answers:
+class Answers(LedgerTables):
     """The tables of answers of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file
 
     def find(self, keys: Collection[str]) -> dict[str, str]:
         """The answers that are there, by key; some that were written after them come along."""

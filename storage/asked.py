@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from storage.access import LedgerFile
+from storage.access import LedgerTables
 from storage.rows import Packed, insert, names
 
 
@@ -29,11 +29,8 @@ class AskedRow:
     time: datetime
 
 
-class Asked:
+class Asked(LedgerTables):
     """The table of questions of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file
 
     def put(self, row: AskedRow) -> None:
         """Keep a question; one that is there already stays as it is."""

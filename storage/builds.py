@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from storage.access import LedgerFile
+from storage.access import LedgerTables
 from storage.rows import Packed, insert, names, records
 
 EventKind = Literal["run", "edit"]
@@ -86,11 +86,8 @@ _LABELS = f"""
     ORDER BY id"""  # noqa: S608
 
 
-class Builds:
+class Builds(LedgerTables):
     """The tables of builds of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file
 
     # -- settings ----------------------------------------------------------------------
 

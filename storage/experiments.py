@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from storage.access import LedgerFile
+from storage.access import LedgerTables
 from storage.records import EvaluationRow, QrelsRow, RunRow
 from storage.rows import insert, names, records
 
 
-class Experiments:
+class Experiments(LedgerTables):
     """The tables of evaluations of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file
 
     # Runs
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from storage.access import LedgerFile
+from storage.access import LedgerTables
 from storage.errors import StorageError
 from storage.records import Judgment, new_event
 from storage.rows import insert, names, records
@@ -55,11 +55,8 @@ Change = Callable[[Sequence[Judgment], Sequence[Judgment], Set[str]], Iterable[J
 projects among those that are looked up -> events to append."""
 
 
-class Judging:
+class Judging(LedgerTables):
     """The judgments of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file
 
     def add(self, rows: Iterable[Judgment]) -> int:
         """Append events in the order given, all of them or, on an error, none.

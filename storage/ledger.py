@@ -73,12 +73,20 @@ class Ledger:
             insert(connection, "corpora", [row], replaced)
 
     def corpus(self, name: str) -> CorpusRow | None:
-        """The corpus of that name, None when there is none."""
+        """The corpus of that name, deleted or not; None when there is none."""
         return next((row for row in self.corpora() if row.name == name), None)
 
     def corpora(self) -> list[CorpusRow]:
-        """All corpora by name."""
+        """All corpora by name, also those that were deleted."""
         return self._file.records(CorpusRow, _CORPORA, [None, None])
+
+    def listed_corpus(self, name: str) -> CorpusRow | None:
+        """The corpus of that name; None when there is none, or it was deleted."""
+        return next((row for row in self.listed_corpora() if row.name == name), None)
+
+    def listed_corpora(self) -> list[CorpusRow]:
+        """All corpora by name, without those that were deleted and can be taken back."""
+        return [row for row in self.corpora() if row.state != "deleted"]
 
     def remove_corpus(self, name: str) -> CorpusRow | None:
         """Take a corpus off the registry and return its row. Its judgments and trails stay."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from storage.access import LedgerFile
+from storage.access import LedgerTables
 from storage.rows import insert, names, stored
 
 
@@ -57,11 +57,8 @@ _RETIRED = """
 _NEW_ONLY = "ON CONFLICT DO NOTHING"
 
 
-class Projects:
+class Projects(LedgerTables):
     """The tables of projects of one ledger; errors as in :class:`storage.ledger.Ledger`."""
-
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file
 
     def put(self, row: ProjectRow, *, after: str | None = None) -> bool:
         """Add a project, or a new version of its settings; the versions before stay.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from storage.access import LedgerFile
+from storage.access import LedgerTables
 from storage.rows import insert, names, records
 
 if TYPE_CHECKING:
@@ -118,11 +118,8 @@ _SAVED = f"""
     ) WHERE saved ORDER BY id DESC"""  # noqa: S608
 
 
-class Trails:
+class Trails(LedgerTables):
     """The parts of the ledger that hold explorations; methods raise as those of the ledger."""
-
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file
 
     # Searches
 

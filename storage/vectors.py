@@ -10,8 +10,9 @@ from __future__ import annotations
 import errno
 import secrets
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
 from operator import and_, or_
@@ -24,6 +25,7 @@ import pyarrow as pa
 from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, BTree, IvfFlat
 from lancedb.table import LanceTable
+from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
 from storage.home import folder_bytes
@@ -92,7 +94,7 @@ class StoredTable:
         self._table = table
         self._watch: LanceTable | None = None
         self._newest: Hashable = None
-        self._addresses: dict[str, int] | None = None
+        self._addresses: _Addresses | None = None
 
     @classmethod
     def is_stored(cls, path: Path) -> bool:
@@ -301,6 +303,24 @@ class StoredTable:
         """Build the full-text index, where the table has texts to be searched."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Addresses:
+    """Where the rows of a version of a table lie.
+
+    Attributes:
+        of: doc_id -> address.
+        ascending: (n,) all addresses.  order: (n,) their rows, as scans stream them.
+    """
+
+    of: Mapping[str, int]
+    ascending: NDArray[np.uint64]
+    order: NDArray[np.intp]
+
+    def rows(self, addresses: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """The rows at addresses that are there."""
+        return self.order[np.searchsorted(self.ascending, addresses)]
+
+
 class DocumentTable(StoredTable):
     """The documents of one corpus."""
 
@@ -312,11 +332,16 @@ class DocumentTable(StoredTable):
 
         Until this table is written to; then rows are found through the index of ids again.
         """
+        self._addresses = self._read_addresses()
+
+    def _read_addresses(self) -> _Addresses:
         with _wrapped("reading", self.path):
             query = self._table.search().select(["doc_id"]).with_row_id(True)
             rows = query.limit(max(self.count(), 1)).to_arrow()
-        addresses = zip(rows["doc_id"].to_pylist(), rows["_rowid"].to_pylist(), strict=True)
-        self._addresses = dict(addresses)
+        found = rows["_rowid"].to_numpy()
+        order = np.argsort(found)
+        of_ids = dict(zip(rows["doc_id"].to_pylist(), found.tolist(), strict=True))
+        return _Addresses(of_ids, found[order], order)
 
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows of ``doc_ids``, in that order; ids that are not stored are left out."""
@@ -327,7 +352,7 @@ class DocumentTable(StoredTable):
         addresses = self._addresses
         with _wrapped("reading documents", self.path):
             if addresses is not None:
-                places = [addresses[doc_id] for doc_id in wanted if doc_id in addresses]
+                places = [addresses.of[doc_id] for doc_id in wanted if doc_id in addresses.of]
                 table = self._table.take_row_ids(places).select(columns).to_arrow()
             else:
                 query = self._table.search().where(_is_one_of("doc_id", wanted))
@@ -349,15 +374,22 @@ class DocumentTable(StoredTable):
 
     def full_text(
         self, text: str, limit: int, conditions: Sequence[Condition] = ()
-    ) -> list[tuple[str, float]]:
-        """Documents by BM25, best first; a document without any of the words is absent."""
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Documents by BM25, best first; a document without any of the words is absent.
+
+        Returns:
+            (n,) their rows, counted as :meth:`columns` streams them, and (n,) their scores.
+        """
         where = _expression(conditions)
         with _wrapped("searching the full text", self.path):
             query = self._table.search(text, query_type="fts", fts_columns="search_text")
             if where is not None:
                 query = query.where(where)
-            rows = query.select(["doc_id", "_score"]).limit(limit).to_arrow()
-        return list(zip(rows["doc_id"].to_pylist(), rows["_score"].to_pylist(), strict=True))
+            # Neither ids nor texts are read: thousands of them cost more than the search.
+            query = query.select(["_rowid", "_score"]).with_row_id(True)
+            found = query.limit(limit).to_arrow()
+        addresses = self._addresses or self._read_addresses()
+        return addresses.rows(found["_rowid"].to_numpy()), found["_score"].to_numpy()
 
     def _index_text(self) -> None:
         # It comes last: is_finished takes it as the sign that all is done.

@@ -9,17 +9,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, create_model
+from pydantic import BaseModel, Field, create_model
 
 from engine.annotate.adjudication import decide, graded_by_model
 from engine.annotate.projects import own_name
 from engine.errors import BadInputError, UnknownNameError
 from engine.llm.judges import document_text
 from engine.llm.judging_prompts import SEED_TOKENS
-from engine.llm.messages import Prompt, json_prompt
-from engine.llm.texts import cut_text, fenced, harmless
+from engine.llm.messages import Prompt, Words, json_prompt
+from engine.llm.texts import cut_text, fenced, harmless, harmless_line
 from engine.types.annotating import Item, Judgment, PoolItem, Project, Scale
 from engine.types.documents import Document
 from engine.types.grading import MOST_ANCHORS, GradingRequest
@@ -205,25 +204,19 @@ and likeness to an example in some other respect counts for nothing. Between two
 lower one."""
 
 
-def _one_line(value: Any) -> Any:
-    return " ".join(harmless(value).split()) if isinstance(value, str) else value
-
-
 class Graded(BaseModel):
     """The grade of the candidate."""
 
     # Models read this docstring. The reason comes first: they should think before they grade.
 
-    reason: Annotated[str, BeforeValidator(_one_line), StringConstraints(min_length=1)] = Field(
-        description="why, in one sentence: what of the candidate decides it"
-    )
+    reason: Words = Field(description="why, in one sentence: what of the candidate decides it")
     grade: int
 
 
 @functools.lru_cache(maxsize=64)
 def graded_on(scale: Scale) -> type[Graded]:
     """The form of an answer on this scale."""
-    names = "; ".join(f"{g.value} = {_one_line(g.name)}" for g in scale.grades)
+    names = "; ".join(f"{g.value} = {harmless_line(g.name)}" for g in scale.grades)
     allowed = Field(description=names, json_schema_extra={"enum": list(scale.values)})
     return create_model("Graded", __base__=Graded, grade=(int, allowed))
 
@@ -282,7 +275,7 @@ def grading(
     values = asked.scale.values
     names = {grade.value: grade.name for grade in asked.scale.grades}
     shown = [
-        f"An example, graded {grade} {_one_line(names.get(grade, ''))}:\n"
+        f"An example, graded {grade} {harmless_line(names.get(grade, ''))}:\n"
         + fenced("example", cut_text(document_text(document), tokens // ANCHOR_SHARE).text)
         for document, grade in anchors
     ]
@@ -310,4 +303,4 @@ def grading(
 
 
 def _named(name: str, meaning: str) -> str:
-    return ": ".join(_one_line(part) for part in (name, meaning) if part.strip())
+    return ": ".join(harmless_line(part) for part in (name, meaning) if part.strip())

@@ -149,7 +149,7 @@ class Notebook:
     def kept(self, trail_id: str) -> list[KeptDocument]:
         """Kept documents in the order of the list; those of a corpus that is gone are left out."""
         rows = self._ledger.trails.kept(trail_id)
-        there = {row.name for row in self._ledger.corpora() if row.state != "deleted"}
+        there = {row.name for row in self._ledger.listed_corpora()}
         found = {
             (corpus, document.doc_id): document
             for corpus in {row.corpus for row in rows} & there

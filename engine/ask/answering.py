@@ -14,7 +14,7 @@ from engine.llm.endpoint_errors import EndpointError, TooLongError
 from engine.llm.endpoints import Connection
 from engine.llm.messages import QUOTED_RULE, Message
 from engine.llm.run import ask_model
-from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless
+from engine.llm.texts import cut_text, estimate_tokens, fenced, harmless_line
 from engine.types.callbacks import Ask
 from engine.types.models import ModelReport
 from engine.types.reading import Answer, AskRequest, Exchange, GivenPassage
@@ -80,7 +80,7 @@ def messages(
         parts.append(fenced("former answer", cut_text(exchange.answer, FORMER_TOKENS).text))
     if former:
         parts.append(_FORMER)
-    words = " ".join(harmless(question).split())
+    words = harmless_line(question)
     parts.append(f"The person's question: {words}")
     return Message("system", RULES), Message("user", "\n\n".join(parts))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.corpora.opened import OpenCorpus
 from engine.measures.rouge import UnicodeWords
+from engine.search.evidence import stop_words
 from engine.types.builds import Overlap
 from engine.types.documents import Document
 
@@ -23,7 +24,7 @@ leaves a fifth of the corpus. A word in less of a query's own documents is there
 RARE = 0.005
 """... unless hardly any other document has it: then it is a detail that tells a single one."""
 SAMPLE = 2000
-"""Documents, evenly spread over the corpus, in which words are label_counts."""
+"""Documents, evenly spread over the corpus, in which words are counted."""
 _tokenize = UnicodeWords().tokenize
 
 
@@ -99,7 +100,7 @@ def stems(text: str) -> Mapping[str, str]:
     """
     words = dict.fromkeys(_tokenize(text))
     return {
-        w: _stem(w) for w in words if w not in _stop_words() and not (len(w) < 2 and w.isascii())
+        w: _stem(w) for w in words if w not in stop_words() and not (len(w) < 2 and w.isascii())
     }
 
 
@@ -125,10 +126,3 @@ def _stemmer() -> EnglishStemmer:
     from nltk.stem.snowball import EnglishStemmer  # over a second
 
     return EnglishStemmer()
-
-
-@functools.cache
-def _stop_words() -> frozenset[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)

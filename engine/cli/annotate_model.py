@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -11,7 +10,7 @@ import click
 from engine.cli.annotate import project_option
 from engine.cli.annotate_agreement import confusion_lines, measure_lines, measures_report
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
+from engine.cli.model import at_most, budget_option, confirm, end_run, taken
 from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 from engine.types.grading import (
@@ -95,8 +94,7 @@ def grade(
     confirm(estimate.candidates, yes=yes)
     with advancing("candidates", "grading", counts=_counts) as tell:
         report = grading.run(asked, request, most_calls=budget_calls, tell=tell)
-    _say_report(estimate, report, as_json=as_json)
-    sys.exit(exit_code(report))
+    end_run(estimate, report, report, report_line(report), as_json=as_json)
 
 
 def say_estimate(estimate: GradingEstimate) -> None:
@@ -110,14 +108,6 @@ def say_estimate(estimate: GradingEstimate) -> None:
     if estimate.calls:
         text += f" {at_most(estimate)}"
     click.echo(text, err=True)
-
-
-def _say_report(estimate: GradingEstimate, report: GradingReport, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"estimate": asdict(estimate), "report": asdict(report)})
-    else:
-        click.echo(report_line(report))
-    say_notes(report.notes, report.problem)
 
 
 def report_line(report: GradingReport) -> str:

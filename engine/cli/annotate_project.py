@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 
-from engine.cli.common import json_option, open_explorer
+from engine.cli.common import json_option, open_explorer, with_options
 from engine.cli.terminal import print_json
 from engine.config import Settings
 from engine.errors import BadInputError
 from engine.types.annotating import SCALES, GradeMeaning, JudgingOrder, Project, Scale
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @click.group()
@@ -24,7 +22,7 @@ def project() -> None:
     """Annotation projects: guidelines, scale, people, order."""
 
 
-_SETTINGS = (
+_settings = with_options(
     click.option(
         "--guidelines",
         multiple=True,
@@ -60,12 +58,6 @@ _SETTINGS = (
     ),
     click.option("--author", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'."),
 )
-
-
-def _settings(command: Command) -> Command:
-    for option in reversed(_SETTINGS):
-        command = option(command)
-    return command
 
 
 @project.command()

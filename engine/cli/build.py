@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.cli.common import json_option, open_explorer, system_names
+from engine.cli.common import json_option, open_explorer, system_names, with_options
 from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
 from engine.cli.terminal import advancing, print_json, what_else
 from engine.config import Settings
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from engine.build.collection_builds import CollectionBuilds
     from engine.build.opened_build import OpenBuild
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT = BuildSpec("", "", "")
 COUNTED = {
     "label": "documents",
@@ -58,7 +57,7 @@ author_option = click.option(
     "--author", metavar="WHO", help="Default: SEEDLENS_ANNOTATOR, or 'me'."
 )
 step_option = click.option("--step", type=click.Choice(BUILD_STEPS))
-_SETTINGS = (
+_settings = with_options(
     click.option("--guidance", metavar="TEXT", help="What counts and what does not."),
     click.option(
         "--example",
@@ -97,12 +96,6 @@ _SETTINGS = (
     author_option,
     json_option,
 )
-
-
-def _settings(command: Command) -> Command:
-    for option in reversed(_SETTINGS):
-        command = option(command)
-    return command
 
 
 @build.command()

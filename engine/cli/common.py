@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from engine.explorer import Explorer
     from engine.types.collections import Collection
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 corpus_option = click.option(
     "--corpus",
@@ -33,6 +36,15 @@ steer_option = click.option(
     type=float,
     help="0: whole document; 1: the aspect only. For systems that take it.",
 )
+
+
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Several options that commands share, as one decorator."""
+
+    def add(command: Command) -> Command:
+        return functools.reduce(lambda so_far, option: option(so_far), reversed(options), command)
+
+    return add
 
 
 def open_explorer() -> Explorer:

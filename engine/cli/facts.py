@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import asdict
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
+from engine.cli.model import at_most, budget_option, confirm, end_run, taken
 from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 
@@ -127,12 +125,7 @@ def _infer(
     confirm(estimate.calls, yes=yes)
     with advancing("documents", "facts", counts=_counts) as tell:
         report = inferring.run(request, most_calls=budget_calls, tell=tell)
-    if as_json:
-        print_json({"estimate": asdict(estimate), "report": asdict(report)})
-    else:
-        click.echo(_report_line(report))
-    say_notes(report.usage.notes, report.usage.problem)
-    sys.exit(exit_code(report.usage))
+    end_run(estimate, report, report.usage, _report_line(report), as_json=as_json)
 
 
 def _report_line(report: InferReport) -> str:

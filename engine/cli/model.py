@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NoReturn
 
 import click
 
-from engine.cli.terminal import bar_of
+from engine.cli.terminal import bar_of, print_json
 from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
 from engine.types.models import Estimate, ModelReport, ModelUsage
@@ -88,6 +89,20 @@ def say_notes(notes: Sequence[str], problem: str) -> None:
         click.echo(f"Note: {note}", err=True)
     if problem:
         click.echo(f"Warning: {' '.join(problem.split())}", err=True)
+
+
+def end_run(estimate: Any, report: Any, usage: ModelUsage, line: str, *, as_json: bool) -> NoReturn:
+    """Say what a run did, and end the command with its exit status.
+
+    Args:
+        estimate, report: records, printed with ``as_json``; ``line`` otherwise.
+    """
+    if as_json:
+        print_json({"estimate": asdict(estimate), "report": asdict(report)})
+    else:
+        click.echo(line)
+    say_notes(usage.notes, usage.problem)
+    sys.exit(exit_code(usage))
 
 
 def at_most(estimate: Estimate) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 
 import click
 from click.core import ParameterSource
 
 from engine.cli.common import json_option, open_explorer
-from engine.cli.model import at_most, budget_option, confirm, exit_code, say_notes, taken
+from engine.cli.model import at_most, budget_option, confirm, end_run, taken
 from engine.cli.terminal import advancing, print_json, what_else
 from engine.errors import BadInputError
 from engine.types.scenarios import (
@@ -102,12 +101,7 @@ def scenarios(
     confirm(source == "generated" and estimate.documents, yes=yes)
     with advancing("documents", "scenarios", step=_step, counts=_counts) as tell:
         report = facade.run(request, most_calls=budget_calls, tell=tell)
-    if as_json:
-        print_json({"estimate": asdict(estimate), "report": asdict(report)})
-    else:
-        click.echo(report_line(report))
-    say_notes(report.notes, report.problem)
-    sys.exit(exit_code(report))
+    end_run(estimate, report, report, report_line(report), as_json=as_json)
 
 
 def _is_only(option: str) -> bool:

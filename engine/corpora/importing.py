@@ -97,7 +97,7 @@ class Importer:
     ) -> tuple[CorpusRow, Encoder]:
         """Check model and disk, then note in the ledger that indexing has begun."""
         lens = self._lens(request)
-        known = self._known(request.name)
+        known = self.ledger.listed_corpus(request.name)
         if known is not None:
             sweep(self.home, known)
         encoder = self.load_encoder(self._encoder_source(request, known))
@@ -138,14 +138,9 @@ class Importer:
             )
         return own
 
-    def _known(self, name: str) -> CorpusRow | None:
-        row = self.ledger.corpus(name)
-        # A deleted corpus's name is free again; what was deleted stays deleted.
-        return None if row is None or row.state == "deleted" else row
-
     def _lens(self, request: ImportRequest) -> Lens:
         """The lens to import with; BadInputError when the corpus has another one."""
-        known = self._known(request.name)
+        known = self.ledger.listed_corpus(request.name)
         own = RESEARCH if known is None else lens_from_json(known.lens)
         if request.lens is None:
             return own

@@ -116,7 +116,7 @@ class Library:
 
     def corpora(self) -> list[CorpusInfo]:
         """All corpora of this home, by name; deleted ones are not among them."""
-        return [self._info(row) for row in self._ledger.corpora() if row.state != "deleted"]
+        return list(map(self._info, self._ledger.listed_corpora()))
 
     def corpus(self, name: str) -> CorpusInfo:
         """One corpus, or UnknownNameError."""
@@ -139,8 +139,8 @@ class Library:
         """
         if choice is not None:
             return choose_lens(choice)
-        row = self._ledger.corpus(name)
-        return RESEARCH if row is None or row.state == "deleted" else lens_from_json(row.lens)
+        row = self._ledger.listed_corpus(name)
+        return RESEARCH if row is None else lens_from_json(row.lens)
 
     def own_lens(self, fields: Mapping[str, Any]) -> Lens:
         """A lens from what a person wrote into a form; see :mod:`engine.lenses.definitions`."""
@@ -198,9 +198,9 @@ class Library:
         request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
         return self.jobs.start(request, owner)
 
-    def start_demo(self, owner: str = "") -> ImportJob:
+    def start_demo(self) -> ImportJob:
         """Index the demo corpus in a process of its own."""
-        return self.start_import(DEMO, DEMO_CORPUS, owner=owner)
+        return self.start_import(DEMO, DEMO_CORPUS)
 
     def demo_job(self) -> ImportJob | None:
         """The latest import of the demo corpus, or None."""
@@ -422,9 +422,9 @@ class Library:
     # -- inside ------------------------------------------------------------------------
 
     def _row(self, name: str) -> CorpusRow:
-        row = self._ledger.corpus(name)
-        if row is None or row.state == "deleted":
-            names = [r.name for r in self._ledger.corpora() if r.state != "deleted"]
+        row = self._ledger.listed_corpus(name)
+        if row is None:
+            names = [r.name for r in self._ledger.listed_corpora()]
             known = f"Known: {', '.join(names)}." if names else "None is imported yet."
             raise UnknownNameError(f"There is no corpus '{name}'.", known)
         return row

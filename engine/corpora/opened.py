@@ -1,24 +1,20 @@
-"""The words of a corpus: finding titles, telling rare words, and BM25 of single documents."""
+"""One version of a corpus, opened to be searched: its documents, scopes, scores and vectors."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property
 from itertools import chain
 from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.corpora.aspect_space import token_roles, without_context
+from engine.corpora.aspect_space import without_context
 from engine.corpora.contracts import (
-    DEPTH,
     RankedDocuments,
     Request,
     Rows,
@@ -28,13 +24,14 @@ from engine.corpora.contracts import (
     TokenRows,
     VectorPart,
 )
+from engine.corpora.corpus_words import CorpusWords
+from engine.corpora.passage_vectors import TOKEN_COLUMNS, Passages
 from engine.corpora.schema import (
     PASSAGE_COLUMNS,
     TEXT_COLUMNS,
     condition,
     field_values,
     matrix,
-    rows_of,
     to_document,
     to_seeds,
 )
@@ -53,177 +50,6 @@ from storage.records import Condition
 from storage.vectors import DocumentTable
 
 Value = TypeVar("Value")
-RARITY_SAMPLE = 1000
-"""Documents in which words are counted, to tell telling words from common ones."""
-MOST_REMEMBERED = 64
-"""Texts whose scores are kept, to be used when only the steer changes."""
-_WORD = re.compile(r"\w+")
-
-
-class CorpusWords:
-    """What one version of a corpus knows of its words, read on first use."""
-
-    def __init__(
-        self, table: DocumentTable, row_of: Mapping[str, int], titles: Sequence[str]
-    ) -> None:
-        self._table, self._row_of, self._titles = table, row_of, titles
-        self._doc_ids = list(row_of)
-        self._folded: list[str] | None = None
-        self._counts: Counter[str] | None = None
-        self._rarity: dict[str, float] = {}
-        # Not over a method of ours: a cycle would keep what is cached in memory after closing.
-        read = partial(_read_scores, table, row_of)
-        self._scores = lru_cache(maxsize=MOST_REMEMBERED)(read)
-
-    def find_titles(self, words: str, limit: int) -> list[str]:
-        """Ids of documents whose title has all ``words`` (any case), shortest titles first.
-
-        A full doc_id finds its document too.
-        """
-        if self._folded is None:
-            self._folded = [title.casefold() for title in self._titles]
-        parts = words.casefold().split()
-        rows = [i for i, title in enumerate(self._folded) if all(p in title for p in parts)]
-        rows.sort(key=lambda i: (len(self._titles[i]), self._doc_ids[i]))
-        exact = [words.strip()] if words.strip() in self._row_of else []
-        return list(dict.fromkeys([*exact, *(self._doc_ids[i] for i in rows)]))[:limit]
-
-    def rarity(self, word: str) -> float:
-        """How rare a word is: 0 when every document has it, 1 when (almost) none has.
-
-        The inverse document frequency over the first :data:`RARITY_SAMPLE` documents,
-        divided by its maximum.
-        """
-        known = self._rarity.get(word)
-        if known is None:
-            if self._counts is None:
-                self._counts = self._count()
-            counted = max(2, min(len(self._doc_ids), RARITY_SAMPLE))
-            known = 1.0 - math.log1p(self._counts[word.casefold()]) / math.log1p(counted)
-            self._rarity[word] = known
-        return known
-
-    def scores(self, text: str, rows: Rows, scope: Scope) -> FloatArray:
-        """BM25 (n,) of these documents, all in scope; 0 for one without a word of ``text``."""
-        if not text.strip() or not len(rows):
-            return np.zeros(len(rows), dtype=np.float32)
-        known, values, others = self._scores(text, scope.conditions, scope.pool)
-        scores = np.full(len(self._doc_ids), others, dtype=np.float32)
-        scores[known] = values
-        return scores[rows]
-
-    def _count(self) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        rows = self._table.rows(self._doc_ids[:RARITY_SAMPLE], ["text"])
-        for text in rows["text"].to_pylist():
-            counts.update(set(_WORD.findall(text.casefold())))
-        return counts
-
-
-def _read_scores(
-    table: DocumentTable,
-    row_of: Mapping[str, int],
-    text: str,
-    conditions: tuple[Condition, ...],
-    pool: frozenset[str] | None,
-) -> tuple[Rows, FloatArray, float]:
-    """BM25 of the documents that the full text is read for, and the most that any other scores."""
-    # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
-    limit = len(row_of) if pool is not None else min(len(row_of), DEPTH)
-    rows, scores = _full_text(table, row_of, text, limit, conditions)
-    if pool is not None or len(rows) < limit:
-        return rows, scores, 0.0
-    return rows, scores, float(scores.min())
-
-
-def _full_text(
-    table: DocumentTable,
-    row_of: Mapping[str, int],
-    text: str,
-    limit: int,
-    conditions: tuple[Condition, ...],
-) -> tuple[Rows, FloatArray]:
-    """The first ``limit`` documents by BM25, and their scores."""
-    found = [pair for pair in table.full_text(text, limit, conditions) if pair[0] in row_of]
-    rows = np.fromiter((row_of[doc_id] for doc_id, _ in found), np.intp, len(found))
-    return rows, np.fromiter((score for _, score in found), np.float32, len(found))
-
-
-KEPT_BYTES = 256_000_000
-"""Memory for token vectors of documents read before; some 5,000 abstracts."""
-
-
-class Passages:
-    """The passages of one version of a corpus. Safe to share between threads.
-
-    Args:
-        dimension, token_dimension: widths of sentence and token vectors.
-        aspects: how many aspects the lens has.
-    """
-
-    def __init__(
-        self, table: DocumentTable, dimension: int, token_dimension: int, aspects: int
-    ) -> None:
-        self._table = table
-        self._dimension, self._token_dimension = dimension, token_dimension
-        self._aspects = aspects
-        self._kept: OrderedDict[str, TokenRows] = OrderedDict()
-        self._bytes = 0
-        self._lock = Lock()
-
-    def tokens(self, doc_ids: Sequence[str]) -> list[TokenRows]:
-        """Token vectors of each document that is stored, in the order asked for."""
-        with self._lock:
-            found = {i: self._kept[i] for i in doc_ids if i in self._kept}
-            for doc_id in found:  # the ones in use are let go last
-                self._kept.move_to_end(doc_id)
-        missing = [i for i in doc_ids if i not in found]
-        if missing:
-            read = self._read(missing)
-            found.update({row.doc_id: row for row in read})
-            self._keep(read)
-        return [found[i] for i in doc_ids if i in found]
-
-    def sentences(self, doc_ids: Sequence[str]) -> list[FloatArray]:
-        """Sentence vectors (s, d) of each document that is stored, in the order asked for."""
-        rows = self._table.rows(doc_ids, ["sentence_vectors"])
-        vectors = rows["sentence_vectors"].combine_chunks()
-        return [rows_of(vectors, at, self._dimension) for at in range(len(vectors))]
-
-    def _keep(self, rows: Sequence[TokenRows]) -> None:
-        with self._lock:
-            for row in rows:
-                if row.doc_id not in self._kept:
-                    self._kept[row.doc_id] = row
-                    self._bytes += row.vectors.nbytes + row.roles.nbytes
-            while self._bytes > KEPT_BYTES:
-                _, old = self._kept.popitem(last=False)
-                self._bytes -= old.vectors.nbytes + old.roles.nbytes
-
-    def _read(self, doc_ids: Sequence[str]) -> list[TokenRows]:
-        columns = ["token_vectors", "token_starts", "sentence_starts", "roles"]
-        rows = self._table.rows(doc_ids, columns)
-        vectors = rows["token_vectors"].combine_chunks()
-        starts, sentences, roles = (
-            [np.asarray(row.values) for row in rows[name]] for name in columns[1:]
-        )
-        return [
-            TokenRows(
-                doc_id,
-                _half(vectors, at, self._token_dimension),
-                token_roles(starts[at], sentences[at], roles[at].reshape(-1, self._aspects)),
-            )
-            for at, doc_id in enumerate(rows["doc_id"].to_pylist())
-        ]
-
-
-def _half(column: pa.ListArray, row: int, width: int) -> np.ndarray:
-    """The vectors of one row as stored (float16), copied, so that the others can go."""
-    start, end = column.offsets[row].as_py(), column.offsets[row + 1].as_py()
-    values = column.values.slice(start, end - start).flatten().to_numpy(zero_copy_only=False)
-    return np.array(values, dtype=np.float16).reshape(-1, width)
-
-
 MOST_DOCUMENTS, MOST_SEEDS = 256, 64
 """Documents, and documents with their vectors (some 150 kB each), that are kept once read."""
 MOST_REMEMBERED_VALUES = 64
@@ -362,23 +188,25 @@ class OpenCorpus:
         return self._seeds.get(doc_ids, self._read_seeds)
 
     def _read_seeds(self, doc_ids: Sequence[str]) -> dict[str, Seed]:
-        rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS])
-        # Most were read a moment ago, when the documents were ranked.
-        tokens = {found.doc_id: found.vectors for found in self._passages.tokens(doc_ids)}
+        # Their tokens were read a moment ago where the documents were ranked by them.
+        more = [] if self._passages.has_tokens(doc_ids) else TOKEN_COLUMNS
+        rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS, *more])
+        found = self._passages.tokens(doc_ids, rows if more else None)
+        tokens = {row.doc_id: row.vectors for row in found}
         seeds = to_seeds(rows, tokens, self.lens, self.spec)
         return {seed.document.doc_id: seed for seed in seeds}
 
     def find_titles(self, words: str, limit: int) -> list[str]:
-        """See :meth:`engine.corpora.opened.CorpusWords.find_titles`."""
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.find_titles`."""
         return self._words.find_titles(words, limit)
 
     def find_texts(self, words: str, limit: int) -> list[str]:
         """Ids of documents with any of ``words`` in title or text, best first by BM25."""
-        found = _full_text(self.table, self.row_of, words, limit, ())[0]
+        found, _ = self.table.full_text(words, limit)
         return self._ids(found)
 
     def rarity(self, word: str) -> float:
-        """See :meth:`engine.corpora.opened.CorpusWords.rarity`."""
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.rarity`."""
         return self._words.rarity(word)
 
     def surroundings(self, seed: Seed) -> Surroundings:
@@ -488,7 +316,7 @@ class OpenCorpus:
             return self.ranked(np.zeros(0, np.intp), np.zeros(0, np.float32), 0)
         # A pool's documents may stand far down the corpus: ask for all, then keep the pool's.
         limit = len(self) if scope.pool is not None else request.depth + 1
-        rows, scores = _full_text(self.table, self.row_of, text, limit, scope.conditions)
+        rows, scores = self.table.full_text(text, limit, scope.conditions)
         allowed = scope.allowed[rows]
         return self.ranked(rows[allowed], scores[allowed], request.depth)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from engine.corpora.contracts import Seed, TokenArray
 from engine.errors import BadInputError
@@ -107,10 +108,19 @@ def matrix(column: Any, width: int) -> FloatArray:
     return np.asarray(values, dtype=np.float32).reshape(-1, width)
 
 
-def rows_of(column: pa.ListArray, row: int, width: int) -> FloatArray:
-    """The vectors of one row of a list-of-vectors column, without copying the others."""
-    start, end = column.offsets[row].as_py(), column.offsets[row + 1].as_py()
-    return matrix(column.values.slice(start, end - start), width)
+def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
+    """The values (n,) of each row of a list column; views of one array, as they are stored.
+
+    Args:
+        width: of a column of lists of vectors: each row is (n, width) then.
+    """
+    if not len(column):
+        return []
+    lists = column.combine_chunks()
+    values = lists.flatten().flatten() if width else lists.flatten()
+    array = values.to_numpy(zero_copy_only=False)
+    bounds = lists.offsets.to_numpy()
+    return np.split(array.reshape(-1, width) if width else array, bounds[1:-1] - bounds[0])
 
 
 def to_document(row: dict[str, Any], lens: Lens) -> Document:
@@ -142,18 +152,16 @@ def to_seeds(
     Args:
         tokens: (t, p) by doc_id, for each row.
     """
-    vector, sentences, starts, ends = (rows[name].combine_chunks() for name in PASSAGE_COLUMNS)
-    vectors = matrix(vector, spec.dimension)
+    vectors = matrix(rows["vector"].combine_chunks(), spec.dimension)
+    sentences = rows_of(rows["sentence_vectors"], spec.dimension)
+    starts, ends = rows_of(rows["token_starts"]), rows_of(rows["token_ends"])
     return [
         Seed(
             document=to_document(row, lens),
             vector=vectors[i],
-            sentences=rows_of(sentences, i, spec.dimension),
+            sentences=sentences[i].astype(np.float32, copy=False),
             tokens=tokens[row["doc_id"]].astype(np.float32),
-            token_spans=np.stack(
-                [np.asarray(offsets[i].values, dtype=np.int32) for offsets in (starts, ends)],
-                axis=1,
-            ),
+            token_spans=np.stack([starts[i], ends[i]], axis=1).astype(np.int32, copy=False),
         )
         for i, row in enumerate(rows.select(TEXT_COLUMNS).to_pylist())
     ]

@@ -63,7 +63,7 @@ class Unlabelled:
 
     def current(self, name: str) -> str | None:
         """The corpus derived from ``name`` as it is now, or None when it has to be derived."""
-        row = self._known(unlabelled_name(name))
+        row = self.ledger.listed_corpus(unlabelled_name(name))
         source = _source(self.library.open(name))
         fits = row is not None and row.state == "ready" and row.source == source
         return row.name if row is not None and fits else None
@@ -86,12 +86,8 @@ class Unlabelled:
             self._make(self.library.open(name), derived, tell)
         return derived
 
-    def _known(self, name: str) -> CorpusRow | None:
-        row = self.ledger.corpus(name)
-        return None if row is None or row.state == "deleted" else row
-
     def _make(self, source: OpenCorpus, name: str, tell: Tell) -> None:
-        known = self._known(name)
+        known = self.ledger.listed_corpus(name)
         if known is not None and known.source_format != FORMAT:
             raise BadInputError(
                 f"A corpus '{name}' exists already and was not derived from '{source.name}'.",

@@ -13,8 +13,9 @@ from engine.facts.message_stamps import Message, messages
 from engine.facts.periods import Anchor, Candidate, Candidates, Period, in_words, one_day
 from engine.facts.recurring_dates import KEYS as RECURRING
 from engine.facts.recurring_dates import Calendar, Recurring, event_at, find_recurring
-from engine.facts.relative_dates import CLAUSE_START, TOKEN, find_relative, tense_at
+from engine.facts.relative_dates import TOKEN, find_relative
 from engine.facts.stated_dates import find_days, find_stated
+from engine.facts.tense import CLAUSE_START, tense_at
 from engine.types.documents import Span
 from engine.types.facts import Fact
 

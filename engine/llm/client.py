@@ -9,205 +9,31 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Collection,
-    Coroutine,
-    Mapping,
-    Sequence,
-)
-from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
-from engine.errors import StorageError
 from engine.llm.budget import Meter, RoundProgress, Stopped, Usage
 from engine.llm.cache import AnswerCache
-from engine.llm.capabilities import Capabilities, remembered, try_out
-from engine.llm.endpoint_errors import (
-    BudgetReachedError,
-    EndpointError,
-    RefusedError,
-    TooLongError,
-    UnsupportedError,
-)
+from engine.llm.capabilities import Capabilities
+from engine.llm.capability_lookup import CapabilityLookup
+from engine.llm.endpoint_errors import BudgetReachedError, EndpointError, UnsupportedError
 from engine.llm.endpoints import Connection
-from engine.llm.messages import (
-    Message,
-    Prompt,
-    ReasoningFilter,
-    Reply,
-    answer_key,
-    without_reasoning,
-)
+from engine.llm.messages import Message, Prompt, ReasoningFilter, Reply
+from engine.llm.questioner import Questioner
+from engine.llm.run_control import RunControl
 from engine.types.callbacks import Ask, never, tell_nobody
-from storage.answers import AnswerRow, Answers
+from storage.answers import Answers
 
 if TYPE_CHECKING:
     from engine.llm.transport import Transport
 
+
 Value = TypeVar("Value")
 
 STREAMED_TOKENS = 1500
-GIVE_UP_AFTER = 8
-"""Questions that fail one after the other, without one success, until the run stops."""
-WATCH_SECONDS = 0.05
-"""Between two looks at whether the run was cancelled."""
-
-
-class RunControl:
-    """When one run stops, and what stops with it. For one event loop.
-
-    Attributes:
-        stopped: why no more questions go out; "" while they do.
-        problem: what stopped the run, or else the last failure.
-
-    Args:
-        cancelled: asked many times a second; True ends the run.
-    """
-
-    def __init__(self, cancelled: Ask) -> None:
-        self._cancelled = cancelled
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._failures_in_a_row = 0
-        self.problem: EndpointError | None = None
-        self.stopped: Stopped = ""
-
-    def check_cancelled(self) -> None:
-        """Stop if the run was cancelled."""
-        if self._cancelled():
-            self.stop("cancelled")
-
-    def stop(self, reason: Stopped, problem: EndpointError | None = None) -> None:
-        """Ask nothing more; the first reason counts."""
-        if not self.stopped:
-            self.stopped, self.problem = reason, problem or self.problem
-
-    def succeeded(self) -> None:
-        """A question was answered."""
-        self._failures_in_a_row = 0
-
-    def failed(self, error: EndpointError) -> None:
-        """A question was not answered; the run stops where asking on is no use."""
-        self._failures_in_a_row += 1
-        self.problem = error
-        if isinstance(error, RefusedError) or self._failures_in_a_row >= GIVE_UP_AFTER:
-            self.stop("endpoint", error)
-            self._cancel_tasks()
-
-    async def run_all(self, work: Sequence[Coroutine[Any, Any, None]]) -> None:
-        """Run all at once; on a stop, those under way are cancelled."""
-        tasks = {asyncio.create_task(one) for one in work}
-        self._tasks |= tasks
-        watcher = asyncio.create_task(self._watch())
-        try:
-            done, _ = await asyncio.wait(tasks)
-            for task in done:
-                if not task.cancelled():
-                    task.result()  # raise what is no error of the endpoint
-        finally:
-            for task in (watcher, *tasks):
-                task.cancel()
-            await asyncio.gather(watcher, *tasks, return_exceptions=True)
-            self._tasks -= tasks
-
-    def _cancel_tasks(self) -> None:
-        current = asyncio.current_task()
-        for task in self._tasks:
-            if task is not current:
-                task.cancel()
-
-    async def _watch(self) -> None:
-        while not self._cancelled():
-            await asyncio.sleep(WATCH_SECONDS)
-        self.stop("cancelled")
-        self._cancel_tasks()
-
-
-class CapabilityLookup:
-    """What the model can do: remembered, or else tried out. For one event loop."""
-
-    def __init__(
-        self, transport: Transport, store: Answers, control: RunControl, meter: Meter
-    ) -> None:
-        self._transport, self._store = transport, store
-        self._control, self._meter = control, meter
-        self._known: Capabilities | None = None
-        self._lock = asyncio.Lock()
-        self._doubtful = False
-
-    async def capabilities(self, *, sure: bool = False) -> Capabilities | None:
-        """What the model can do; None when that could not be found out (the run stopped).
-
-        Args:
-            sure: try it out anew if that is in doubt. Where the trial fails, the run stops and
-                what is in doubt is returned: kept answers are found by it.
-
-        Raises:
-            StorageError: the ledger cannot be read.
-        """
-        async with self._lock:
-            self._control.check_cancelled()
-            if self._known is None:
-                self._known = await asyncio.to_thread(
-                    remembered, self._store, self._transport.endpoint
-                )
-                if self._known is not None:
-                    self._transport.streams = self._known.streams
-                    self._transport.stream_usage = self._known.stream_usage
-            if self._known is None or (sure and self._known.doubtful):
-                await self._try_out()
-            return self._known
-
-    async def try_out(self) -> None:
-        """Try out what the model can do even if that is known; it stays known on a failure."""
-        async with self._lock:
-            self._control.check_cancelled()
-            await self._try_out()
-
-    def mark_doubtful(self) -> None:
-        """Have it tried out anew before the next run's first question: it may have changed.
-
-        What is known stays until then, for the answers in the ledger are kept by it.
-        """
-        self._doubtful = True
-
-    async def close(self) -> None:
-        """Remember what this run has found out besides: doubts, and how streams were refused."""
-        if self._known is None:
-            return
-        now = replace(
-            self._known,
-            streams=self._transport.streams,
-            stream_usage=self._transport.stream_usage,
-            doubtful=self._known.doubtful or self._doubtful,
-        )
-        if now != self._known:
-            with suppress(StorageError):
-                await asyncio.to_thread(self._remember, now)
-
-    async def _try_out(self) -> None:
-        if not self._control.stopped:
-            await self._control.run_all([self._trial()])
-
-    async def _trial(self) -> None:
-        try:
-            self._known = await try_out(self._transport, self._meter)
-        except BudgetReachedError as error:
-            self._control.stop("budget", error)
-        except EndpointError as error:
-            self._control.stop("endpoint", error)
-        else:
-            self._doubtful = False
-            await asyncio.to_thread(self._remember, self._known)
-
-    def _remember(self, known: Capabilities) -> None:
-        endpoint = self._transport.endpoint
-        self._store.remember_capabilities(endpoint.address, endpoint.model, known.to_json())
 
 
 def _same_model(served: str, asked: str) -> bool:
@@ -216,120 +42,8 @@ def _same_model(served: str, asked: str) -> bool:
     return asked in served or served in asked
 
 
-@dataclass(frozen=True, slots=True)
-class Answered(Generic[Value]):
-    """What came of a question.
-
-    Attributes:
-        value: None when no reply could be read.
-        reply: the one that it was read from.
-        asked: the question as it was sent: with shorter texts than the one that was put, where
-            the model could not take those.
-        kept: the ledger knew the answer.
-    """
-
-    value: Value | None
-    reply: Reply
-    asked: Prompt[Value]
-    kept: bool = False
-
-
-class Questioner:
-    """Sends the questions of one run. For one event loop."""
-
-    def __init__(self, transport: Transport, meter: Meter, cache: AnswerCache) -> None:
-        self._transport, self._meter, self._cache = transport, meter, cache
-        self._endpoint = transport.endpoint
-        self._refused: int | None = None  # tokens of the shortest question that was too long
-
-    def key(self, known: Capabilities, prompt: Prompt[Any]) -> str:
-        """What the answer is kept by: it covers all that is sent."""
-        parameters = known.parameters(self._endpoint.model, prompt)
-        return answer_key(self._endpoint.address, prompt, known.mode(prompt), parameters)
-
-    def keep(self, known: Capabilities, answered: Answered[Any]) -> None:
-        """Write an answer to the ledger, soon, as that to the question that was sent."""
-        place = (self._endpoint.address, self._endpoint.model)
-        asked, reply = answered.asked, answered.reply
-        row = AnswerRow(
-            self.key(known, asked),
-            *place,
-            asked.name,
-            reply.to_json(),
-            *(reply.used or (0, 0)),
-            datetime.now(UTC),
-        )
-        self._cache.put(row)
-
-    async def answer(self, known: Capabilities, prompt: Prompt[Value]) -> Answered[Value]:
-        """Ask, with texts as short as they must be.
-
-        Texts are shortened before a question is sent where one of its length was too long, and
-        the ledger is looked into for the shortened question. None of this outlasts the run:
-        tomorrow's model may take the texts as a whole.
-
-        Raises:
-            EndpointError: there is no answer; see :meth:`Transport.complete`.
-        """
-        given = prompt
-        while True:
-            prompt = self._shortened(known, prompt)
-            if prompt is not given and (kept := await self._kept(known, prompt)) is not None:
-                return kept
-            try:
-                first = await self._complete(known, prompt)
-            except TooLongError:
-                if prompt.shorter is None:
-                    raise
-                size = sum(known.size(prompt))
-                self._refused = min(size, self._refused or size)
-            else:
-                return await self._readable(known, prompt, first)
-
-    def _shortened(self, known: Capabilities, prompt: Prompt[Value]) -> Prompt[Value]:
-        while (
-            self._refused is not None
-            and prompt.shorter is not None
-            and sum(known.size(prompt)) >= self._refused
-        ):
-            prompt = prompt.shorter()
-        return prompt
-
-    async def _kept(self, known: Capabilities, prompt: Prompt[Value]) -> Answered[Value] | None:
-        key = self.key(known, prompt)
-        reply = (await self._cache.find([key])).get(key)
-        value = None if reply is None else prompt.read(reply, True)
-        return None if reply is None or value is None else Answered(value, reply, prompt, kept=True)
-
-    async def _readable(
-        self, known: Capabilities, prompt: Prompt[Value], first: Reply
-    ) -> Answered[Value]:
-        """The first reply if it can be read, else the one to the nudge, else the first at last."""
-        value = prompt.read(first, False)
-        if value is not None:
-            return Answered(value, first, prompt)
-        said = without_reasoning(first.text)[:200] or "(nothing)"
-        turns = (Message("assistant", said), Message("user", prompt.nudge))
-        again = replace(prompt, messages=(*prompt.messages, *turns), shorter=None)
-        second = await self._complete(known, again)
-        return _last_reading(prompt, (second, first))
-
-    async def _complete(self, known: Capabilities, prompt: Prompt[Any]) -> Reply:
-        body = known.body(self._endpoint.model, prompt)
-        choices = prompt.choices if known.mode(prompt) == "logprobs" else ()
-        return await self._transport.complete(body, self._meter, known.size(prompt), choices)
-
-
 def _text(reply: Reply, _: bool) -> str | None:
     return reply.text
-
-
-def _last_reading(prompt: Prompt[Value], replies: Sequence[Reply]) -> Answered[Value]:
-    for reply in replies:
-        value = prompt.read(reply, True)
-        if value is not None:
-            return Answered(value, reply, prompt)
-    return Answered(None, replies[0], prompt)
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ from engine.llm.texts import (
     cut_text,
     estimate_tokens,
     fenced,
-    harmless,
+    harmless_line,
 )
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
@@ -71,9 +71,9 @@ class Criterion:
         """The criterion as it stands in a prompt: always the same words for the same query."""
         parts = [fenced("starting document", self.seed)]
         if self.aspect:
-            parts.append(f"Aspect: {_line(self.aspect)}")
+            parts.append(f"Aspect: {harmless_line(self.aspect)}")
         if self.definition:
-            parts.append(f"The aspect means: {_line(self.definition)}")
+            parts.append(f"The aspect means: {harmless_line(self.definition)}")
         if self.instruction:
             words = cut_text(self.instruction, INSTRUCTION_TOKENS).text
             parts.append(f"What the person asks for:\n{fenced('wording', words)}")
@@ -123,14 +123,10 @@ def _seed_text(
     if aspect is None or not rest:
         return " ".join([*(sentences[i] for i in chosen), *([CUT] if cut else [])])
     lines = [
-        f"On this aspect ({_line(aspect.name)}): {' '.join(sentences[i] for i in on_it)}",
+        f"On this aspect ({harmless_line(aspect.name)}): {' '.join(sentences[i] for i in on_it)}",
         f"For context: {' '.join(sentences[i] for i in rest)}",
     ]
     return "\n".join([*lines, *([CUT] if cut else [])])
-
-
-def _line(text: str) -> str:
-    return " ".join(harmless(text).split())
 
 
 def pairwise(

@@ -11,15 +11,21 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, StringConstraints, ValidationError
 
-from engine.llm.texts import PART_TOKENS, estimate_tokens
+from engine.llm.texts import PART_TOKENS, estimate_tokens, harmless_line
 
 Value = TypeVar("Value")
 Record = TypeVar("Record", bound=BaseModel)
 
+Words = Annotated[
+    str,
+    BeforeValidator(lambda value: harmless_line(value) if isinstance(value, str) else value),
+    StringConstraints(min_length=1),
+]
+"""A field of an answer: a text of one line, not empty."""
 LEAST_MASS = 0.5
 """Probability that the choices must have together for their shares to mean something."""
 _TAG = "(?:think|thinking|reasoning|thought)"

@@ -117,6 +117,15 @@ def harmless(text: str) -> str:
     return _LABEL.sub(r"(\1)", _TEMPLATE.sub(lambda sign: f"{sign[0]} ", printable))
 
 
+def harmless_line(text: str) -> str:
+    """``text`` on one line, and :func:`harmless`: a name or a sentence within a question.
+
+    >>> harmless_line(" of two\\nlines ")
+    'of two lines'
+    """
+    return " ".join(harmless(text).split())
+
+
 def fenced(name: str, text: str) -> str:
     """``text`` between two lines that carry a code made of the text: nobody can foretell it.
 

@@ -1,23 +1,21 @@
 """Requests to the endpoint through the ``openai`` client: retries, and errors as ours.
 
-The only importer of ``openai``. Errors are raised anew outside of ``except`` blocks: the
-client's own carry the request with the key in its headers, and words of the server that may
-repeat it; neither may end up in a traceback.
+Nothing but this and :mod:`engine.llm.transport_errors` imports ``openai``. Errors are raised anew
+outside of ``except`` blocks: the client's own carry the request with the key in its headers, and
+words of the server that may repeat it; neither may end up in a traceback.
 """
 
 from __future__ import annotations
 
 import asyncio
-import email.utils
 import functools
 import json
 import logging
-import math
 import random
 import re
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,40 +25,21 @@ import openai
 import tenacity
 
 from engine.llm.budget import Meter
-from engine.llm.endpoint_errors import (
-    EndpointError,
-    RefusedError,
-    TooLongError,
-    TransientError,
-    UnsupportedError,
-    WithheldError,
-    scrub,
-)
-from engine.llm.endpoints import KEY, MODEL, Endpoint, RetryPolicy, ambient_headers
-from engine.llm.messages import Reply, read_choice
+from engine.llm.endpoint_errors import EndpointError, RefusedError, TransientError, UnsupportedError
+from engine.llm.endpoints import Endpoint, RetryPolicy, ambient_headers
+from engine.llm.messages import Reply
+from engine.llm.streamed_reply import StreamedReply
+from engine.llm.transport_errors import broken_off, explained, garbled, timed_out
 
 log = logging.getLogger("seedlens.llm")
 _PATH = "/chat/completions"
-TIMEOUT, CONCURRENCY = "SEEDLENS_LLM_TIMEOUT_SECONDS", "SEEDLENS_LLM_CONCURRENCY"
 QUEUE_FACTOR = 10
 """So many timeouts a request waits for its answer to begin, at most, while others are answered."""
 CHARS_PER_TOKEN_AT_MOST = 32
 """An answer with more characters per token that was asked for goes beyond its limit: the longest
 tokens are runs of blanks, and a whole answer has some four characters a token."""
-_TOO_LONG = re.compile(
-    r"context[ _]?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)"
-    r"|prompt is too|exceeds? the (?:model|context|maximum)|longer than the (?:model|maximum)"
-    r"|max_model_len|(?:less|fewer) than \d[\d,]* tokens|max_new_tokens`? must be"
-    r"|reduce the length of",
-    re.IGNORECASE,
-)
 _STREAM_USAGE = re.compile(r"stream_options|include_usage")
 _STREAM = re.compile(r"\bstream(?:s|ed|ing)?\b")
-_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-_PERSISTENT = (
-    f"Check the address (it usually ends in /v1), {KEY} and {MODEL}; "
-    "`seedlens doctor` tries them out."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +104,7 @@ class Transport:
         async for attempt in self._attempts():
             with attempt:
                 await self._pause()
-                answer = _Answer()
+                answer = StreamedReply()
                 async for _ in self._pieces(body, meter, tokens, answer):
                     pass
         return answer.reply(choices)
@@ -141,7 +120,7 @@ class Transport:
         async for attempt in self._attempts():
             with attempt:
                 await self._pause()
-                pieces = self._pieces(body, meter, tokens, _Answer())
+                pieces = self._pieces(body, meter, tokens, StreamedReply())
                 first = await anext(pieces, "")
         async with aclosing(pieces):
             yield first
@@ -173,7 +152,7 @@ class Transport:
         await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
 
     async def _pieces(
-        self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: _Answer
+        self, body: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: StreamedReply
     ) -> AsyncGenerator[str]:
         """The text of one answer as it comes; sent again without what a refusal names."""
         while True:
@@ -200,7 +179,7 @@ class Transport:
         return {**body, "stream": True, **options}
 
     async def _request(
-        self, sent: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: _Answer
+        self, sent: Mapping[str, Any], meter: Meter, tokens: tuple[int, int], answer: StreamedReply
     ) -> AsyncGenerator[str]:
         """One request's text as it comes; what it used is settled however it ends."""
         meter.hold(*tokens)
@@ -337,82 +316,6 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-class _Answer:
-    """A reply, put together from the chunks of a stream or read from a whole completion.
-
-    Attributes:
-        size: characters so far, reasoning included; every chunk counts as one at least.
-        used: (input, output) tokens, once they are reported.
-        cut: it stopped at the limit of tokens.
-        complete: its end has come.
-    """
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._tokens: list[Mapping[str, Any]] = []
-        self._model = ""
-        self._reasoned = False
-        self.size = 0
-        self.used: tuple[int, int] | None = None
-        self.cut = False
-        self.complete = False
-
-    def add(self, chunk: Any) -> str:
-        """The text of a chunk; raises KeyError and its like where parts are missing."""
-        usage = chunk.get("usage") or {}
-        self.used = _used(usage) or self.used
-        details = usage.get("completion_tokens_details") or {}
-        self._model = str(chunk.get("model") or self._model)
-        choices = chunk["choices"]
-        if not choices:  # the last chunk may carry the usage alone
-            self.complete = self.complete or bool(usage)
-            return ""
-        choice = choices[0]
-        message = choice.get("delta") or choice.get("message") or {}
-        text = _text(message.get("content"))
-        reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
-        self._reasoned |= bool(reasoning) or bool(details.get("reasoning_tokens"))
-        self._texts.append(text)
-        self._tokens += (choice.get("logprobs") or {}).get("content") or []
-        self.size += max(1, len(text) + len(str(reasoning)))
-        self.cut |= choice.get("finish_reason") == "length"
-        self.complete |= bool(choice.get("finish_reason")) or "message" in choice
-        return text
-
-    def reply(self, choices: tuple[str, ...]) -> Reply:
-        """The reply, with the alternatives to the first token that is one of ``choices``."""
-        return Reply(
-            text="".join(self._texts),
-            options=_options(self._tokens, choices),
-            used=self.used,
-            model=self._model,
-            cut=self.cut,
-            reasoned=self._reasoned,
-        )
-
-
-def _text(content: Any) -> str:
-    if content is not None and not isinstance(content, str):
-        raise ValueError("the content is no text")
-    return content or ""
-
-
-def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
-    sent = usage.get("prompt_tokens")
-    return (sent, int(usage.get("completion_tokens") or 0)) if isinstance(sent, int) else None
-
-
-def _options(
-    tokens: Sequence[Mapping[str, Any]], choices: tuple[str, ...]
-) -> tuple[tuple[str, float], ...]:
-    """The alternatives at the first token that spells one of the choices."""
-    for token in tokens:
-        if read_choice(token["token"], choices) is not None:
-            top = token.get("top_logprobs") or []
-            return tuple((str(o["token"]), float(o["logprob"])) for o in top)
-    return ()
-
-
 def _card(fields: Mapping[str, Any]) -> ModelCard:
     # vLLM, LM Studio, OpenRouter and others each have a name of their own for it.
     names = ("max_model_len", "max_context_length", "context_length", "context_window")
@@ -420,139 +323,3 @@ def _card(fields: Mapping[str, Any]) -> ModelCard:
     sizes.append((fields.get("meta") or {}).get("n_ctx"))  # llama.cpp
     context = next((size for size in sizes if isinstance(size, int) and size > 0), None)
     return ModelCard(str(fields["id"]), context)
-
-
-def explained(error: Exception, endpoint: Endpoint) -> EndpointError:
-    """The client's error as one of ours, free of the key."""
-    where = endpoint.address
-    if isinstance(error, openai.APIStatusError):
-        return _status(error, endpoint)
-    if isinstance(error, (openai.APIConnectionError, OSError)):
-        return TransientError(
-            f"{where} cannot be reached, or broke off.", "Check that it runs, and its address."
-        )
-    said = scrub(str(error), endpoint.key.get_secret_value())
-    if type(error) is openai.APIError:  # within a stream
-        return broken_off(endpoint, said)
-    return RefusedError(f"{where} could not be asked: {said}", _PERSISTENT)
-
-
-def timed_out(endpoint: Endpoint, timeout: float, *, responsive: bool) -> EndpointError:
-    """Nothing came for so many seconds; where nothing came before, asking again is no use."""
-    remedy = (
-        f"If the model is slow, set {TIMEOUT} to more seconds, or {CONCURRENCY} to fewer requests "
-        "at once."
-    )
-    if responsive:
-        return TransientError(f"{endpoint.address} sent nothing for {timeout:g} s.", remedy)
-    return RefusedError(
-        f"{endpoint.address} answered nothing within {timeout:g} s; the run ends here.", remedy
-    )
-
-
-def broken_off(endpoint: Endpoint, said: str = "") -> TransientError:
-    """A streamed answer ended before its end."""
-    quoted = f" ({said})" if said else ""
-    return TransientError(
-        f"{endpoint.address} broke off in the middle of an answer{quoted}.", "Ask again."
-    )
-
-
-def garbled(endpoint: Endpoint) -> TransientError:
-    """The answer was no chat completion."""
-    return TransientError(
-        f"{endpoint.address} sent an answer that is no chat completion.",
-        "If this happens every time, the address is not that of an OpenAI-compatible endpoint; "
-        "it usually ends in /v1.",
-    )
-
-
-def _status(error: openai.APIStatusError, endpoint: Endpoint) -> EndpointError:
-    status, where = error.status_code, endpoint.address
-    said = scrub(_server_message(error), endpoint.key.get_secret_value())
-    quoted = f" ({said})" if said else ""
-    code = str(error.code or "")
-    if status == 429 and (code in _NO_CREDIT or str(error.type) in _NO_CREDIT):
-        return RefusedError(
-            f"The account at {where} has no credit left{quoted}.", "Top it up, or use another."
-        )
-    if status in (408, 409, 425, 429) or status >= 500:
-        busy = "is busy" if status == 429 else f"failed with status {status}"
-        return TransientError(
-            f"{where} {busy}{quoted}.",
-            "Run again later: answers that are there are not asked for twice.",
-            retry_after(error.response.headers),
-        )
-    if status in (400, 413, 422):
-        return _bad_request(error, status, where, said)
-    return RefusedError(*_refusal(status, endpoint, quoted, error))
-
-
-def _bad_request(error: openai.APIStatusError, status: int, where: str, said: str) -> EndpointError:
-    code = str(error.code or "")
-    quoted = f" ({said})" if said else ""
-    if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
-        return TooLongError(f"A question was too long for the model at {where}{quoted}.")
-    if code in ("content_filter", "content_policy_violation"):
-        return WithheldError(f"{where} withheld an answer{quoted}.")
-    return UnsupportedError(
-        f"{where} does not accept the request{quoted}.",
-        "If the message names a setting, change it; otherwise another model may do.",
-        hint=f"{error.param or ''} {said}".lower(),
-    )
-
-
-def _refusal(
-    status: int, endpoint: Endpoint, quoted: str, error: openai.APIStatusError
-) -> tuple[str, str]:
-    where = endpoint.address
-    if status == 401:
-        remedy = "Enter the right key" if endpoint.key.get_secret_value() else "It needs a key: set"
-        return f"{where} does not accept the key{quoted}.", f"{remedy} ({KEY})."
-    if status == 403:
-        return (
-            f"{where} forbids the use of '{endpoint.model}' with this key{quoted}.",
-            "Ask its owner for access, or choose another model.",
-        )
-    if status == 404:
-        return (
-            f"{where} has no model '{endpoint.model}', or is not the address of an endpoint"
-            f"{quoted}.",
-            f"Check {MODEL} and the address (it usually ends in /v1).",
-        )
-    if 300 <= status < 400:
-        target = scrub(error.response.headers.get("location", ""), endpoint.key.get_secret_value())
-        return (
-            f"{where} points to another address: {target}.",
-            "Enter that address, if you trust it.",
-        )
-    return f"{where} refused with status {status}{quoted}.", _PERSISTENT
-
-
-def _server_message(error: openai.APIStatusError) -> str:
-    """The server's own words, where it has some that are meant for people."""
-    body = error.body
-    if isinstance(body, Mapping):
-        inner = body.get("error", body)
-        message = inner.get("message") if isinstance(inner, Mapping) else inner
-        detail = message or body.get("message") or body.get("detail") or ""
-        return str(detail)
-    text = str(body or "")
-    return "" if text.lstrip().startswith("<") else text  # a page of HTML explains nothing
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait, from ``Retry-After`` (seconds or a date)."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) / unit
-        except ValueError:
-            continue
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    when = email.utils.parsedate_tz(headers.get("retry-after", ""))
-    if when is None:
-        return None
-    try:
-        return max(0.0, email.utils.mktime_tz(when) - time.time())
-    except (OverflowError, ValueError):
-        return None

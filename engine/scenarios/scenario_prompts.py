@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     Field,
-    StringConstraints,
     TypeAdapter,
     ValidationError,
     field_validator,
 )
 
-from engine.llm.messages import Prompt, json_prompt
-from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced, harmless
+from engine.llm.messages import Prompt, Words, json_prompt
+from engine.llm.texts import PART_TOKENS, cut_text, estimate_tokens, fenced
 from engine.types.scenarios import Scenario, ScenarioSource
 
 WRITING = "scenarios/1"
@@ -34,14 +32,6 @@ that the documents do not use: they describe their own situation, and only someb
 about a document sees that it helps. You write down that thought beforehand.
 Keep to what the document says or what follows from it. Speak of ideas, findings and principles, \
 not of single names, numbers or lines, unless the document is about those."""
-
-
-def _plain(value: Any) -> Any:
-    return " ".join(harmless(value).split()) if isinstance(value, str) else value
-
-
-Words = Annotated[str, BeforeValidator(_plain), StringConstraints(min_length=1)]
-"""A text of one line, not empty."""
 
 
 class WrittenScenario(BaseModel):

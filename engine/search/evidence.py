@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from engine.config import ASSETS
 from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.numeric import FloatArray, unit
 from engine.types.documents import Span
@@ -43,12 +45,18 @@ _ADVERB = re.compile(
 """English adverbs as they are spelt, without what only looks like one."""
 
 
-class Word(NamedTuple):
-    """A word of a passage: where it stands, how rare it is, its vector (p,)."""
+class Words(NamedTuple):
+    """Telling words of a passage, in reading order.
 
-    span: Span
-    rarity: float
-    vector: FloatArray
+    Attributes:
+        spans: where they stand.
+        rarity: how rare each is, 0 to 1.
+        vectors: (words, p) unit rows.
+    """
+
+    spans: Sequence[Span]
+    rarity: Sequence[float]
+    vectors: FloatArray
 
 
 class EvidenceFinder:
@@ -76,7 +84,7 @@ class EvidenceFinder:
     ) -> None:
         self.seed, self.focus = seed, focus
         self._rarity = rarity
-        self._words: dict[Span, list[Word]] = {}
+        self._words: dict[Span, Words] = {}
         mine = np.ones(len(seed.sentences), dtype=np.float32)
         if focus is not None and len(mine):
             mine = focus.sentence_weights / focus.sentence_weights.max()
@@ -160,34 +168,30 @@ class EvidenceFinder:
         )
 
 
-def match_words(
-    mine: Sequence[Word], theirs: Sequence[Word]
-) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+def match_words(mine: Words, theirs: Words) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     """Words of two passages that are each other's best match by token vector.
 
     Returns:
         their spans in either text, in reading order; of more matches than
         :data:`MOST_MARKS` the closest pairs of the rarest words stay.
     """
-    if not mine or not theirs:
+    if not mine.spans or not theirs.spans:
         return (), ()
-    a = np.stack([word.vector for word in mine])
-    b = np.stack([word.vector for word in theirs])
-    cosine = a @ b.T
+    cosine = mine.vectors @ theirs.vectors.T
     forth, back = cosine.argmax(axis=1), cosine.argmax(axis=0)
     mutual = [
-        (float(cosine[i, j]) * (mine[i].rarity + theirs[j].rarity), i, int(j))
-        for i, j in enumerate(forth)
+        (float(cosine[i, j]) * (mine.rarity[i] + theirs.rarity[j]), i, j)
+        for i, j in enumerate(forth.tolist())
         if back[j] == i and cosine[i, j] >= WEAKEST_MARK
     ]
     best = sorted(mutual, reverse=True)[:MOST_MARKS]
     return (
-        tuple(sorted(mine[i].span for _, i, _ in best)),
-        tuple(sorted(theirs[j].span for _, _, j in best)),
+        tuple(sorted(mine.spans[i] for _, i, _ in best)),
+        tuple(sorted(theirs.spans[j] for _, _, j in best)),
     )
 
 
-def find_words(seed: Seed, span: Span, rarity: Rarity) -> list[Word]:
+def find_words(seed: Seed, span: Span, rarity: Rarity) -> Words:
     """Telling words of a passage; function words, common ones and single letters are left out.
 
     A word's vector is the mean of its tokens', scaled to unit length.
@@ -199,41 +203,39 @@ def find_words(seed: Seed, span: Span, rarity: Rarity) -> list[Word]:
         and (telling := rarity(word)) >= MOST_COMMON
         and not is_function_word(word)
     ]
-    if not found:
-        return []
     # Tokens of the title and the model's marks stand nowhere in the text; the rest is in order.
     in_text = np.flatnonzero(seed.token_spans[:, 0] >= 0)
     starts = seed.token_spans[in_text, 0]
-    bounds = np.searchsorted(starts, [word for word, _ in found])
+    bounds = np.searchsorted(starts, np.array([word for word, _ in found]).reshape(-1, 2))
     present = bounds[:, 1] > bounds[:, 0]
     if not present.any():
-        return []
+        return Words((), (), np.zeros((0, seed.tokens.shape[1]), dtype=np.float32))
     # Sums from each word's first token to its last: every second one, the others lie between.
     edges = bounds[present].ravel()
     tokens = seed.tokens[in_text[edges[0] : edges[-1]]]
     sums = np.add.reduceat(tokens, edges[:-1] - edges[0])[::2]
-    words = [pair for pair, is_there in zip(found, present, strict=True) if is_there]
-    return [Word(*pair, vector) for pair, vector in zip(words, unit(sums), strict=True)]
+    spans, rarities = zip(*itertools.compress(found, present), strict=True)
+    return Words(spans, rarities, unit(sums))
 
 
 @functools.lru_cache(maxsize=100_000)
 def is_function_word(word: str) -> bool:
     """Whether an English word holds a sentence together rather than saying what it is about.
 
-    scikit-learn's stop words, and adverbs in -ly.
+    Stop words, and adverbs in -ly.
 
     >>> [is_function_word(word) for word in ("Here", "surprisingly", "family", "networks")]
     [True, True, False, False]
     """
     word = word.lower()
-    return word in _stop_words() or _ADVERB.fullmatch(word) is not None
+    return word in stop_words() or _ADVERB.fullmatch(word) is not None
 
 
 @functools.cache
-def _stop_words() -> frozenset[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # a second
-
-    return frozenset(ENGLISH_STOP_WORDS)
+def stop_words() -> frozenset[str]:
+    """English stop words, in lower case; from a file, as importing scikit-learn takes a second."""
+    lines = (ASSETS / "wordings" / "stop_words.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(" ".join(line for line in lines if not line.startswith("#")).split())
 
 
 def explain(

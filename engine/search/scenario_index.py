@@ -40,19 +40,14 @@ class ScenarioIndex:
         rows: (g,) their rows in the corpus.
         row_of: doc_id -> place in ``doc_ids``.
         resident: the vectors are in memory, and scores exact.
-
-    Args:
-        resident_bytes: memory that vectors may take.
     """
 
-    def __init__(
-        self, corpus: OpenCorpus, table: ScenarioTable, resident_bytes: int = RESIDENT_BYTES
-    ) -> None:
+    def __init__(self, corpus: OpenCorpus, table: ScenarioTable) -> None:
         self._table = table
         self._width = corpus.spec.dimension
         self.settings: ScenarioSettings = read_settings(table.path)
         needed = table.count() * self._width * 4
-        self.resident = corpus.resident and needed <= resident_bytes
+        self.resident = corpus.resident and needed <= RESIDENT_BYTES
         columns = ["doc_id", "content_hash", "position"]
         if self.resident:
             columns += [*TEXT_COLUMNS, "component", "vector"]

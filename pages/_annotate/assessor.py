@@ -22,7 +22,7 @@ from pages._annotate.assessor_check import (
     unconnected_line,
 )
 from pages._annotate.judging_view import judging_view
-from pages._common.job_card import job_card
+from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
 from pages._common.shared import attempt, error_boundary, remembered
 from pages._login import login
@@ -169,8 +169,7 @@ def _job_card(explorer: Explorer, project: Project, job: GradingJob | None) -> N
         if job is not None:
             _start(explorer, project, job.request)
 
-    job_card(
-        job,
+    JobCard(
         lambda: grading.jobs.latest(project.key),
         key="annotate_model",
         label="Grading",
@@ -181,4 +180,4 @@ def _job_card(explorer: Explorer, project: Project, job: GradingJob | None) -> N
         resume=None if job is None or is_finished(job.report) else go_on,
         dismiss=grading.jobs.dismiss,
         what_stays="What is graded stays; the next run goes on from there.",
-    )
+    ).show(job)

@@ -15,7 +15,7 @@ from engine.types.searches import Query
 from pages._annotate.judging_view import is_plain
 from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
-from pages._common.job_card import job_card
+from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.shared import error_boundary
 from pages._login import login
@@ -37,11 +37,11 @@ def pool(explorer: Explorer, project: Project) -> None:
     said = st.session_state.pop(SAID, "")
     jobs = explorer.annotation.filling.jobs
     job = jobs.latest(project.key)
-    job_card(
-        job, lambda: jobs.latest(project.key), key="annotate_fill", label="Filling the pool",
+    JobCard(
+        lambda: jobs.latest(project.key), key="annotate_fill", label="Filling the pool",
         line=_progress_line, cancel=jobs.cancel, ended=_outcome_line, dismiss=jobs.dismiss,
         what_stays="What is in the pool, and what was judged, stays.", poll=0.5,
-    )  # fmt: skip
+    ).show(job)  # fmt: skip
     busy = job is not None and job.running
     queries = explorer.annotation.queries(project)
     if said:

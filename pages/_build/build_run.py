@@ -20,7 +20,7 @@ from pages._build.build_lines import (
     step_number,
 )
 from pages._build.build_url import SHOWN_BY, STEPS, go
-from pages._common.job_card import job_card
+from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
 from pages._common.shared import attempt_at, engine, escape_label, remembered, show_problem
 from pages._model.model_form import endpoint_panel, is_panel_busy
@@ -209,8 +209,7 @@ def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
     if job is None or not (job.running or job.progress.step == step):
         return
     jobs = engine().builds.jobs
-    job_card(
-        job,
+    JobCard(
         lambda: jobs.latest(place),
         key="build",
         label="How far the step is",
@@ -222,7 +221,7 @@ def card(place: _Place, step: BuildStep | None, job: StepJob | None) -> None:
         more=partial(_show_button, step),
         what_stays="What was made stays.",
         attempt=partial(attempt_at, _CARD),
-    )
+    ).show(job)
 
 
 def _show_button(shown: BuildStep | None, job: StepJob) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -24,31 +26,11 @@ AnyJob = Job[Any, Any]
 Do = Callable[[], object]
 
 
-def job_card(
-    job: AnyJob | None,
-    find: Callable[[], AnyJob | None],
-    *,
-    key: str,
-    label: str,
-    line: Callable[[Any], str],
-    cancel: Callable[[str], object],
-    ended: Callable[[Any], str] = lambda _: "",
-    remarks: Callable[[Any], Iterable[str]] = lambda _: (),
-    resume: Do | None = None,
-    dismiss: Callable[[str], object] | None = None,
-    more: Callable[[Any], object] = lambda _: None,
-    is_news: Callable[[Any], bool] = lambda _: False,
-    what_stays: str = "What was done stays.",
-    which: str = "",
-    border: bool = True,
-    attempt: Callable[[Do], None] = attempt,
-    poll: float = POLL_SECONDS,
-) -> None:
-    """How far a job is, with a button that ends it; or how it ended. Nothing without a job.
+@dataclass(frozen=True)
+class JobCard:
+    """How far a job is, with a button that ends it; or how it ended.
 
-    While it runs, one line changes in place; the page runs again when it has ended.
-
-    Args:
+    Attributes:
         find: the job as it is now; asked again and again while it runs.
         key, which: the keys of card and buttons are ``KEY_job``, ``KEY_cancel`` ...; with
             ``which``, for several cards of a kind on a page, ``KEY_job_WHICH``.
@@ -62,53 +44,76 @@ def job_card(
         is_news: asked while the job runs: whether the rest of the page is out of date.
         what_stays: for the buttons' tooltips.
         attempt: does what a click asks for and keeps what goes wrong for its place.
+        poll: seconds between two looks at a running job.
     """
-    if job is None:
-        return
 
-    def name(part: str) -> str:
-        return f"{key}_{part}_{which}" if which else f"{key}_{part}"
+    find: Callable[[], AnyJob | None]
+    _: KW_ONLY
+    key: str
+    label: str
+    line: Callable[[Any], str]
+    cancel: Callable[[str], object]
+    ended: Callable[[Any], str] = lambda _: ""
+    remarks: Callable[[Any], Iterable[str]] = lambda _: ()
+    resume: Do | None = None
+    dismiss: Callable[[str], object] | None = None
+    more: Callable[[Any], object] = lambda _: None
+    is_news: Callable[[Any], bool] = lambda _: False
+    what_stays: str = "What was done stays."
+    which: str = ""
+    border: bool = True
+    attempt: Callable[[Do], None] = attempt
+    poll: float = POLL_SECONDS
 
-    def click(part: str, label: str, do: Do, words: str, *, disabled: bool = False) -> None:
-        st.button(label, name(part), words, on_click=attempt, args=(do,), disabled=disabled)
+    def show(self, job: AnyJob | None) -> None:
+        """The card; nothing without a job.
 
-    def news() -> bool:
-        now = find()
-        return now is None or not now.running or is_news(now)
+        While the job runs, one line changes in place; the page runs again when it has ended.
+        """
+        if job is None:
+            return
+        with st.container(border=self.border, key=self._name("job")):
+            if job.running:
+                renew_when(self._has_news, self._running, every=self.poll)
+            else:
+                self._at_its_end(job)
 
-    def running() -> None:
-        now = find()
+    def _has_news(self) -> bool:
+        now = self.find()
+        return now is None or not now.running or self.is_news(now)
+
+    def _running(self) -> None:
+        now = self.find()
         if now is None:
             return
         left, right = _halves()
         with left:
-            progress(line(now) + _asides(now), now.progress.share, label)
+            progress(self.line(now) + _asides(now), now.progress.share, self.label)
         with right:
-            click("cancel", "Cancel", lambda: cancel(now.id), what_stays, disabled=now.stopping)
-            more(now)
+            cancel = partial(self.cancel, now.id)
+            self._button("cancel", "Cancel", cancel, self.what_stays, disabled=now.stopping)
+            self.more(now)
 
-    def at_its_end(job: AnyJob) -> None:
+    def _at_its_end(self, job: AnyJob) -> None:
         left, right = _halves()
         with left:
-            _how_it_ended(job, ended(job), remarks(job))
+            _how_it_ended(job, self.ended(job), self.remarks(job))
         with right:
-            if resume is not None:
+            if self.resume is not None:
                 verb = "Try again" if job.state == "failed" else "Resume"
-                click("resume", verb, resume, "Goes on with what is left.")
-            more(job)
-            if dismiss is not None:
-                click(
-                    "dismiss",
-                    "Dismiss",
-                    lambda: dismiss(job.id),
-                    f"Removes this line. {what_stays}",
-                )
+                self._button("resume", verb, self.resume, "Goes on with what is left.")
+            self.more(job)
+            if self.dismiss is not None:
+                dismiss = partial(self.dismiss, job.id)
+                words = f"Removes this line. {self.what_stays}"
+                self._button("dismiss", "Dismiss", dismiss, words)
 
-    with st.container(border=border, key=name("job")):
-        if job.running:
-            renew_when(news, running, every=poll)
-        else:
-            at_its_end(job)
+    def _name(self, part: str) -> str:
+        return f"{self.key}_{part}_{self.which}" if self.which else f"{self.key}_{part}"
+
+    def _button(self, part: str, label: str, do: Do, words: str, *, disabled: bool = False) -> None:
+        key, act = self._name(part), self.attempt
+        st.button(label, key, words, on_click=act, args=(do,), disabled=disabled)
 
 
 def _asides(job: AnyJob) -> str:

@@ -13,7 +13,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.comparisons import Sensitivity, SensitivityJob
 from engine.types.plurals import counted
-from pages._common.job_card import job_card
+from pages._common.job_card import JobCard
 from pages._common.job_words import joined, time_left
 from pages._common.shared import attempt, download, engine, error_boundary, note, show_error
 from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
@@ -105,12 +105,12 @@ def _start_button(explorer: Explorer) -> None:
 def _progress(job: SensitivityJob) -> None:
     comparing, asked = engine().comparing, job.request
     corpus, _, systems, wordings = asked
-    job_card(
-        job, lambda: comparing.find_sensitivity(corpus, systems, wordings), key="compare_table",
+    JobCard(
+        lambda: comparing.find_sensitivity(corpus, systems, wordings), key="compare_table",
         label="Computing the table", line=progress_line, cancel=comparing.jobs.cancel,
         border=False,
         what_stays="Ends after the query at hand; nothing of the table is kept.",
-    )  # fmt: skip
+    ).show(job)  # fmt: skip
 
 
 def progress_line(job: SensitivityJob) -> str:

@@ -18,7 +18,7 @@ from engine.types.comparisons import Comparison, VariantsJob, VariantsRequest
 from engine.types.plurals import counted
 from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
-from pages._common.job_card import job_card, what_was_asked
+from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
 from pages._common.shared import attempt, engine, note, show_error
 from pages._compare.compare_session import Asked, Stamp, asked, compared, estimated
@@ -167,11 +167,11 @@ def _running(job: VariantsJob) -> None:
         return len(now.progress.whole) > whole and follows
 
     jobs = engine().comparing.by_model.jobs
-    job_card(
-        job, lambda: jobs.job(job.id), key="compare", label="Reranking", line=progress_line,
+    JobCard(
+        lambda: jobs.job(job.id), key="compare", label="Reranking", line=progress_line,
         cancel=jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
         what_stays="What was answered is kept, and so is every order so far.",
-    )  # fmt: skip
+    ).show(job)  # fmt: skip
 
 
 def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:

@@ -249,19 +249,41 @@ def _matrices(table: Sensitivity) -> None:
         )
     measure = measure or known[0]
     names, values = [row.variant for row in system.rows], _pairs(system.matrix[keys[measure]])
-    words = f"{MEASURES[measure][1]} The mean over {counted(table.queries, 'query', 'queries')}."
+    mean = f"The mean over {counted(table.queries, 'query', 'queries')}."
+    similarity_chart(
+        names, values, measure, f"between wordings, system {system.system}",
+        words=f"{MEASURES[measure][1]} {mean}", source=f"Corpus {table.corpus}.",
+        file=f"rank similarity {system.system} {measure}", key="compare_collection_matrix",
+    )  # fmt: skip
+
+
+def similarity_chart(
+    names: Sequence[str],
+    values: compare_charts.Values,
+    measure: str,
+    between: str,
+    *,
+    words: str,
+    source: str,
+    file: str,
+    key: str,
+) -> None:
+    """Every variant against every other as a chart with its file.
+
+    Args:
+        values: (first, second) -> value; None where there is none.
+        measure: a key of :data:`MEASURES`.
+        between: what is compared, behind the measure's name in the title.
+        words: under the chart; the file says ``source``, too.
+    """
+    title = f"{MEASURES[measure][0]} {between}"
+    rows = compare_charts.matrix_rows(names, values)
     chart(
         lambda dark: compare_charts.matrix(names, values, measure, dark=dark),
-        FigureFile(
-            f"rank similarity {system.system} {measure}",
-            f"{MEASURES[measure][0]} between wordings, system {system.system}",
-            f"{words} Corpus {table.corpus}.",
-            ["variant", *names],
-            compare_charts.matrix_rows(names, values),
-        ),
+        FigureFile(file, title, f"{words} {source}", ["variant", *names], rows),
         words=words,
-        alt=f"Mean {MEASURES[measure][0]} between the variants on {system.system}",
-        key="compare_collection_matrix",
+        alt=title,
+        key=key,
     )
 
 

@@ -20,7 +20,7 @@ from pages._common.waiting import renew_when
 from pages._compare import compare_charts
 from pages._compare.compare_components import flow, moved_documents
 from pages._compare.compare_session import Asked, Stamp, evidence, traded
-from pages._compare.compare_tables import MEASURES, measures
+from pages._compare.compare_tables import MEASURES, measures, similarity_chart
 from pages._compare.compare_url import DEPTHS, MATRICES, SHOWS, CompareView
 
 KINDS = {
@@ -208,20 +208,11 @@ def sensitivity_matrix(view: CompareView, comparison: Comparison, lens: Lens) ->
         note(reason, "RBO, tau and overlap need no judgments.")
         return
     names = [v.variant.name for v in comparison.variants]
-    name, meaning = MEASURES[view.matrix]
-    chart(
-        lambda dark: compare_charts.matrix(names, values, view.matrix, dark=dark),
-        FigureFile(
-            f"rank similarity {view.matrix}",
-            f"{name} between {len(names)} variants",
-            f"{meaning} {about(comparison, lens)}",
-            ["variant", *names],
-            compare_charts.matrix_rows(names, values),
-        ),
-        words=meaning,
-        alt=f"{MEASURES[view.matrix][0]} between {len(names)} variants",
-        key="compare_matrix_chart",
-    )
+    similarity_chart(
+        names, values, view.matrix, f"between {len(names)} variants",
+        words=MEASURES[view.matrix][1], source=about(comparison, lens),
+        file=f"rank similarity {view.matrix}", key="compare_matrix_chart",
+    )  # fmt: skip
 
 
 def likeness(comparison: Comparison, lens: Lens) -> None:

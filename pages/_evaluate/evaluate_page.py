@@ -23,7 +23,7 @@ from engine.types.evaluations import (
 )
 from engine.types.jobs import Job
 from engine.types.plurals import counted
-from pages._common.job_card import job_card
+from pages._common.job_card import JobCard
 from pages._common.job_words import joined, report_line, time_left
 from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_url import EvaluateView, of_request
@@ -131,12 +131,12 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
         job = evaluations.job()
     if job is not None and job.running:
         apply_model_style()
-        job_card(
-            job, evaluations.job, key="evaluate", label="Evaluation", line=progress_line,
+        JobCard(
+            evaluations.job, key="evaluate", label="Evaluation", line=progress_line,
             cancel=evaluations.jobs.cancel, border=False, poll=POLL_SECONDS,
             what_stays="What is done stays: rankings, and every answer of a model. Run goes on "
             "with the rest.",
-        )  # fmt: skip
+        ).show(job)  # fmt: skip
         return evaluation
     if st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date

@@ -15,7 +15,7 @@ from engine.types.evaluations import CollectionInfo
 from engine.types.reranking import CostEstimate, Gap, GapRecord
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
-from pages._common.job_card import job_card
+from pages._common.job_card import JobCard
 from pages._common.job_words import report_line
 from pages._common.shared import error_boundary, note
 from pages._evaluate.controls import (
@@ -140,11 +140,11 @@ def results(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Non
     gap = gaps.find(request, view.model or connected(explorer) or latest)
     running = job is not None and job.running
     if job is not None and job.running:
-        job_card(
-            job, lambda: gaps.job(info.key), key="evaluate_gap", label="Gap", line=progress_line,
+        JobCard(
+            lambda: gaps.job(info.key), key="evaluate_gap", label="Gap", line=progress_line,
             cancel=gaps.jobs.cancel, border=False, poll=POLL_SECONDS,
             what_stays="Every answer of the model is kept: Measure goes on from there.",
-        )  # fmt: skip
+        ).show(job)  # fmt: skip
     elif st.session_state.get(DRAWN_BUSY):
         st.rerun()  # it ended while the page was drawn: the button above is out of date
     elif job is not None and job.request[0] == request:

@@ -15,7 +15,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo, Reranking, RerankJob, RerankRequest
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
-from pages._common.job_card import job_card, what_was_asked
+from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import estimate_line, progress_line
 from pages._common.shared import attempt, engine, note
 from pages._explore.explore_page import sets
@@ -173,11 +173,11 @@ def _running(job: RerankJob) -> None:
         return now.progress.rounds > rounds and time.monotonic() - at >= _RENEW_SECONDS
 
     verifier = engine().verifier
-    job_card(
-        job, lambda: verifier.job(job.id), key="explore", label="Reranking", line=progress_line,
+    JobCard(
+        lambda: verifier.job(job.id), key="explore", label="Reranking", line=progress_line,
         cancel=verifier.jobs.cancel, is_news=is_news, border=False, poll=POLL_SECONDS,
         what_stays="What was answered is kept, and so is the best order so far.",
-    )  # fmt: skip
+    ).show(job)  # fmt: skip
 
 
 def _unasked(info: EndpointInfo, asked: RerankRequest) -> str:

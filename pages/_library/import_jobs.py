@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, ImportReport, Progress
-from pages._common.job_card import job_card
+from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
 from pages._common.shared import attempt_at, show_problem
 from pages._library.corpus_list import source_name
@@ -63,8 +63,7 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
         f'<span class="sl-dim" style="overflow-wrap:anywhere">{source}</span>'
         f"<span>{'' if job.running else job.state}</span></div>"
     )
-    job_card(
-        job,
+    JobCard(
         lambda: jobs.job(job.id),
         key="library",
         which=job.id,
@@ -77,7 +76,7 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
         is_news=lambda now: _registered(now) != _registered(job),
         what_stays="What is indexed stays.",
         attempt=partial(attempt_at, "jobs"),
-    )
+    ).show(job)
 
 
 def _registered(job: ImportJob) -> bool:

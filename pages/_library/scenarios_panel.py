@@ -25,7 +25,7 @@ from engine.types.scenarios import (
     ScenarioState,
 )
 from pages._common import document_view
-from pages._common.job_card import job_card
+from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
 from pages._common.seed_finder import picker
 from pages._common.shared import attempt_at, engine, error_boundary, remembered, show_problem
@@ -314,8 +314,7 @@ def scenarios_card(
     """
     show_problem(place_of(corpus), keep=True)
     jobs = explorer.scenarios.jobs
-    job_card(
-        job,
+    JobCard(
         lambda: jobs.latest(corpus),
         key="library_scenarios",
         which=corpus,
@@ -331,7 +330,7 @@ def scenarios_card(
         more=partial(_search_button, corpus),
         what_stays="What is written stays.",
         attempt=partial(attempt_at, place_of(corpus)),
-    )
+    ).show(job)
 
 
 def _search_button(corpus: str, job: ScenarioJob) -> None:

@@ -252,7 +252,8 @@ def test_words_score_alike_in_every_pool_and_from_every_thread(table: DocumentTa
     """``word`` is in every document: a thousand are read, all others score what comes last."""
     corpus = OpenCorpus("large", table, RESEARCH, SPEC, resident_bytes=2**30)
     request = resolved(corpus, Query("large", seed="d1234"))
-    expected = dict(table.full_text("word", COUNT))
+    rows, scores = table.full_text("word", COUNT)
+    expected = {corpus.doc_ids[row]: score for row, score in zip(rows, scores, strict=True)}
     for wanted in (["d0003", "d2000"], ["d2999"], ["d0003", "d2999"]):
         pooled = replace(request, scope=corpus.scope(pool=wanted))
         found = corpus.word_scores("word", corpus.rows(wanted), pooled)

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import engine.corpora.opened
+import engine.corpora.passage_vectors
 from engine.corpora.contracts import TokenRows
-from engine.corpora.opened import OpenCorpus, Passages
+from engine.corpora.opened import OpenCorpus
+from engine.corpora.passage_vectors import Passages
 from engine.explorer import Explorer
 
 
@@ -60,29 +61,37 @@ def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
 ) -> None:
     ids = corpus.doc_ids[:12]
     each = [size(passages(corpus).tokens([i])) for i in ids]
-    monkeypatch.setattr(engine.corpora.opened, "KEPT_BYTES", sum(each[:1]) + 4 * max(each))
+    monkeypatch.setattr(engine.corpora.passage_vectors, "KEPT_BYTES", sum(each[:1]) + 4 * max(each))
     kept = passages(corpus)
     for doc_id in ids:
         kept.tokens([ids[0]])  # in use throughout
         kept.tokens([doc_id])
-        assert kept._bytes == size(list(kept._kept.values())) <= engine.corpora.opened.KEPT_BYTES
+        assert (
+            kept._bytes
+            == size(list(kept._kept.values()))
+            <= engine.corpora.passage_vectors.KEPT_BYTES
+        )
     assert ids[0] in kept._kept
     assert ids[-1] in kept._kept
     assert ids[1] not in kept._kept
     # More than can be kept is read all the same.
     assert same(kept.tokens(corpus.doc_ids), passages(corpus).tokens(corpus.doc_ids))
-    assert kept._bytes <= engine.corpora.opened.KEPT_BYTES
+    assert kept._bytes <= engine.corpora.passage_vectors.KEPT_BYTES
 
 
 def test_threads_that_share_it_get_what_they_asked_for(
     corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = {row.doc_id: row for row in passages(corpus).tokens(corpus.doc_ids)}
-    monkeypatch.setattr(engine.corpora.opened, "KEPT_BYTES", size(list(expected.values())) // 3)
+    monkeypatch.setattr(
+        engine.corpora.passage_vectors, "KEPT_BYTES", size(list(expected.values())) // 3
+    )
     kept = passages(corpus)
     orders = [np.random.default_rng(n).permutation(corpus.doc_ids).tolist() for n in range(24)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(kept.tokens, orders))
     for order, rows in zip(orders, found, strict=True):
         assert same(rows, [expected[i] for i in order])
-    assert kept._bytes == size(list(kept._kept.values())) <= engine.corpora.opened.KEPT_BYTES
+    assert (
+        kept._bytes == size(list(kept._kept.values())) <= engine.corpora.passage_vectors.KEPT_BYTES
+    )

@@ -15,7 +15,7 @@ from engine.errors import BadInputError
 from engine.llm.connecting import connect
 from engine.llm.endpoint_errors import NoEndpointError, TooLongError, UnsupportedError, scrub
 from engine.llm.endpoints import Endpoint, find_endpoint
-from engine.llm.transport import explained, retry_after
+from engine.llm.transport_errors import explained, retry_after
 
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
 

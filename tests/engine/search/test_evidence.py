@@ -11,7 +11,7 @@ from engine.corpora.contracts import Focus, Seed, Surroundings
 from engine.corpora.opened import OpenCorpus
 from engine.explorer import Explorer
 from engine.numeric import FloatArray, unit
-from engine.search.evidence import FEWEST, EvidenceFinder, explain, is_function_word
+from engine.search.evidence import FEWEST, EvidenceFinder, explain, is_function_word, stop_words
 from engine.types.documents import Document, Sentence
 from engine.types.searches import Query
 
@@ -107,6 +107,12 @@ def test_words_that_hold_a_sentence_together_are_not_marked(word: str) -> None:
 @pytest.mark.parametrize("word", ["networks", "family", "Assembly", "fly", "Bees", "דבורים"])
 def test_words_that_say_what_a_sentence_is_about_may_be_marked(word: str) -> None:
     assert not is_function_word(word)
+
+
+def test_stop_words_are_those_of_scikit_learn() -> None:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    assert stop_words() == ENGLISH_STOP_WORDS
 
 
 def test_no_mark_stands_on_a_function_word_even_in_a_small_corpus(small: Explorer) -> None:

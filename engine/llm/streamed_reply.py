@@ -1,0 +1,84 @@
+"""A reply, put together from the chunks of a stream or read from a whole completion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.llm.messages import Reply, read_choice
+
+
+class StreamedReply:
+    """A reply, put together from the chunks of a stream or read from a whole completion.
+
+    Attributes:
+        size: characters so far, reasoning included; every chunk counts as one at least.
+        used: (input, output) tokens, once they are reported.
+        cut: it stopped at the limit of tokens.
+        complete: its end has come.
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._tokens: list[Mapping[str, Any]] = []
+        self._model = ""
+        self._reasoned = False
+        self.size = 0
+        self.used: tuple[int, int] | None = None
+        self.cut = False
+        self.complete = False
+
+    def add(self, chunk: Any) -> str:
+        """The text of a chunk; raises KeyError and its like where parts are missing."""
+        usage = chunk.get("usage") or {}
+        self.used = _used(usage) or self.used
+        details = usage.get("completion_tokens_details") or {}
+        self._model = str(chunk.get("model") or self._model)
+        choices = chunk["choices"]
+        if not choices:  # the last chunk may carry the usage alone
+            self.complete = self.complete or bool(usage)
+            return ""
+        choice = choices[0]
+        message = choice.get("delta") or choice.get("message") or {}
+        text = _text(message.get("content"))
+        reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+        self._reasoned |= bool(reasoning) or bool(details.get("reasoning_tokens"))
+        self._texts.append(text)
+        self._tokens += (choice.get("logprobs") or {}).get("content") or []
+        self.size += max(1, len(text) + len(str(reasoning)))
+        self.cut |= choice.get("finish_reason") == "length"
+        self.complete |= bool(choice.get("finish_reason")) or "message" in choice
+        return text
+
+    def reply(self, choices: tuple[str, ...]) -> Reply:
+        """The reply, with the alternatives to the first token that is one of ``choices``."""
+        return Reply(
+            text="".join(self._texts),
+            options=_options(self._tokens, choices),
+            used=self.used,
+            model=self._model,
+            cut=self.cut,
+            reasoned=self._reasoned,
+        )
+
+
+def _text(content: Any) -> str:
+    if content is not None and not isinstance(content, str):
+        raise ValueError("the content is no text")
+    return content or ""
+
+
+def _used(usage: Mapping[str, Any]) -> tuple[int, int] | None:
+    sent = usage.get("prompt_tokens")
+    return (sent, int(usage.get("completion_tokens") or 0)) if isinstance(sent, int) else None
+
+
+def _options(
+    tokens: Sequence[Mapping[str, Any]], choices: tuple[str, ...]
+) -> tuple[tuple[str, float], ...]:
+    """The alternatives at the first token that spells one of the choices."""
+    for token in tokens:
+        if read_choice(token["token"], choices) is not None:
+            top = token.get("top_logprobs") or []
+            return tuple((str(o["token"]), float(o["logprob"])) for o in top)
+    return ()
