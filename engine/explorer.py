@@ -244,11 +244,6 @@ class Explorer:
         """What a text states or implies, when it was written on this day (None: not known)."""
         return find_facts(text, written)
 
-    def find_titles(self, corpus: str, words: str, limit: int = 8) -> list[Document]:
-        """Documents whose title has all words, for choosing a seed as one types."""
-        opened = self.library.open(corpus)
-        return opened.documents(opened.find_titles(words, limit))
-
     def find_documents(self, corpus: str, words: str, limit: int = 12) -> tuple[FoundDocument, ...]:
         """Documents for words as one types them; see :func:`engine.search.finding.find_documents`.
 

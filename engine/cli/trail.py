@@ -57,7 +57,8 @@ def show(trail_id: str) -> None:
     type=click.Choice(list(EXPORT_FORMATS)),
     default="bibtex",
     show_default=True,
-    help="apa to nature: formatted citations. markdown and jsonl have the searches too.",
+    help="apa to nature: formatted citations as text, apa-html ...: as a page that has their "
+    "italics. markdown and jsonl have the searches too.",
 )
 @click.option(
     "--out",

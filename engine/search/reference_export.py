@@ -304,8 +304,11 @@ def to_ris(kept: Sequence[KeptDocument]) -> str:
     return str(rispy.dumps(records, implementation=_RisWriter))
 
 
-def to_citations(kept: Sequence[KeptDocument], style: str) -> str:
-    """A bibliography in a style of ``assets/citations``, as plain text.
+def to_citations(kept: Sequence[KeptDocument], style: str, *, page: bool = False) -> str:
+    """A bibliography in a style of ``assets/citations``, as plain text, which has no italics.
+
+    Args:
+        page: as an HTML page instead, with its italics.
 
     Raises:
         SeedLensError: pandoc is missing or failed.
@@ -317,10 +320,11 @@ def to_citations(kept: Sequence[KeptDocument], style: str) -> str:
         for item in csl_items(kept)
     ]
     sheet = ASSETS / "citations" / f"{style}.csl"
+    as_page = ["--standalone", "--metadata=pagetitle:References"] if page else []
     try:
         text = pypandoc.convert_text(
-            json.dumps(items), "plain", format="csljson", verify_format=False, sandbox=True,
-            extra_args=["--citeproc", f"--csl={sheet}", "--wrap=none"],
+            json.dumps(items), "html" if page else "plain", format="csljson", verify_format=False,
+            sandbox=True, extra_args=["--citeproc", f"--csl={sheet}", "--wrap=none", *as_page],
         )  # fmt: skip
     except (OSError, RuntimeError) as error:
         raise SeedLensError(

@@ -82,6 +82,7 @@ _REFERENCES: dict[str, Callable[[Kept], str]] = {
     "ris": to_ris,
     "csl-json": to_csl_json,
     **{style: partial(to_citations, style=style) for style in CITATION_STYLES},
+    **{f"{style}-html": partial(to_citations, style=style, page=True) for style in CITATION_STYLES},
 }
 
 

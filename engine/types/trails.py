@@ -74,6 +74,10 @@ EXPORT_FORMATS = {
     "ris": ExportFormat("RIS", "ris", "application/x-research-info-systems"),
     "csl-json": ExportFormat("CSL-JSON", "json", "application/json"),
     **{key: ExportFormat(f"Citations: {name}", "txt") for key, name in CITATION_STYLES.items()},
+    **{
+        f"{key}-html": ExportFormat(f"Citations with italics: {name}", "html", "text/html")
+        for key, name in CITATION_STYLES.items()
+    },
     "markdown": ExportFormat("Markdown, with the searches", "md", "text/markdown"),
     "jsonl": ExportFormat("JSONL, with the searches", "jsonl", "application/jsonl"),
 }

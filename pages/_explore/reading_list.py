@@ -15,7 +15,13 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.plurals import counted
 from engine.types.searches import Query
-from engine.types.trails import EXPORT_FORMATS, KeptDocument, SavedSearch, TrailInfo
+from engine.types.trails import (
+    CITATION_STYLES,
+    EXPORT_FORMATS,
+    KeptDocument,
+    SavedSearch,
+    TrailInfo,
+)
 from pages._common.components import component, listeners
 from pages._common.document_view import meta, title_of
 from pages._common.shared import (
@@ -172,13 +178,16 @@ def _start_from(corpus: str, doc_id: str) -> None:
 
 
 def _export(explorer: Explorer, view: View) -> None:
+    kinds = [kind for kind in EXPORT_FORMATS if not kind.endswith("-html")]
     kind = st.selectbox(
-        "Format", list(EXPORT_FORMATS), key="reading_list_format",
+        "Format", kinds, key="reading_list_format",
         format_func=lambda name: EXPORT_FORMATS[name].label,
     )  # fmt: skip
-    form = EXPORT_FORMATS[kind]
+    form, in_italics = EXPORT_FORMATS[kind], f"{kind}-html"
     try:
         text = explorer.notebook.export_trail(view.trail, kind)
+        cited = kind in CITATION_STYLES
+        page = explorer.notebook.export_trail(view.trail, in_italics) if cited else ""
     except SeedLensError as error:
         show_error(error)
         return
@@ -189,6 +198,12 @@ def _export(explorer: Explorer, view: View) -> None:
         f"Download {form.label}", f"reading-list.{form.suffix}", lambda: text,
         key=f"explore_export_{kind}", mime=form.mime,
     )  # fmt: skip
+    if page:
+        download(
+            "Download with italics (HTML)", "reading-list.html", lambda: page,
+            key=f"explore_export_{in_italics}", mime=EXPORT_FORMATS[in_italics].mime,
+        )  # fmt: skip
+        st.caption("Plain text has no italics. Copied from the HTML page, they are kept.")
     st.code(text[:PREVIEW], language=None, wrap_lines=True, height=240)
     if len(text) > PREVIEW:
         st.caption(f"The first {PREVIEW:,} of {len(text):,} characters; the file has all.")

@@ -62,7 +62,7 @@ _WORDS: dict[ScenarioSource, str] = {
 ALL = 0
 LIMITS = (10, 100, 1000)
 """Documents that one may begin with, to see what comes of it."""
-MOST_TITLES = 6
+MOST_FOUND = 6
 """Of documents that are offered for some words."""
 
 
@@ -346,7 +346,7 @@ def _search_button(corpus: str, job: ScenarioJob) -> None:
 
 
 def reader(explorer: Explorer, corpus: str) -> None:
-    """A box for words of a title, and the scenarios of the document that was picked."""
+    """A box for words of a document, and the scenarios of the one that was picked."""
     st.fragment(_reader)(explorer, corpus)
 
 
@@ -356,15 +356,15 @@ def _reader(explorer: Explorer, corpus: str) -> None:
         "Look at the scenarios of a document",
         key=f"library_scenarios_title_{corpus}",
         live="250ms",
-        placeholder="Words of its title, in any order, or its id",
+        placeholder="Words of its title or text, or its id",
         width=420,
     )
     with error_boundary():
-        titles = explorer.find_titles(corpus, words, MOST_TITLES) if words.strip() else []
-        if words.strip() and not titles:
-            st.caption("No title has all these words. Try fewer.")
+        found = explorer.find_documents(corpus, words, MOST_FOUND)
+        if words.strip() and not found:
+            st.caption("No title and no text has any of these words.")
         picker(
-            titles,
+            [one.document for one in found],
             on_pick=lambda event: st.session_state.update({picked: event["doc_id"]}),
             key=f"library_scenarios_found_{corpus}",
         )

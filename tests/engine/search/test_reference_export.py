@@ -191,13 +191,18 @@ def test_citations_are_formatted_by_their_style() -> None:
     assert "[1] A. Lovelace, “Notes on the engine,” Journal of Engines, vol. 3" in to_citations(
         one, "ieee"
     )
+    page = to_citations(one, "apa", page=True)
+    assert "<em>Journal of Engines</em>, <em>3</em>, 1–9." in page
     for style in CITATION_STYLES:
         assert "Notes on the" in to_citations(one, style).replace("\n", " "), style
 
 
 def test_a_title_makes_no_markup_in_a_citation() -> None:
-    text = to_citations(kept(document("[x](http://e.org) <script>a</script> *b* @c")), "apa")
+    one = kept(document("[x](http://e.org) <script>a</script> *b* @c", url="javascript:alert(1)"))
+    text, page = to_citations(one, "apa"), to_citations(one, "apa", page=True)
     assert "[x](http://e.org) <script>a</script> *b* @c" in text
+    assert "[x](http://e.org) &lt;script&gt;a&lt;/script&gt; *b* @c" in page
+    assert 'href="javascript' not in page
 
 
 def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:
