@@ -10,14 +10,15 @@ from pages._common.shared import error_boundary, note, show_problem
 from pages._explore import (
     cards,
     explore_explain,
+    explore_help,
     explore_model,
     explore_page,
     filter_controls,
     reading_chips,
     trail,
 )
-from pages._explore.explore_url import LAYOUTS
-from pages._explore.first_visit import hints, open_page
+from pages._explore.explore_url import LAYOUTS, RANK
+from pages._explore.first_visit import open_page
 from pages._login import login
 
 with error_boundary():
@@ -26,14 +27,14 @@ with error_boundary():
     with st.container():
         show_problem()
     cards.skip_link(key="explore_skip")
+    tour = explore_help.tour_is_due()
     view = trail.own(explorer, explore_page.open_view(explorer, names))
     lens = explorer.library.lens(view.corpus)
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
     run = explore_model.open_run(explorer, view)
+    scale = explorer.annotation.project(view.corpus).scale
     with error_boundary():
-        trail.trail_bar(explorer, view)
-    with st.container():
-        hints(synthetic)
+        trail.trail_bar(explorer, view, lambda: explore_help.help_button(scale, tour=tour))
     left, right = st.columns([4, 9] if view.layout == "table" else [5, 7], gap="medium")
     with left, st.container(key="explore_left"):
         top = st.columns([2, 3], vertical_alignment="bottom")
@@ -69,12 +70,12 @@ with error_boundary():
             cards.result_list(
                 page,
                 lens,
-                scale=explorer.annotation.project(query.corpus).scale,
+                scale=scale,
                 grades=explorer.notebook.grades(query, login.name()),
                 kept=trail.kept_here(explorer, view),
-                search=replace(view, layout=LAYOUTS[0]).link(),
+                search=replace(view, layout=LAYOUTS[0], sort=RANK).link(),
                 layout=view.layout,
-                finder=explore_page.FINDER,
+                sort=view.sort,
                 reads_aspect=shown.reads_aspect,
                 reranking=shown.reranking,
                 generated=generated,

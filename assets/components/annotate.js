@@ -271,7 +271,7 @@ const pressed = (session, root, act) => (event) => {
   if (event.key === "Escape" && isWriting(target) && root.contains(target)) target.blur()
   const ours = target instanceof Node && root.contains(target)
   if (event.repeat && ours && !isWriting(target) && ["Enter", " "].includes(event.key)) event.preventDefault()
-  if (!isForPage(event, root.parentNode)) return
+  if (!isForPage(event)) return
   const action = actionOf(session, event.key, root)
   if (!action) return
   event.preventDefault()

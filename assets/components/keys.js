@@ -3,11 +3,14 @@
 const isWriting = (target) =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
 
-// Whether a key is for the page: nobody is writing, no dialog or menu is open, no modifier is held.
-const isForPage = (event, parent) => {
+// Whether a dialog or a menu lies over the page: Streamlit's, or one of ours in any component.
+const isCovered = () =>
+  globalThis.seedlensDialog?.isConnected || Boolean(document.querySelector('[role="dialog"], [data-baseweb="popover"]'))
+
+// Whether a key is for the page: nobody is writing, nothing lies over it, no modifier is held.
+const isForPage = (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return false
-  if (isWriting(event.composedPath()[0]) || parent.querySelector("dialog[open]")) return false
-  return !document.querySelector('[role="dialog"], [data-baseweb="popover"]')
+  return !isWriting(event.composedPath()[0]) && !isCovered()
 }
 
 // A dialog over the page: Escape, the button or a click beside it closes it. It stands beside the
@@ -26,16 +29,18 @@ const showDialog = (parent, cls, heading, nodes) => {
   dialog.onclick = (event) => event.target === dialog && dialog.close()
   dialog.onclose = () => dialog.remove()
   parent.append(dialog)
+  globalThis.seedlensDialog = dialog
   dialog.showModal()
 }
 
-// Args: rows of [keys, what they do].
-const showKeys = (parent, rows) => {
+// Args: rows of [keys, what they do]; first: what stands above them, in a dialog called "Help".
+const showKeys = (parent, rows, first = []) => {
   const list = make("dl", "keylist")
   for (const [keys, does] of [...rows, [["?"], "Show these keys"], [["Esc"], "Close this"]]) {
     const term = make("dt")
     term.append(...keys.map((key) => make("kbd", "", key)))
     list.append(term, make("dd", "", does))
   }
-  showDialog(parent, "keysdialog", "Keys", [list, make("p", "small", "Keys do nothing while you write in a field.")])
+  const words = make("p", "small", "Keys do nothing while you write in a field.")
+  showDialog(parent, "keysdialog", first.length ? "Help" : "Keys", [...first, list, words])
 }

@@ -11,7 +11,7 @@ class Shown {
     this.whole = same ? before.whole : new Set() // texts that are shown to their end
     this.hidden = same ? before.hidden : new Set()
     this.at = same ? before.at : null // the result that keys are about
-    this.order = same ? before.order : { column: "rank", down: false }
+    this.order = orderOf(data.sort)
     this.layout = data.layout
     this.grades = new Map(data.graded)
     this.kept = new Set(data.kept)
@@ -56,6 +56,12 @@ class Shown {
     this.hidden.delete(result.doc_id)
     if (this.generated.get(result.doc_id)?.state === "done") this.redraw()
     else this.send("explain", { doc_id: result.doc_id })
+  }
+
+  sort(column, down) {
+    this.order = { column, down }
+    this.redraw()
+    this.send("sort", { sort: (down ? "-" : "") + column })
   }
 
   show(layout) {
@@ -144,7 +150,7 @@ const articleNode = (result, shown) => {
   return node
 }
 
-const headNode = (shown, parent) => {
+const headNode = (shown) => {
   const head = make("div", "listhead")
   const choice = make("span", "layouts")
   choice.setAttribute("role", "group")
@@ -154,9 +160,7 @@ const headNode = (shown, parent) => {
     node.setAttribute("aria-pressed", String(shown.layout === layout))
     choice.append(node)
   }
-  const keys = action("plain", "Keys", "Keys (?)", "keys", () => listKeys(shown, parent))
-  keys.setAttribute("aria-haspopup", "dialog")
-  head.append(make("h2", "", "Results"), choice, keys)
+  head.append(make("h2", "", "Results"), choice)
   return head
 }
 
@@ -167,19 +171,7 @@ const listNode = (shown) => {
   return list
 }
 
-// -- keys -------------------------------------------------------------------------------------
-
-const listKeys = (shown, parent) => {
-  const grades = shown.data.grades.map(([grade]) => String(grade))
-  showKeys(parent, [
-    [["J", "K"], "Next result, previous result"],
-    [grades, "Grade the result; the same again takes the grade back"],
-    [["X"], "Keep the result, or let it go"],
-    [["Enter"], "Show or hide its details"],
-    [["←", "→"], "From button to button of a result"],
-    [["/"], "Search for another seed"],
-  ])
-}
+// -- keys: those that need no result are in help.js ---------------------------------------------
 
 // What has the focus is the current result: see onFocus.
 const step = (by, shown, root) => {
@@ -187,8 +179,6 @@ const step = (by, shown, root) => {
   title?.focus({ preventScroll: true })
   title?.closest("[data-doc]").scrollIntoView({ block: "nearest" })
 }
-
-const openFinder = (key) => document.querySelector(`.st-key-${key} button`)?.click()
 
 const actionOf = (event, shown, parent) => {
   const { current, data } = shown
@@ -202,14 +192,12 @@ const actionOf = (event, shown, parent) => {
     k: () => step(-1, shown, root),
     x: current && (() => shown.keep(current)),
     enter: current && !own && (() => shown.details(current)),
-    "/": () => openFinder(data.finder),
-    "?": () => listKeys(shown, parent),
   }
   return Object.hasOwn(keys, event.key.toLowerCase()) ? keys[event.key.toLowerCase()] : null
 }
 
 const pressed = (shown, parent) => (event) => {
-  if (!isForPage(event, parent)) return
+  if (!isForPage(event)) return
   const does = actionOf(event, shown(), parent)
   if (!does) return
   event.preventDefault()
@@ -226,7 +214,7 @@ export default function (component) {
   const said = root.querySelector("[role=status]") ?? make("div", "unseen")
   said.setAttribute("role", "status")
   const redraw = () => {
-    redrawn(root, focusKey(root), [headNode(shown, parentElement), listNode(shown), said])
+    redrawn(root, focusKey(root), [headNode(shown), listNode(shown), said])
     said.textContent = shown.said
   }
   const before = shownIn.get(parentElement)

@@ -1,4 +1,4 @@
-// The results of a page as a table, sorted by any column; a title unfolds its result below it.
+// The first results, or the next so many, as a table, sorted by any column; a title unfolds its result below it.
 const best = (result) => result.evidence[0]
 const moved = (result) => (result.by_model ? result.move?.by : result.rank_change) ?? null
 
@@ -14,6 +14,9 @@ const COLUMNS = [
   ["evidence", "Best evidence", (r) => best(r)?.score ?? null, true, (r) => evidenceCell(best(r))],
 ]
 const NUMBERS = ["rank", "year", "score", "change", "grade"]
+
+// A column, after "-" from high to low.
+const orderOf = (sort) => ({ column: sort.replace("-", ""), down: sort.startsWith("-") })
 
 // What has no value comes last either way; equals stay by rank.
 const inOrder = (results, { column, down }, grades) => {
@@ -40,10 +43,7 @@ const headerCell = ([name, heading, , high], shown) => {
   const node = make("th", NUMBERS.includes(name) ? "number" : "")
   node.scope = "col"
   if (column === name) node.setAttribute("aria-sort", down ? "descending" : "ascending")
-  const sort = action("sort", heading, null, `sort-${name}`, () => {
-    shown.order = { column: name, down: column === name ? !down : high }
-    shown.redraw()
-  })
+  const sort = action("sort", heading, null, `sort-${name}`, () => shown.sort(name, column === name ? !down : high))
   sort.title = `Sort by ${heading.toLowerCase()}`
   const arrow = make("span", "arrow", column === name ? (down ? "↓" : "↑") : "")
   arrow.setAttribute("aria-hidden", "true")
@@ -73,6 +73,12 @@ const tableRows = (result, shown) => {
   return [row, below]
 }
 
+const whatIsSorted = ({ results, total }) => {
+  if (results.length === total) return "A heading sorts all results."
+  const ranks = results.map((result) => result.rank)
+  return `A heading sorts these ${results.length}, ranks ${Math.min(...ranks)} to ${Math.max(...ranks)} of ${total.toLocaleString("en")}.`
+}
+
 const tableNode = (shown) => {
   const frame = make("div", "frame")
   frame.tabIndex = 0 // it scrolls sideways in a narrow window
@@ -80,7 +86,7 @@ const tableNode = (shown) => {
   frame.setAttribute("role", "region")
   frame.setAttribute("aria-label", "Results as a table")
   const table = make("table")
-  table.append(make("caption", "", "A heading sorts the results of this page."))
+  table.append(make("caption", "", whatIsSorted(shown.data)))
   const head = make("tr")
   head.append(...COLUMNS.map((column) => headerCell(column, shown)))
   const body = make("tbody")

@@ -28,6 +28,8 @@ from engine.types.lenses import Aspect, Lens
 WEIGHTS = ASSETS / "wordings" / "reader.json"
 CLEAR = 0.5
 """Probability from which a clause speaks of an aspect beyond doubt."""
+NAMED = 1.0
+"""Odds, against "none", from which a clause speaks of its likeliest aspect at all."""
 SECOND = 0.6
 """Share of the likeliest aspect's probability from which a clause speaks of another one too."""
 LISTED = 3
@@ -240,5 +242,5 @@ def _named(chances: FloatArray) -> FloatArray:
         return np.zeros(chances.shape[1], dtype=np.float32)
     best = chances.max(axis=1, keepdims=True)
     none = 1.0 - chances.sum(axis=1, keepdims=True)
-    clear = (best > none) & (best >= SECOND * best.max())
+    clear = (best > NAMED * none) & (best >= SECOND * best.max())
     return np.asarray(np.where(clear & (chances >= SECOND * best), chances, 0).max(axis=0))

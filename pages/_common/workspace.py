@@ -55,7 +55,7 @@ class Pages:
         now = shared_fields(view)
         before = self.shared
         if now.get("corpus", self.corpus) != self.corpus:
-            before = {name: before[name] for name in _EVERYWHERE if name in before}
+            before = self._everywhere()
         shared = {**before, **now}
         key = (type(view), str(shared.get("corpus", "")))
         if self.last(type(view)) == view == self.views.get(key):
@@ -73,12 +73,20 @@ class Pages:
         order = [kind for kind, corpus in self.views if corpus == self.corpus]
         return page in order and (other not in order or order.index(page) > order.index(other))
 
-    def found(self, page: type[State]) -> State:
-        """A page as it is found when it is opened without parameters."""
-        view = self.views.get((page, self.corpus))
+    def found(self, page: type[State], corpus: str = "") -> State:
+        """A page as it is found when it is opened without parameters.
+
+        Args:
+            corpus: one that was chosen; "" for that of the page used last.
+        """
+        corpus = corpus or self.corpus
+        view = self.views.get((page, corpus))
         if not isinstance(view, page):
-            view = (self.last(page) or page()).on_corpus(self.corpus)
-        return view.sharing(self.shared)
+            view = (self.last(page) or page()).on_corpus(corpus)
+        return view.sharing(self.shared if corpus == self.corpus else self._everywhere())
+
+    def _everywhere(self) -> dict[str, Any]:
+        return {name: self.shared[name] for name in _EVERYWHERE if name in self.shared}
 
     def within(self, corpora: Collection[str]) -> Pages:
         """Without what is about a corpus that is not there any more."""
@@ -88,7 +96,7 @@ class Pages:
         kept = {key: view for key, view in self.views.items() if key[1] not in gone}
         shared = self.shared
         if self.corpus in gone:
-            shared = {name: shared[name] for name in _EVERYWHERE if name in shared}
+            shared = self._everywhere()
         return replace(self, shared=shared, views=kept)
 
 

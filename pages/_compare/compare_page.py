@@ -14,12 +14,15 @@ from engine.explorer import Explorer
 from engine.types.comparisons import Comparison, Variant
 from engine.types.documents import Document
 from engine.types.lenses import Lens
+from engine.types.searches import Query
+from pages._common import workspace
 from pages._common.document_view import meta
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.url_state import corpus_to_open
 from pages._compare.compare_components import variant_rows
 from pages._compare.compare_url import MOST_VARIANTS, CompareView, reworded
+from pages._explore.explore_url import OWN, View
 
 OPENING_SYSTEMS = ("aspect", "instructed", "dense")
 """One wording on a system that reads it, one that is told it, and one that does neither."""
@@ -48,12 +51,31 @@ def _filled(explorer: Explorer, view: CompareView, names: list[str]) -> CompareV
         seed, aspect = starting_point(explorer, view.corpus, keys)
         view = replace(view, seed=seed, aspect=view.aspect or aspect)
     if not view.aspect:
-        view = replace(view, aspect="method" if "method" in keys else keys[0])
+        view = replace(view, aspect=read_aspect(explorer, view, keys))
     if not view.variants:
         known = view.aspect if view.aspect in keys else keys[0]
         view = view.with_variants(against_instructed(explorer, view.corpus, known))
     view.write()
     return view
+
+
+def read_aspect(explorer: Explorer, view: CompareView, keys: Sequence[str]) -> str:
+    """The aspect that Explore's wording asks for most; without one, Method where there is one."""
+    usual = "method" if "method" in keys else keys[0]
+    own = next((v for v in view.variants if v.name == OWN), None)
+    if own is None:
+        return usual
+    searcher = explorer.searcher(view.corpus)
+    text = explorer.notebook.text(view.text_id) if view.text_id else None
+    query = Query(
+        view.corpus, seed=None if text else view.seed, text=text,
+        instruction=own.instruction or None, focus=own.focus, reading=own.reading,
+    )  # fmt: skip
+    try:
+        focus = searcher.interpret(query, searcher.seed(query)).focus
+    except SeedLensError:
+        return usual  # shown where the comparison would be
+    return usual if focus is None else keys[int(focus.aspect_weights.argmax())]
 
 
 def starting_point(explorer: Explorer, corpus: str, keys: Sequence[str]) -> tuple[str, str]:
@@ -120,13 +142,10 @@ PRESETS = {
 
 
 def corpus_box(view: CompareView, names: list[str]) -> None:
-    """Which corpus to compare on."""
+    """Which corpus to compare on; one that was compared on before comes back as it was left."""
 
     def change() -> None:
-        corpus = st.session_state["compare_corpus"]
-        CompareView.change(
-            lambda now: CompareView(corpus=corpus, rerank=now.rerank, rerank_depth=now.rerank_depth)
-        )
+        workspace.pages().found(CompareView, st.session_state["compare_corpus"]).write()
 
     st.session_state["compare_corpus"] = view.corpus
     st.selectbox("Corpus", names, key="compare_corpus", on_change=attempt, args=(change,))
@@ -190,6 +209,27 @@ def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
         on_change=attempt,
         args=(change,),
         help="The aspect that the wordings are meant to ask for: verdicts and measures go by it.",
+    )
+    words = about_no_aspect(view, workspace.pages().found(View), lens)
+    if words:
+        st.html(f'<div class="cmp-dim">{html.escape(words)}</div>')
+
+
+def about_no_aspect(view: CompareView, search: View, lens: Lens) -> str:
+    """How a search without an aspect, as Explore has it, stands here; "" where it has one."""
+    meant = next((a.name for a in lens.aspects if a.key == view.aspect), "")
+    if search.aspect or not meant:
+        return ""
+    if search.variant(search.system) is None:
+        return (
+            "On Explore, neither an aspect nor a wording is chosen, so there is no wording of "
+            f"yours to compare. These ask for {meant}."
+        )
+    if all(variant.name != OWN for variant in view.variants):
+        return ""
+    return (
+        f"On Explore no aspect is chosen. “{OWN}” is ranked as there: its wording decides. "
+        f"Verdicts and measures need an aspect, and go by {meant}."
     )
 
 

@@ -61,7 +61,7 @@ def result_list(
     kept: set[str],
     search: str,
     layout: str,
-    finder: str,
+    sort: str,
     reads_aspect: bool,
     reranking: Reranking | None,
     generated: Mapping[str, Mapping[str, Any]],
@@ -74,10 +74,11 @@ def result_list(
         scale: by which documents are graded; ``grades`` are those of who is here.
         search: names the search; what is unfolded stays so while it is the same.
         layout: ``cards`` or ``table``.
-        finder: key of the popover in which another seed is searched for.
+        sort: the column by which a table is sorted, after ``-`` from high to low.
         reranking: where the order is a model's: the moves are its own then.
         generated: doc_id -> what ``explore_explain.shown`` says of its explanation.
-        on: what to do on ``grade``, ``keep``, ``seed``, ``explain`` and ``layout``.
+        on: what to do on ``grade``, ``keep``, ``seed``, ``explain``, ``layout`` and
+            ``sort``.
     """
     moves = None if reranking is None else reranking.moves
     _RESULTS(
@@ -85,7 +86,8 @@ def result_list(
         data={
             "search": search,
             "layout": layout,
-            "finder": finder,
+            "sort": sort,
+            "total": page.total,
             "seed": _seed(page.seed, lens),
             "aspects": [{"name": a.name, "letter": a.letter} for a in lens.aspects],
             "reads_aspect": reads_aspect and page.instruction_following is not None,
@@ -97,7 +99,7 @@ def result_list(
             "generated": [[doc_id, dict(words)] for doc_id, words in generated.items()],
             "dark": dark(),
         },
-        **listeners(key, on, "grade", "keep", "seed", "explain", "layout"),
+        **listeners(key, on, "grade", "keep", "seed", "explain", "layout", "sort"),
     )
 
 

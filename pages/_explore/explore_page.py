@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.errors import BadInputError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
-from engine.types.searches import PAGE_SIZE, Query
+from engine.types.searches import Query
 from pages._common import seed_finder as _seed_finder
 from pages._common import workspace
 from pages._common.components import Event
@@ -69,11 +69,10 @@ def _filled(explorer: Explorer, view: View, names: list[str]) -> View:
 
 
 def corpus_box(view: View, names: list[str]) -> None:
-    """Which corpus to explore."""
+    """Which corpus to explore; one that was explored before comes back as it was left."""
 
     def change() -> None:
-        corpus = st.session_state["explore_corpus"]
-        View.change(lambda now: View(corpus=corpus, trail=now.trail))
+        workspace.pages().found(View, st.session_state["explore_corpus"]).write()
 
     st.session_state["explore_corpus"] = view.corpus
     st.selectbox("Corpus", names, key="explore_corpus", on_change=attempt, args=(change,))
@@ -124,7 +123,8 @@ def ranking_controls(explorer: Explorer, view: View, lens: Lens) -> DeltaGenerat
         explore_symmetric=view.symmetric,
     )
     show_text(explore_instruction=view.instruction)
-    place = _instruction(view, lens)
+    with st.container(key="explore_asked"):
+        place = _instruction(view, lens)
     steered = [name for name in own if explorer.reads_steer(name)]
     st.slider(
         "Aspect weight: whole document to aspect only", 0, 100, step=5, format="%d %%",
@@ -199,13 +199,14 @@ def events(explorer: Explorer, view: View, query: Query) -> dict[str, Event]:
             query, e["doc_id"], e["relevance"], rank=e["rank"], annotator=login.name()
         ),
         "explain": explore_explain.ask(explorer, query),
-        "layout": lambda e: View.change(lambda now: replace(now, layout=e["layout"])),
+        "layout": lambda e: View.change(lambda now: now.shown_as(e["layout"])),
+        "sort": lambda e: View.change(lambda now: replace(now, sort=e["sort"])),
     }
 
 
 def pages_bar(view: View, total: int) -> None:
     """Pages of the ranking."""
-    pages = -(-total // PAGE_SIZE)
+    pages = -(-total // view.size)
     if pages < 2:
         return
 

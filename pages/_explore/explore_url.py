@@ -23,6 +23,11 @@ from pages._common.url_state import (
 
 DEFAULT = Query("")
 LAYOUTS = ("cards", "table")
+TABLE_SIZE = 100
+"""Documents on a page of the table: sorting is of use for many, and each costs its evidence."""
+RANK = "rank"
+COLUMNS = (RANK, "title", "year", "venue", "score", "change", "grade", "evidence")
+"""By what a table is sorted; after ``-`` from high to low."""
 OWN = "mine"
 """Names this page's search among the variants of a comparison."""
 DEFAULT_DEPTH, DEEPEST = 100, 200
@@ -39,6 +44,7 @@ class View(UrlState):
         rerank: the way in which a model reranks; "" for not at all.
         depth: documents that it reranks.
         layout: how the results are shown.
+        sort: the column by which a table is sorted, one of COLUMNS; after ``-`` from high to low.
     """
 
     corpus: str = param("corpus", "", shared=True)
@@ -57,6 +63,7 @@ class View(UrlState):
     rerank: str = param("rerank", "")
     depth: int = param("depth", DEFAULT_DEPTH, integer("depth", 1, DEEPEST))
     layout: str = param("view", LAYOUTS[0], one_of(LAYOUTS))
+    sort: str = param("sort", RANK, one_of([s + c for s in ("", "-") for c in COLUMNS]))
     page: int = param("page", 1, lambda text: max(1, int(text)))
     trail: str = param("trail", "", shared=True)
 
@@ -71,6 +78,16 @@ class View(UrlState):
             view = replace(view, aspect="")  # chosen so here: other pages always have one
         same = replace(view, trail=self.trail) == self
         return view if same else replace(view, focus=(), reading=(), page=1)
+
+    @property
+    def size(self) -> int:
+        """Documents on a page of results."""
+        return TABLE_SIZE if self.layout == "table" else PAGE_SIZE
+
+    def shown_as(self, layout: str) -> Self:
+        """The same documents in another layout, on the page that has the first of them."""
+        view = replace(self, layout=layout)
+        return replace(view, page=(self.page - 1) * self.size // view.size + 1)
 
     def link(self) -> str:
         """The query part of a link that others can open: without the trail."""
@@ -95,7 +112,8 @@ class View(UrlState):
             system=self.system,
             steer=self.steer,
             symmetric=self.symmetric,
-            offset=(self.page - 1) * PAGE_SIZE,
+            k=self.size,
+            offset=(self.page - 1) * self.size,
             filters=self.filters(explorer),
         )
 

@@ -57,7 +57,7 @@ def reading_list(explorer: Explorer, view: View, open_step: Callable[[Query], No
         st.rerun()
     kept = explorer.notebook.kept(view.trail)
     popover = st.popover(
-        f"Reading list ({len(kept)})", key=OPEN, on_change="rerun", width="stretch"
+        f"Reading list ({len(kept)})", key=OPEN, on_change="rerun", width="content"
     )
     if not popover.open:
         return

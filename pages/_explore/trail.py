@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
 
@@ -20,34 +21,44 @@ from pages._login import login
 _TRAIL = component("trail")
 
 
-def trail_bar(explorer: Explorer, view: View) -> None:
-    """The breadcrumb of seeds, the link to this search, and the reading list."""
+def trail_bar(explorer: Explorer, view: View, help_button: Callable[[], None]) -> None:
+    """The breadcrumb of seeds, the link to this search, the reading list, and the help."""
+    left, right = st.columns([5, 6], vertical_alignment="center")
+    tools = right.container(
+        key="explore_tools", horizontal=True, horizontal_alignment="right",
+        vertical_alignment="center", gap="small",
+    )  # fmt: skip
     steps, now = explorer.notebook.trail(view.trail), None
     try:
-        now = view.to_query(explorer)
+        now = _step(view.to_query(explorer))
     except SeedLensError:
         pass  # shown where the results would be
     else:
         if now not in steps:
             steps = [*steps, now]  # this search is stored once its results are shown
     steps = _seeds_in_order(steps, now)
-    left, compare, middle, right = st.columns([6.2, 1.7, 1.2, 1.9], vertical_alignment="center")
     with left, st.container(key="explore_trail"):
         _breadcrumb(explorer, steps, now)
+    with tools:
+        _compare_link(explorer, view)
+        with st.popover("Share", width="content"):
+            st.caption("This search as a link; add it to the address of your SeedLens.")
+            st.code(view.link(), language=None, wrap_lines=True)
+        reading_list(explorer, view, open_step=_go_back)
+        help_button()
+
+
+def _compare_link(explorer: Explorer, view: View) -> None:
     known = explorer.library.corpus(view.corpus).systems
     system = view.system if view.system in known else DEFAULT.system
-    compare.page_link(
+    st.page_link(
         "compare.py",
         label="Compare wordings",
         query_params=params_of_search(
             view.corpus, view.seed, view.text_id, view.aspect, view.variant(system)
         ),
+        width="content",
     )
-    with middle, st.popover("Share", width="stretch"):
-        st.caption("This search as a link; add it to the address of your SeedLens.")
-        st.code(view.link(), language=None, wrap_lines=True)
-    with right:
-        reading_list(explorer, view, open_step=_go_back)
 
 
 def _breadcrumb(explorer: Explorer, steps: list[Query], now: Query | None) -> None:
@@ -81,8 +92,14 @@ def remember(explorer: Explorer, view: View, query: Query) -> None:
 
     Results are not held back by a ledger that is busy.
     """
-    if query not in explorer.notebook.trail(view.trail):
-        attempt(lambda: explorer.notebook.add_step(view.trail, query))
+    step = _step(query)
+    if step not in explorer.notebook.trail(view.trail):
+        attempt(lambda: explorer.notebook.add_step(view.trail, step))
+
+
+def _step(query: Query) -> Query:
+    """A search as the trail has it, however many documents a page of its results shows."""
+    return replace(query, k=PAGE_SIZE)
 
 
 def _seeds_in_order(steps: list[Query], now: Query | None) -> list[Query]:
@@ -112,11 +129,12 @@ def _go_back(query: Query) -> None:
             system=query.system,
             steer=query.steer,
             symmetric=query.symmetric,
-            page=query.offset // PAGE_SIZE + 1,
+            page=query.offset // now.size + 1,
             **filters_of(query.filters),
             rerank=now.rerank,
             depth=now.depth,
             layout=now.layout,
+            sort=now.sort,
             trail=now.trail,
         )
     )

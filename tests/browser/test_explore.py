@@ -42,17 +42,52 @@ def test_a_new_home_shows_how_far_the_demo_is_and_then_its_results(
         assert visit.errors == []
 
 
-def test_a_first_visit_opens_the_demo_on_a_seed_with_results_and_hints(visit: Visit) -> None:
+def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visit) -> None:
     page = visit.open()
     expect(results(page)).to_have_count(20)
-    expect(page.get_by_text("How to read this page")).to_be_visible()
     expect(page.get_by_role("button", name="M · Method")).to_have_attribute("aria-pressed", "true")
-    visit.shoot("explore-light")
-    page.get_by_role("button", name="Got it").click()
-    expect(page.get_by_text("How to read this page")).to_have_count(0)
+    seed = page.get_by_role("dialog", name="The seed")
+    expect(seed).to_be_focused()
+    expect(seed).to_contain_text("1 of 3")
+    expect(seed.get_by_role("button", name="Back")).to_be_disabled()
+    for stop in ("What should be similar", "A result and its evidence"):
+        page.get_by_role("button", name="Next", exact=True).click()
+        expect(page.get_by_role("dialog", name=stop)).to_be_focused()
+        expect(page.locator(".ring").last).to_be_in_viewport()
+    expect(page.locator(".ring")).to_have_count(2)
+    page.get_by_role("button", name="Back", exact=True).click()
+    visit.shoot("explore-tour")
+    page.keyboard.press("Escape")
+    tour = page.locator(".tour")
+    expect(tour).to_have_count(0)
+    help_button = page.get_by_role("button", name="Help: keys and tour")
+    expect(help_button).to_be_focused()
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
     page.reload()
     expect(results(page)).to_have_count(20)
-    expect(page.get_by_text("How to read this page")).to_have_count(0)
+    expect(help_button).to_be_visible()
+    expect(tour).to_have_count(0)
+    help_button.click()
+    page.get_by_role("button", name="Start the tour").click()
+    expect(seed).to_be_focused()
+    seed.get_by_role("button", name="Leave").click()
+    expect(tour).to_have_count(0)
+
+
+def test_the_tour_stands_at_the_foot_of_a_phone_below_what_it_is_about(
+    browser: Browser, server: Server
+) -> None:
+    visit = visit_with(browser, server, viewport={"width": 390, "height": 844}, color_scheme="dark")
+    page = visit.open()
+    page.get_by_role("button", name="Next", exact=True).click()
+    panel = page.get_by_role("dialog", name="What should be similar")
+    for button in panel.get_by_role("button").all():
+        expect(button).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("combobox", name="What should be similar")).to_be_in_viewport()
+    assert_fits(page)
+    visit.shoot("explore-tour-narrow")
+    page.context.close()
+    assert visit.errors == []
 
 
 @pytest.mark.nightly
@@ -333,16 +368,20 @@ def test_keys_walk_grade_keep_and_unfold_the_results(visit: Visit) -> None:
     )
 
 
-def test_a_question_mark_shows_all_keys_until_escape(visit: Visit) -> None:
-    page = visit.open(METHOD)
-    results(page)
+@pytest.mark.parametrize("found", [20, 0])
+def test_a_question_mark_shows_all_keys_until_escape(visit: Visit, found: int) -> None:
+    page = visit.open(METHOD if found else METHOD + "&where=venue%3DNowhere")
+    expect(page.get_by_text("No document meets" if not found else "1–20 of")).to_be_visible()
+    expect(page.locator("article")).to_have_count(found)
     page.keyboard.press("?")
-    keys = page.get_by_role("dialog", name="Keys")
+    keys = page.get_by_role("dialog", name="Help")
     expect(keys).to_contain_text("Next result, previous result")
     page.keyboard.press("j")
     expect(page.locator("article.current")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(keys).to_have_count(0)
+    page.keyboard.press("/")
+    expect(page.get_by_role("combobox", name="Search titles")).to_be_focused()
 
 
 def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) -> None:
@@ -350,11 +389,13 @@ def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) ->
     results(page)
     page.get_by_role("button", name="Table", exact=True).click()
     expect(page).to_have_url(re.compile("view=table"))
-    page.reload()
     rows = page.locator("tbody tr")
-    expect(rows).to_have_count(20)
+    expect(rows).to_have_count(100)
+    expect(page.locator("caption")).to_have_text(re.compile("sorts these 100, ranks 1 to 100 of"))
     heading = page.get_by_role("columnheader", name="Year")
     heading.get_by_role("button").click()
+    expect(page).to_have_url(re.compile("sort=-year"))
+    page.reload()
     expect(heading).to_have_attribute("aria-sort", "descending")
     years = page.locator("td.year").all_inner_texts()
     assert years == sorted(years, reverse=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.explorer import Explorer
 from engine.types.searches import Query
+from pages._explore.explore_url import View
 from pages._explore.filter_controls import as_stored
 from tests.pages.visits import APP, BROKEN, address, click, param, run, shown
 
@@ -50,7 +53,7 @@ def test_a_search_that_cannot_be_run_leaves_the_controls_to_mend_it(
     ("name", "value"),
     [
         *[("steer", "7"), ("steer", "nan"), ("page", "x"), ("focus", "a")],
-        *[("corpus", "nowhere"), ("view", "wall")],
+        *[("corpus", "nowhere"), ("view", "wall"), ("sort", "size")],
     ],
 )
 def test_a_link_that_cannot_be_read_is_explained_and_the_page_opens_all_the_same(
@@ -236,3 +239,32 @@ def test_steer_can_be_moved_on_every_system_that_reads_it(page: AppTest) -> None
         run(page)
         enabled[system] = not page.slider(key="explore_steer").disabled
     assert enabled == {"aspect": True, "transport": True, "dense": False}
+
+
+# The table
+
+
+def results_of(page: AppTest) -> dict[str, Any]:
+    """What the list of results gets."""
+    shown_parts = [json.loads(one.proto.json) for one in page.get("bidi_component")]
+    return next(data for data in shown_parts if "results" in data)
+
+
+def test_a_table_has_a_hundred_results_to_sort_and_its_order_in_the_link(
+    explorer: Explorer, page: AppTest
+) -> None:
+    page.query_params.update({"view": "table", "sort": "-year", "page": "2"})
+    run(page)
+    table = results_of(page)
+    assert [result["rank"] for result in table["results"]] == list(range(101, 201))
+    assert (table["sort"], param(page, "sort")) == ("-year", "-year")
+    assert table["total"] == ranked(page)
+    page.query_params.update({"view": "cards", "page": "6"})
+    run(page)
+    assert len(explorer.notebook.trail(param(page, "trail"))) == 1, "the same step of the trail"
+
+
+def test_another_layout_is_on_the_page_of_the_first_result_that_was_shown() -> None:
+    cards = View("demo", "a", page=7)
+    table = cards.shown_as("table")
+    assert (table.page, table.shown_as("cards").page) == (2, 6)

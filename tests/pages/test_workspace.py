@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -114,6 +115,8 @@ def test_nothing_of_one_corpus_goes_to_another_but_the_trail() -> None:
     assert pages.found(View) == View("small", trail="t")
     assert pages.found(CompareView) == CompareView("small")
     assert pages.leave(AskView("lab", "Why?")).found(View) == first, "back on the first corpus"
+    assert pages.found(View, "lab") == first, "which was chosen"
+    assert pages.found(View, "third") == View("third", trail="t")
 
 
 def test_a_question_goes_along_to_another_corpus() -> None:
@@ -160,6 +163,11 @@ def by_menu(page: AppTest, name: str) -> AppTest:
     page.query_params.clear()
     page.switch_page(script(name))
     return run(page)
+
+
+def components(page: AppTest) -> list[dict[str, Any]]:
+    """The data of the components of a page."""
+    return [json.loads(one.proto.json) for one in page.get("bidi_component")]
 
 
 def search_of(page: AppTest) -> dict[str, str]:
@@ -235,8 +243,7 @@ def test_going_back_walks_the_trail_and_adds_nothing_to_it(two: Explorer) -> Non
     run(page)
     trail = two.notebook.trail(param(page, "trail"))
     assert [query.seed for query in trail] == [SEED, OTHER, THIRD]
-    shown_steps = [json.loads(c.proto.json) for c in page.get("bidi_component")]
-    breadcrumb = next(data for data in shown_steps if "steps" in data)
+    breadcrumb = next(data for data in components(page) if "steps" in data)
     assert (len(breadcrumb["steps"]), breadcrumb["current"]) == (3, 0)
 
 
@@ -284,8 +291,52 @@ def test_a_reranking_is_found_again_after_a_reload(browser: pytest.MonkeyPatch) 
     assert VisitJobs("model", lambda _: job, lambda _: None).find("search") is job  # type: ignore[arg-type,return-value,comparison-overlap]
 
 
-def test_hints_that_were_read_do_not_come_back(demo: Explorer, browser: pytest.MonkeyPatch) -> None:
-    page = run(address(APP))
-    assert "How to read this page" in shown(page)
-    assert "How to read this page" not in shown(click(page, "explore_hints"))
-    assert "How to read this page" not in shown(run(address(APP)))
+def begins_tour(page: AppTest) -> bool:
+    """Whether Explore begins its tour by itself."""
+    return bool(next(data for data in components(run(page)) if "tour" in data)["tour"])
+
+
+def test_the_tour_begins_on_a_first_visit_but_not_for_who_follows_a_link(
+    two: Explorer, browser: pytest.MonkeyPatch
+) -> None:
+    assert begins_tour(address(APP))
+    assert begins_tour(address(APP, **SEARCH)), "over a reload, until it is left"
+    browser.setattr(visit_memory, "_visit", lambda: "another")
+    assert not begins_tour(address(APP, **SEARCH))
+    assert not begins_tour(address(APP)), "this is no first visit any more"
+
+
+def test_another_corpus_comes_back_as_it_was_left(two: Explorer) -> None:
+    page = run(address(APP, **SEARCH))
+    trail = param(page, "trail")
+    page.selectbox(key="explore_corpus").set_value("small")
+    run(page)
+    assert (param(page, "corpus"), param(page, "q"), param(page, "trail")) == ("small", "", trail)
+    page.selectbox(key="explore_corpus").set_value("lab")
+    run(page)
+    assert search_of(page) == SEARCH
+    assert page.text_input(key="explore_instruction").value == WORDING
+
+
+def test_compare_shows_a_search_without_an_aspect_as_it_is_and_says_what_it_measures(
+    two: Explorer,
+) -> None:
+    words = "Which papers came to the same result?"
+    page = run(address(APP, corpus="lab", seed=SEED, q=words))
+    by_menu(page, "compare")
+    mine = variants_from_json(param(page, "variants"))[0]
+    assert (mine.instruction, mine.aspect) == (words, "")
+    assert param(page, "aspect") == "result", "which the wording asks for"
+    assert "need an aspect, and go by Result" in shown(page)
+    by_menu(page, "explore")
+    assert (param(page, "q"), param(page, "aspect")) == (words, "")
+
+
+def test_compare_says_why_a_search_without_aspect_and_wording_is_not_there(two: Explorer) -> None:
+    page = run(address(APP, corpus="lab", seed=SEED))
+    by_menu(page, "compare")
+    assert "neither an aspect nor a wording is chosen" in shown(page)
+    by_menu(page, "explore")
+    page.query_params["aspect"] = "method"
+    run(page)
+    assert "neither an aspect" not in shown(by_menu(page, "compare"))

@@ -1,0 +1,58 @@
+// The help of Explore: a button for its keys and its tour, and the keys that need no result.
+const helps = new WeakMap()
+
+const listKeys = (help) => {
+  const { grades } = help.data
+  const start = button("start", "Start the tour", null, () => {
+    start.closest("dialog").close()
+    help.tour.go(0)
+  })
+  const offer = make("div", "offer")
+  offer.append(make("span", "", "Where to begin, what to ask for, how to read a result."), start)
+  showKeys(help.parent, [
+    [["J", "K"], "Next result, previous result"],
+    [grades, "Grade the result; the same again takes the grade back"],
+    [["X"], "Keep the result, or let it go"],
+    [["Enter"], "Show or hide its details"],
+    [["←", "→"], "From button to button of a result"],
+    [["/"], "Search for another seed"],
+  ], [make("h3", "", "Tour"), offer, make("h3", "", "Keys")])
+}
+
+const openFinder = (key) => document.querySelector(`.st-key-${key} button`)?.click()
+
+const pressed = (help) => (event) => {
+  const { tour, data } = help
+  if (event.key === "Escape" && event.isTrusted && tour.open && !isCovered()) return tour.leave()
+  if (event.repeat || !isForPage(event)) return
+  const does = { "/": () => openFinder(data.finder), "?": () => listKeys(help) }[event.key]
+  if (!does) return
+  event.preventDefault()
+  does()
+}
+
+export default function (component) {
+  const { data, parentElement, setTriggerValue } = component
+  const root = parentElement.querySelector(".root")
+  root.classList.toggle("dark", Boolean(data.dark))
+  if (!helps.has(parentElement)) {
+    const help = { parent: parentElement, tour: new Tour(parentElement) }
+    helps.set(parentElement, help)
+    const open = button("open", "Help", "Help: keys and tour (?)", () => listKeys(help))
+    open.setAttribute("aria-haspopup", "dialog")
+    root.append(open)
+    help.tour.home = open
+  }
+  const help = helps.get(parentElement)
+  help.data = data
+  help.tour.take(data, () => setTriggerValue("left", { at: Date.now() }))
+  help.stop?.()
+  const onKey = pressed(help)
+  document.addEventListener("keydown", onKey)
+  help.stop = () => {
+    document.removeEventListener("keydown", onKey)
+    help.tour.hide()
+  }
+  help.tour.show()
+  return () => help.stop()
+}

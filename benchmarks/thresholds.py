@@ -1,0 +1,145 @@
+"""Measure the two thresholds by which a wording counts as asking for no aspect.
+
+- ``NAMED`` (``engine/lenses/instructions.py``): odds from which a clause names an aspect. Measured
+  on ``assets/wordings``: wordings that want or rule out an aspect should be read so, others not.
+- ``QUOTED`` (``engine/search/interpretation.py``): cosine from which a wording that names none
+  speaks of a sentence of the seed. Measured on wordings made from documents: six words in a row
+  of a sentence, or four of its telling words in any order. Those of the seed should be found, in
+  the very sentence; those of another document, and wordings that want nothing, should not.
+
+It only prints. Run: ``python -m benchmarks.thresholds``.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from unittest import mock
+
+import numpy as np
+
+from benchmarks.fit_reader import embedder, rows
+from benchmarks.sources import abstracts, cache
+from engine.config import DEMO, Settings
+from engine.corpora.contracts import Seed
+from engine.explorer import Explorer
+from engine.lenses import instructions
+from engine.lenses.definitions import SHIPPED
+from engine.lenses.instructions import LensWords, stems
+from engine.search.interpretation import Interpreter
+from engine.types.corpora import ImportRequest
+
+ODDS = (0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0)
+COSINES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
+SEEDS, GENERIC = 150, 6
+
+
+class Trial(NamedTuple):
+    """A wording that names no aspect, held against a seed.
+
+    Attributes:
+        kind: ``own`` for words of the seed, ``other`` of another document, ``none`` of neither.
+        cosine: with the closest sentence.
+        right: that sentence is the one that the words are from.
+    """
+
+    kind: str
+    cosine: float
+    right: bool
+
+
+def phrase(sentence: str, rng: random.Random) -> str:
+    """Six words in a row, or the whole of a short sentence."""
+    words = re.findall(r"[\w'-]+", sentence)
+    start = rng.randrange(max(1, len(words) - 5))
+    return " ".join(words[start : start + 6])
+
+
+def keywords(sentence: str, rng: random.Random) -> str:
+    """Four telling words in any order."""
+    words = [word for word in re.findall(r"[A-Za-z][\w-]{3,}", sentence) if stems(word)]
+    return " ".join(rng.sample(words, min(4, len(words))))
+
+
+def trials(seeds: Sequence[Seed], reader: Interpreter, rng: random.Random) -> Iterable[Trial]:
+    """Wordings against seeds, those that are read as naming an aspect left out."""
+    wordings = [row for name in ("dev", "test") for row in rows(name)]
+    generic = [
+        r["text"] for r in wordings if not r["wants"] + r["avoids"] and r["lens"] == "research"
+    ]
+    for seed in seeds:
+        other = rng.choice([one for one in seeds if one is not seed])
+        asked = [("none", text, -1) for text in rng.sample(generic, GENERIC)]
+        for make in (phrase, keywords):
+            for kind, source in (("own", seed), ("other", other)):
+                at = rng.randrange(len(source.document.sentences))
+                asked.append((kind, make(source.document.sentences[at].text, rng), at))
+        for kind, words, at in asked:
+            said = reader.read(words)
+            if said.subject and not said.strength:
+                closeness = seed.sentences @ reader.encode(said.subject)
+                yield Trial(kind, float(closeness.max()), int(closeness.argmax()) == at)
+
+
+def print_quoted(explorer: Explorer, corpus: str) -> None:
+    """Shares of each kind that count as quoting a sentence, by threshold."""
+    rng = random.Random(0)
+    searcher = explorer.searcher(corpus)
+    doc_ids = rng.sample(list(searcher.corpus.doc_ids), SEEDS)
+    seeds = [seed for seed in map(searcher.corpus.seed, doc_ids) if seed.document.sentences]
+    found = list(trials(seeds, searcher.interpreter(), rng))
+    counts = {kind: sum(t.kind == kind for t in found) for kind in ("own", "other", "none")}
+    print(f"{corpus}: {counts}\nQUOTED  own  own, right  other  none")
+    for least in COSINES:
+        own, other, none = (
+            [t for t in found if t.kind == kind and t.cosine >= least] for kind in counts
+        )
+        shares = (
+            len(own) / counts["own"], sum(t.right for t in own) / counts["own"],
+            len(other) / counts["other"], len(none) / counts["none"],
+        )  # fmt: skip
+        print(f"{least:.2f}", *(f"{share:.3f}" for share in shares))
+
+
+def print_named() -> None:
+    """Shares of wordings that are rightly read as naming an aspect, or none, by threshold."""
+    embed = embedder()
+    print("NAMED  set  names one  names none  all aspects right")
+    for odds in ODDS:
+        with mock.patch.object(instructions, "NAMED", odds):
+            lenses = {lens.key: LensWords(lens, embed) for lens in SHIPPED}
+            for name in ("dev", "test"):
+                named, unnamed, right = _read(name, lenses)
+                print(odds, name, *(f"{np.mean(x):.3f}" for x in (named, unnamed, right)))
+
+
+def _read(name: str, lenses: dict[str, LensWords]) -> tuple[list[bool], list[bool], list[bool]]:
+    named, unnamed, right = [], [], []
+    for row in rows(name):
+        lens = next(x for x in SHIPPED if x.key == row["lens"])
+        said = lenses[lens.key].read(row["text"])
+        wants = {lens.aspects[i].key for i in np.flatnonzero(said.wants)}
+        avoids = {lens.aspects[i].key for i in np.flatnonzero(said.avoids)}
+        asked, ruled_out = set(row["wants"]), set(row["avoids"])
+        if ruled_out and not asked:  # only ruling out asks for all the others
+            asked = {a.key for a in lens.aspects} - ruled_out
+        if asked | ruled_out:
+            named.append(bool(wants | avoids))
+        else:
+            unnamed.append(not wants | avoids)
+        right.append((wants, avoids) == (asked, ruled_out))
+    return named, unnamed, right
+
+
+def main() -> None:
+    explorer = Explorer(Settings(home=cache() / "home"))
+    for source, corpus in ((abstracts().path, "csfcube"), (DEMO, "demo")):
+        explorer.library.import_documents(ImportRequest(source, corpus))
+        print_quoted(explorer, corpus)
+    print_named()
+
+
+if __name__ == "__main__":
+    main()
