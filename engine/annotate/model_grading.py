@@ -364,7 +364,7 @@ class ModelGrading:
             run = ask_model(connection, answers, graded, so_far.of_round, cancelled)
             return _with_grades(run.value)
 
-        return self.jobs.start(project.key, work, progress, request=request, owner=owner)[0]
+        return self.jobs.start(project.key, work, progress, request=request, owner=owner)
 
     def run(
         self,

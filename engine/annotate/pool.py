@@ -202,10 +202,9 @@ class PoolFilling:
             return PoolFilled(done, left, added, "cancelled" if left else "")
 
         progress = RunProgress(0, len(query_ids))
-        job_id, is_new = self.jobs.start(project.key, work, progress, request=request, owner=owner)
-        if not is_new:
+        if self.jobs.running(project.key) is not None:
             raise BadInputError(
                 f"The pool of '{project.name}' is being filled already.",
                 "Wait until that is done, or cancel it.",
             )
-        return job_id
+        return self.jobs.start(project.key, work, progress, request=request, owner=owner)

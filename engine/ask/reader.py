@@ -112,7 +112,7 @@ class Reader:
 
         return self.jobs.start(
             job.id, write, job.progress, request=request, owner=owner, job_id=job.id
-        )[0]
+        )
 
     def find(self, job_id: str) -> AskJob:
         """An answer: as it is now while it is written, as it is stored afterwards.

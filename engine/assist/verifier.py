@@ -258,7 +258,7 @@ class Verifier:
             return ranking.ask(connection, self._answers, tell, cancelled).report
 
         begun = ranking.begun(connection)
-        return self.jobs.start(key, work, begun, request=ranking, owner=owner)[0]
+        return self.jobs.start(key, work, begun, request=ranking, owner=owner)
 
     def _ranking(self, request: RerankRequest, endpoint: Endpoint | None) -> ModelRanking:
         plan, staged = plan_for(request), self._staged(request.query)

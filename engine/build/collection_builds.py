@@ -17,7 +17,7 @@ from engine.build.opened_build import OpenBuild, Recent
 from engine.build.steps import check_step, run_step
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.errors import CorpusBusyError, UnknownNameError
+from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Endpoint
@@ -141,13 +141,10 @@ class CollectionBuilds:
             BadInputError: what the step rests on is not there yet.
         """
         work = self._prepared(corpus, name, step, author, endpoint, most_calls)
-        start = StepProgress(step=step)
-        job_id, begun = self.jobs.start((corpus, name), work, start, request=step, owner=author)
-        if not begun and self.jobs.job(job_id).request != step:
-            raise CorpusBusyError(
-                f"Another step of '{name}' is under way.", "Wait until it is done, or cancel it."
-            )
-        return job_id
+        return self.jobs.start(
+            (corpus, name), work, StepProgress(step=step), request=step, owner=author,
+            busy=f"Another step of '{name}' is under way.",
+        )  # fmt: skip
 
     def run(
         self,

@@ -180,7 +180,7 @@ class Comparisons:
             return sensitivity(searcher, collection, systems, variants, on_query=step)
 
         key = self._key(corpus, systems, variants)
-        return self.jobs.start(key, work, progress, request=key, owner=owner)[0]
+        return self.jobs.start(key, work, progress, request=key, owner=owner)
 
     def find_sensitivity(
         self, corpus: str, systems: Sequence[str], variants: Sequence[str] = SETS

@@ -91,7 +91,7 @@ class ModelComparisons:
         tasks, place = self._tasks(request), model.connection.endpoint
         run = _Run(request, tasks, model, _estimate(request, tasks, model))
         nothing = run.progress(Usage(endpoint=place.address, model=place.model))
-        return self.jobs.start(object(), run.work, nothing, request=request, owner=owner)[0]
+        return self.jobs.start(object(), run.work, nothing, request=request, owner=owner)
 
     def recall(self, request: VariantsRequest, model: Model) -> str | None:
         """The id of a job that is done, from answers in the ledger alone.

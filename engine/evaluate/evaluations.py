@@ -9,7 +9,7 @@ from dataclasses import replace
 from engine.assist.model import Model, model_name
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.collections.trec import run_lines
-from engine.errors import BadInputError, CorpusBusyError, SeedLensError, UnknownNameError
+from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import EvaluationRun
 from engine.evaluate.evaluation_store import EvaluationStore, in_one_order, record_of
@@ -206,14 +206,10 @@ class Evaluations:
         def work(tell: Tell, cancelled: Ask) -> EvaluationReport:
             return self.evaluate(request, tell, cancelled, connection)
 
-        job_id, begun = self.jobs.start(
-            _JOB, work, EvaluationProgress(), request=request, owner=owner
-        )
-        if not begun and self.jobs.job(job_id).request != request:
-            raise CorpusBusyError(
-                "Another evaluation is running.", "Wait until it is done, or cancel it."
-            )
-        return job_id
+        return self.jobs.start(
+            _JOB, work, EvaluationProgress(), request=request, owner=owner,
+            busy="Another evaluation is running.",
+        )  # fmt: skip
 
     def job(self) -> Job[EvaluationProgress, EvaluationReport] | None:
         """The evaluation that runs, or the last one that ran in this process."""

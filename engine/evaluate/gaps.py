@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from engine.assist.model import Model, model_name
 from engine.assist.reranking import Plan, model_report
-from engine.errors import BadInputError, CorpusBusyError
+from engine.errors import BadInputError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_store import canonical_json, corpus_version
 from engine.evaluate.evaluations import Connect, usable
@@ -147,15 +147,10 @@ class Gaps:
         def work(tell: Tell, cancelled: Ask) -> GapReport:
             return self.measure(request, connection, tell, cancelled)
 
-        job_id, begun = self.jobs.start(
-            request.collection, work, EvaluationProgress(), request=asked, owner=owner
-        )
-        if not begun and self.jobs.job(job_id).request != asked:
-            raise CorpusBusyError(
-                "Another gap of this collection is being measured.",
-                "Wait until it is done, or cancel it.",
-            )
-        return job_id
+        return self.jobs.start(
+            request.collection, work, EvaluationProgress(), request=asked, owner=owner,
+            busy="Another gap of this collection is being measured.",
+        )  # fmt: skip
 
     def job(self, collection: str) -> Job[EvaluationProgress, GapReport] | None:
         """The gap of a collection that is being measured, or the last one in this process.

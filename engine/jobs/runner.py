@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
-from engine.errors import SeedLensError, UnknownNameError
+from engine.errors import CorpusBusyError, SeedLensError, UnknownNameError
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job, JobState
 
@@ -83,8 +83,8 @@ class JobRunner:
 
     def start(
         self, key: Hashable, work: Perform[P, R], progress: P, *, request: Any = None,
-        owner: str = "", job_id: str = "",
-    ) -> tuple[str, bool]:  # fmt: skip
+        owner: str = "", job_id: str = "", busy: str = "",
+    ) -> str:  # fmt: skip
         """Begin ``work`` in a thread, unless a job with an equal key runs and is not stopping.
 
         Args:
@@ -93,20 +93,26 @@ class JobRunner:
                 and so does a :class:`CancelledWorkError`.
             progress: before the work has told any.
             job_id: of a job whose id somebody has given already; "" for a new one.
+            busy: what is said where that job has another request; "" where it will do.
 
         Returns:
-            the job's id, and whether it was begun now.
+            the job's id; of the one that runs where none was begun.
+
+        Raises:
+            CorpusBusyError: another request is being worked on, and ``busy`` says so.
         """
         with self._lock:
             running = self.running(key)
             if running is not None:
-                return running, False
+                if busy and self._jobs[running][1] != request:
+                    raise CorpusBusyError(busy, "Wait until that is done, or cancel it.")
+                return running
             job_id = job_id or new_job_id()
             self._jobs[job_id] = (key, request, owner, _Thread(work, progress))
             ended = [i for i, (*_, thread) in self._jobs.items() if thread.ended.is_set()]
             for old in ended[: max(0, len(ended) - KEPT)]:
                 del self._jobs[old]
-            return job_id, True
+            return job_id
 
     def job(self, job_id: str) -> Job[Any, Any]:
         """The job as it stands now.

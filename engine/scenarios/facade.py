@@ -12,7 +12,7 @@ from functools import partial
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.corpora.scenario_store import ScenarioStore
-from engine.errors import CorpusBusyError, UnknownNameError
+from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.budget import Usage
 from engine.llm.client import open_client
@@ -144,14 +144,10 @@ class Scenarios:
             UnknownNameError, BadInputError: as :meth:`estimate`.
         """
         work = self._prepared(request, endpoint, most_calls)
-        start = ScenarioProgress()
-        job_id, begun = self.jobs.start(request.corpus, work, start, request=request, owner=owner)
-        if not begun and self.jobs.job(job_id).request != request:
-            raise CorpusBusyError(
-                f"Scenarios are being written for '{request.corpus}'.",
-                "Wait until that is done, or cancel it.",
-            )
-        return job_id
+        return self.jobs.start(
+            request.corpus, work, ScenarioProgress(), request=request, owner=owner,
+            busy=f"Scenarios are being written for '{request.corpus}'.",
+        )  # fmt: skip
 
     def run(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.jobs.runner import UNEXPECTED, CancelledWorkError, JobRunner
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job
@@ -33,27 +33,26 @@ def wait(tell: Callable[[int], None], cancelled: Ask) -> Done:
     return Done("cancelled")
 
 
-def start(jobs: JobRunner) -> tuple[str, bool]:
+def start(jobs: JobRunner) -> str:
     return jobs.start("waiting", wait, 0, request="to wait", owner="Ada")
 
 
 def test_of_many_who_start_the_same_at_once_one_begins_it() -> None:
     jobs, ready = JobRunner(), threading.Barrier(PEOPLE)
 
-    def person(_: int) -> tuple[str, bool]:
+    def person(_: int) -> str:
         ready.wait()
         return start(jobs)
 
     with ThreadPoolExecutor(PEOPLE) as people:
-        found = list(people.map(person, range(PEOPLE)))
-    (job_id,) = {job_id for job_id, _ in found}
-    assert sum(is_new for _, is_new in found) == 1
+        (job_id,) = set(people.map(person, range(PEOPLE)))
     assert jobs.running("waiting") == job_id
-    assert jobs.start("another", wait, 0)[1], "another key is other work"
+    assert jobs.start("another", wait, 0) != job_id, "another key is other work"
+    with pytest.raises(CorpusBusyError, match="Something else is waited for"):
+        jobs.start("waiting", wait, 0, request="otherwise", busy="Something else is waited for.")
     jobs.cancel(job_id)
     assert jobs.result(job_id) == Done("cancelled")
-    other, is_new = start(jobs)
-    assert is_new
+    other = start(jobs)
     assert other != job_id
     jobs.cancel(other)
     with pytest.raises(UnknownNameError, match="not known any more"):
@@ -62,7 +61,7 @@ def test_of_many_who_start_the_same_at_once_one_begins_it() -> None:
 
 def test_a_job_tells_what_was_asked_by_whom_and_how_far_it_is() -> None:
     jobs = JobRunner()
-    job_id, _ = start(jobs)
+    job_id = start(jobs)
     job = ended(lambda: jobs.job(job_id), enough=lambda job: job.progress == 1)
     assert (job.request, job.owner, job.state, job.report) == ("to wait", "Ada", "running", None)
     jobs.cancel(job_id)
@@ -90,7 +89,7 @@ def test_work_that_raises_ends_its_job_with_words_for_it(
     def work(*_: Any) -> Done:
         raise error
 
-    job_id, _ = jobs.start("broken", work, 0)
+    job_id = jobs.start("broken", work, 0)
     job: Job[int, Done] = ended(lambda: jobs.job(job_id))
     assert (job.state, (job.error, job.remedy), job.report) == (state, says, None)
     with pytest.raises(type(error)):
