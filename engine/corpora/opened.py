@@ -205,9 +205,10 @@ class OpenCorpus:
         found, _ = self.table.full_text(words, limit)
         return self._ids(found)
 
-    def rarity(self, word: str) -> float:
+    @property
+    def rarity(self) -> Callable[[str], float]:
         """See :meth:`engine.corpora.corpus_words.CorpusWords.rarity`."""
-        return self._words.rarity(word)
+        return self._words.rarity
 
     def surroundings(self, seed: Seed) -> Surroundings:
         """What lies around a seed, stored or not, in this corpus."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -119,8 +120,10 @@ def rows_of(column: pa.ChunkedArray, width: int = 0) -> list[NDArray[Any]]:
     lists = column.combine_chunks()
     values = lists.flatten().flatten() if width else lists.flatten()
     array = values.to_numpy(zero_copy_only=False)
-    bounds = lists.offsets.to_numpy()
-    return np.split(array.reshape(-1, width) if width else array, bounds[1:-1] - bounds[0])
+    if width:
+        array = array.reshape(-1, width)
+    bounds = (lists.offsets.to_numpy() - lists.offsets[0].as_py()).tolist()
+    return [array[start:end] for start, end in itertools.pairwise(bounds)]
 
 
 def to_document(row: dict[str, Any], lens: Lens) -> Document:

@@ -37,7 +37,7 @@ FEWEST = 20
 """Documents below which nothing can be said of chance, and every pair is shown."""
 Rarity = Callable[[str], float]
 """How rare a word is in the corpus: 0 in every document, 1 in hardly any."""
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w\w+")
 _ADVERB = re.compile(
     r"(?!anomaly|apply|assembly|bully|butterfly|comply|family|homily|imply|italy|jelly|july"
     r"|monopoly|multiply|oligopoly|panoply|rally|reply|supply|tally)\w{3,}ly"
@@ -199,9 +199,7 @@ def find_words(seed: Seed, span: Span, rarity: Rarity) -> Words:
     found = [
         (match.span(), telling)
         for match in _WORD.finditer(seed.document.text, *span)
-        if len(word := match.group()) > 1
-        and (telling := rarity(word)) >= MOST_COMMON
-        and not is_function_word(word)
+        if not is_function_word(word := match.group()) and (telling := rarity(word)) >= MOST_COMMON
     ]
     # Tokens of the title and the model's marks stand nowhere in the text; the rest is in order.
     in_text = np.flatnonzero(seed.token_spans[:, 0] >= 0)
