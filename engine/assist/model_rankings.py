@@ -20,7 +20,7 @@ from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.endpoints import Connection
 from engine.llm.judging_prompts import Criterion
-from engine.llm.run import ask_model
+from engine.llm.run import Outcome, ask_model
 from engine.rerank import Progress
 from engine.search.judging_criterion import criterion_for
 from engine.search.searcher import FirstStage, Searcher
@@ -90,15 +90,7 @@ class ModelRanking:
 
         if self.plan is None:
             helped = ask_model(connection, store, self._search, settled, cancelled)
-            report = self._report(helped.usage, unanswered=helped.value.unanswered)
-            now = replace(
-                now,
-                order=tuple(s.doc_id for s in helped.value.ranking),
-                scores={s.doc_id: s.score for s in helped.value.ranking},
-                queries=helped.value.queries,
-                rounds=helped.usage.rounds,
-                report=report,
-            )
+            now = self._found(now, helped)
         else:
             plan, assignment = self.plan, assignment_of(self.searcher, self.stage)
 
@@ -106,14 +98,7 @@ class ModelRanking:
                 return await rerank_one(client, assignment, plan, ranked)
 
             outcome = ask_model(connection, store, rerank, settled, cancelled)
-            reranked = outcome.value.reranked
-            now = replace(
-                now,
-                order=reranked.order,
-                confidence=reranked.confidence,
-                rounds=reranked.rounds,
-                report=self._report(outcome.usage, [outcome.value]),
-            )
+            now = self._reranked(now, outcome)
         tell(now)
         return now
 
@@ -145,6 +130,27 @@ class ModelRanking:
         system = find_model_system(self.query.system)
         criterion = _criterion(self.searcher, self.stage)
         return await system(client, self.searcher, self.stage.request, criterion)
+
+    def _found(self, now: RankingProgress, helped: Outcome[SystemRanking]) -> RankingProgress:
+        found = helped.value
+        return replace(
+            now,
+            order=tuple(s.doc_id for s in found.ranking),
+            scores={s.doc_id: s.score for s in found.ranking},
+            queries=found.queries,
+            rounds=helped.usage.rounds,
+            report=self._report(helped.usage, unanswered=found.unanswered),
+        )
+
+    def _reranked(self, now: RankingProgress, outcome: Outcome[Finished]) -> RankingProgress:
+        reranked = outcome.value.reranked
+        return replace(
+            now,
+            order=reranked.order,
+            confidence=reranked.confidence,
+            rounds=reranked.rounds,
+            report=self._report(outcome.usage, [outcome.value]),
+        )
 
     def _report(
         self, usage: Usage, finished: Sequence[Finished] = (), unanswered: int = 0
