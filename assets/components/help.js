@@ -22,7 +22,7 @@ const listKeys = (help) => {
 const openFinder = (key) => document.querySelector(`.st-key-${key} button`)?.click()
 
 const pressed = (help) => (event) => {
-  const { tour, data } = help
+  const { tour, data } = help // as they are when a key is pressed
   if (event.key === "Escape" && event.isTrusted && tour.open && !isCovered()) return tour.leave()
   if (event.repeat || !isForPage(event)) return
   const does = { "/": () => openFinder(data.finder), "?": () => listKeys(help) }[event.key]
@@ -46,13 +46,11 @@ export default function (component) {
   const help = helps.get(parentElement)
   help.data = data
   help.tour.take(data, () => setTriggerValue("left", { at: Date.now() }))
-  help.stop?.()
-  const onKey = pressed(help)
-  document.addEventListener("keydown", onKey)
-  help.stop = () => {
-    document.removeEventListener("keydown", onKey)
+  help.onKey ??= pressed(help)
+  document.addEventListener("keydown", help.onKey) // once: it is the same each time
+  help.tour.show()
+  return () => {
+    document.removeEventListener("keydown", help.onKey)
     help.tour.hide()
   }
-  help.tour.show()
-  return () => help.stop()
 }

@@ -29,7 +29,13 @@ WEIGHTS = ASSETS / "wordings" / "reader.json"
 CLEAR = 0.5
 """Probability from which a clause speaks of an aspect beyond doubt."""
 NAMED = 1.0
-"""Odds, against "none", from which a clause speaks of its likeliest aspect at all."""
+"""Odds, against "none", from which a clause speaks of its likeliest aspect at all.
+
+Measured by ``python -m benchmarks.thresholds`` on the wordings that were not fitted to: at 1, 93 %
+of 71 that ask for or rule out an aspect are read as doing so, and 85 % of 26 that ask for none are
+read as that; all aspects are right for 67 %. At 0.67 it is 93, 81 and 66 %, at 2 it is 83, 88 and
+65 %.
+"""
 SECOND = 0.6
 """Share of the likeliest aspect's probability from which a clause speaks of another one too."""
 LISTED = 3

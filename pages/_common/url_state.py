@@ -41,7 +41,10 @@ def number(name: str, low: float, high: float) -> Read[float]:
     """Reads a number from ``low`` to ``high``."""
 
     def read(text: str) -> float:
-        value = float(text)
+        try:
+            value = float(text)
+        except ValueError:
+            raise ValueError(f"{name} is '{text}', not a number") from None
         if not low <= value <= high:
             raise ValueError(f"{name} is {value:g}, not a number from {low:g} to {high:g}")
         return value
@@ -49,10 +52,22 @@ def number(name: str, low: float, high: float) -> Read[float]:
     return read
 
 
+def whole(name: str) -> Read[int]:
+    """Reads a whole number."""
+
+    def read(text: str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            raise ValueError(f"{name} is '{text}', not a whole number") from None
+
+    return read
+
+
 def integer(name: str, low: int, high: int) -> Read[int]:
     """Reads a whole number from ``low`` to ``high``."""
-    within = number(name, low, high)
-    return lambda text: int(within(str(int(text))))
+    within, read = number(name, low, high), whole(name)
+    return lambda text: int(within(str(read(text))))
 
 
 def one_of(choices: Sequence[str]) -> Read[str]:

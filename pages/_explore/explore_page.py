@@ -166,7 +166,7 @@ def _instruction(view: View, lens: Lens) -> DeltaGenerator:
         "In your own words",
         # A correction of what other words were read as says nothing of these.
         **View.sets("instruction", "explore_instruction", str.strip, page=1, reading=()),
-        placeholder="such as: trained without labelled data",
+        placeholder="such as: similar evaluation set-up, ignore the topic",
         help="With an aspect, your words shift weight among the seed's sentences of it, and rule "
         "others out; without one, they decide what should be similar. What they are read as "
         "stands below and can be corrected.",

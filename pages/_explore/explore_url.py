@@ -18,6 +18,7 @@ from pages._common.url_state import (
     number,
     one_of,
     param,
+    whole,
     write_flag,
 )
 
@@ -51,7 +52,9 @@ class View(UrlState):
     seed: str = param("seed", "", shared=True)
     text_id: str = param("text", "", shared=True)
     aspect: str = param("aspect", "", shared=True)
-    focus: tuple[int, ...] = param("focus", (), lambda text: tuple(map(int, names(text))), join)
+    focus: tuple[int, ...] = param(
+        "focus", (), lambda text: tuple(map(whole("focus"), names(text))), join
+    )
     instruction: str = param("q", "")
     reading: tuple[str, ...] = param("reading", (), Explorer.parse_reading, join)
     system: str = param("system", DEFAULT.system)
@@ -64,7 +67,7 @@ class View(UrlState):
     depth: int = param("depth", DEFAULT_DEPTH, integer("depth", 1, DEEPEST))
     layout: str = param("view", LAYOUTS[0], one_of(LAYOUTS))
     sort: str = param("sort", RANK, one_of([s + c for s in ("", "-") for c in COLUMNS]))
-    page: int = param("page", 1, lambda text: max(1, int(text)))
+    page: int = param("page", 1, lambda text: max(1, whole("page")(text)))
     trail: str = param("trail", "", shared=True)
 
     def to_params(self) -> dict[str, str]:

@@ -235,7 +235,7 @@ def _empty(words: str) -> None:
 def _which_filter(explorer: Explorer, query: Query) -> None:
     """What each filter leaves, with a button that drops it where that helps."""
     effects = explorer.searcher(query.corpus).filter_effects(query)
-    _empty(f"No document meets {'the filter' if len(effects) == 1 else 'all filters'}.")
+    st.html(f"<h2>No document meets {'the filter' if len(effects) == 1 else 'all filters'}.</h2>")
     for position, effect in enumerate(effects):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.html(html.escape(f"{effect}."))
