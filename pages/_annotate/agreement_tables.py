@@ -35,15 +35,23 @@ def agreement(explorer: Explorer, project: Project) -> None:
     if result.notes:
         st.html(f'<div class="sl-facts">{html.escape(" ".join(result.notes))}</div>')
     if not any(measure.items for measure in result.measures) and not result.pairs:
-        st.html(
-            '<div class="sl-empty">No item was graded by two people yet, so there is no agreement '
-            "to speak of.</div>"
-        )
+        st.html(f'<div class="sl-empty">{html.escape(no_agreement_words(project))}</div>')
     else:
         st.header("People", anchor=False, help=WORDS)
         aspects_table(result, "annotate_overall", "Agreement over all people")
         _pairs(result, project.scale)
     _human(explorer, project)
+
+
+def no_agreement_words(project: Project) -> str:
+    """Why there is no agreement yet, and what gives some."""
+    words = "No item was graded by two people yet, so agreement is undefined."
+    if project.name and project.per_item == 1:
+        words += (
+            " This project asks one person for each item: for agreement, set 'Annotations per "
+            "item' to 2 or more under 'Project'."
+        )
+    return words
 
 
 def aspects_table(result: Agreement | ModelCheck, key: str, alt: str) -> None:

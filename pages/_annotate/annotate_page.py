@@ -105,8 +105,10 @@ def _parts(
         if view.part == NEW:
             refused = ("Projects are made by leads.", "Ask one of them.")
         else:
-            named = f"They are {', '.join(project.leads)}." if project.leads else "Ask one of them."
-            refused = (f"'{PARTS[view.part]}' is for the leads of this project.", named)
+            refused = (
+                f"'{PARTS[view.part]}' is for the leads of this project.",
+                _who_leads(project, who),
+            )
         view = replace(view, part="judge")
     if len(parts) > 1:
         st.session_state["annotate_part"] = view.part if view.part in parts else None
@@ -115,6 +117,16 @@ def _parts(
             on_change=_change_part, label_visibility="collapsed",
         )  # fmt: skip
     return view, refused
+
+
+def _who_leads(project: Project, who: str) -> str:
+    if not project.leads:
+        return "Ask one of them."
+    named = ", ".join(project.leads)
+    if names_come_from_login():
+        return f"They are {named}."
+    known = f"you are '{who}'" if who else "you gave no name"
+    return f"They are {named}; {known}. If you are one of them, give that name under Annotator."
 
 
 def _change_corpus() -> None:

@@ -19,7 +19,7 @@ from engine.types.annotating import (
 )
 from engine.types.plurals import counted
 from pages._annotate.agreement_chart import agreement_chart
-from pages._annotate.agreement_tables import WORDS
+from pages._annotate.agreement_tables import WORDS, no_agreement_words
 from pages._annotate.annotate_url import MEASURES, AnnotateView, go
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
@@ -136,10 +136,7 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
         project, "day" if view.step == "day" else "items"
     )
     if not points:
-        st.html(
-            '<div class="sl-empty">No item was graded by two people yet, so agreement is '
-            "undefined.</div>"
-        )
+        st.html(f'<div class="sl-empty">{html.escape(no_agreement_words(project))}</div>')
         return
     st.session_state.update(annotate_measure=view.measure, annotate_step=view.step)
     with st.container(horizontal=True, vertical_alignment="bottom"):
