@@ -143,6 +143,17 @@ def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]
     return rows
 
 
+def wide(label: str, table: str) -> str:
+    """A table that scrolls by itself where the window is too narrow for it.
+
+    Args:
+        label: what it is, for screen readers.
+        table: its HTML.
+    """
+    name = html.escape(label, quote=True)
+    return f'<div class="sl-wide" tabindex="0" role="region" aria-label="{name}">{table}</div>'
+
+
 def confusion_html(
     pair: tuple[str, str],
     grades: tuple[int, ...],
@@ -165,8 +176,9 @@ def confusion_html(
             for column, number in zip(grades, row, strict=True)
         )
         body += f'<tr><th scope="row">{grade} {html.escape(names.get(grade, ""))}</th>{cells}</tr>'
-    return (
+    return wide(
+        f"What {pair[0]} and {pair[1]} said",
         f'<table class="sl-confusion"><caption>Rows: what {one} said. Columns: what {other} said. '
         f"On the diagonal they agree.</caption><thead><tr><td></td>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>"
+        f"<tbody>{body}</tbody></table>",
     )
