@@ -107,6 +107,8 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
     assert "for the leads of this project" in shown(page)
     assert "They are Grace; you are &#x27;me&#x27;." in shown(page)
     assert "is not among the annotators" in shown(page)
+    click(page, "annotate_as_Ada")
+    assert judged_on(page)
     page.text_input(key="annotate_name").set_value("Grace")
     run(page)
     assert page.segmented_control(key="annotate_part").value == "agreement", "what was asked for"
