@@ -63,7 +63,12 @@ const reveal = (card) => {
   const box = card.getBoundingClientRect()
   const below = on.at(-1).getBoundingClientRect().bottom - box.bottom
   const above = on[0].getBoundingClientRect().top - box.top
-  if (below > 0) card.scrollTop = Math.min(below + 12, above - 12)
+  if (below <= 0) return
+  const wanted = Math.min(below + 12, above - 12)
+  // No line is cut in two at the top.
+  const parts = [...card.children, ...card.querySelectorAll(".sentence")]
+  const tops = parts.map((part) => part.getBoundingClientRect().top - box.top - 12)
+  card.scrollTop = tops.filter((top) => top >= wanted).reduce((a, b) => Math.min(a, b), above - 12)
 }
 
 const pairNode = (pair) => {

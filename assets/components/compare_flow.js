@@ -25,18 +25,24 @@ const layout = (data, width, family, most) => {
   const right = width - labels
   const step = count > 1 ? (right - left - 20) / (count - 1) : 0
   const room = count > 1 ? step - 8 : 200
+  // Names break between words and at hyphens; within a word only where smaller letters do not help.
+  const parts = data.columns.flatMap((column) => column.name.match(/[^\s-]+-?/gu) ?? [])
+  const longest = Math.max(1, ...parts.map((part) => widthOf(part, { size: 12.5, weight: 600, family })))
+  const size = Math.max(9.5, Math.min(12.5, (12.5 * room) / longest))
   const heads = data.columns.map((column, i) => {
     const own = i || both ? room : room * 0.75
     return {
-      name: wrap(column.name, own, { size: 12.5, weight: 600, family }, most),
+      name: wrap(column.name, own, { size, weight: 600, family }, most),
       system: cut(column.system, own, { size: 11, family }),
     }
   })
   const head = 15 * Math.max(...heads.map((h) => h.name.length)) + 16
   const top = head + 14
   const bottom = top + data.depth * ROW + 14
+  const shortest = Math.min(labels - 16, both ? before - 6 : Infinity)
+  const whole = data.lines.every((line) => widthOf(line.title, { size: 12.5, weight: 600, family }) <= shortest)
   return {
-    labels, before, left, right, step, heads, head, top, bottom, family, both,
+    size, whole, labels, before, left, right, step, heads, head, top, bottom, family, both,
     height: bottom + 16 + 22 * Number(isJudged(data)),
     x: (i) => left + 20 + (count > 1 ? i * step : 0),
     y: (rank) => (rank !== null && rank <= data.depth ? top + (rank - 0.5) * ROW : bottom),
@@ -72,7 +78,7 @@ const frame = (svg, data, at, ink) => {
     const { name, system } = at.heads[i]
     const first = at.head - 16 - 15 * (name.length - 1)
     name.forEach((text, row) => {
-      const head = draw("text", { ...place, y: first + 15 * row, "font-size": 12.5, "font-weight": 600, fill: ink.text }, text)
+      const head = draw("text", { ...place, y: first + 15 * row, "font-size": at.size, "font-weight": 600, fill: ink.text }, text)
       head.append(draw("title", {}, `${column.name}: ${column.wording || "no instruction"}`))
       svg.append(head)
     })
@@ -115,13 +121,12 @@ const look = (line, ink) => {
   return { stroke: colour, "stroke-width": width, "stroke-dasharray": dash || "none", opacity }
 }
 
-// A title at one end of a line: on two rows where one is too short.
+// A title at one end of a line: all of them on one row, or all in smaller letters on up to two.
 const titleNode = (title, x, y, anchor, pixels, at, ink) => {
-  const [one, two] = [{ size: 12.5, weight: 600, family: at.family }, { size: 10.5, weight: 600, family: at.family }]
-  const short = widthOf(title, one) <= pixels
-  const rows = short ? [title] : wrap(title, pixels, two, 2)
-  const node = draw("text", { class: "label text", y, "text-anchor": anchor, "font-size": short ? one.size : two.size, fill: ink.text })
-  rows.forEach((text, i) => node.append(draw("tspan", { x, y: short ? y + 4 : y - 1.5 + 11 * i + (rows.length < 2 ? 5 : 0) }, text)))
+  const font = { size: at.whole ? 12.5 : 10.5, weight: 600, family: at.family }
+  const rows = at.whole ? [title] : wrap(title, pixels, font, 2)
+  const node = draw("text", { class: "label text", y, "text-anchor": anchor, "font-size": font.size, fill: ink.text })
+  rows.forEach((text, i) => node.append(draw("tspan", { x, y: rows.length < 2 ? y + 4 : y - 1.5 + 11 * i }, text)))
   return node
 }
 

@@ -177,8 +177,10 @@ export default function (component) {
     list.append(node)
   })
 
+  // On a system that reads wordings: on another one, none would change anything.
+  const like = rows.find((row) => data.readers.includes(row.system)) ?? { ...rows.at(-1), system: data.readers[0] ?? rows.at(-1).system }
   const add = button("add", "Add a wording", null, () => ask([...rows, {
-    ...rows.at(-1), wording: "", name: "mine", subset: false, aspect: "", sentences: "", reading: "",
+    ...like, wording: "", name: "mine", subset: false, aspect: "", sentences: "", reading: "",
   }]))
   add.dataset.key = "add"
   add.disabled = rows.length >= data.most

@@ -35,15 +35,23 @@ def agreement(explorer: Explorer, project: Project) -> None:
     if result.notes:
         st.html(f'<div class="sl-facts">{html.escape(" ".join(result.notes))}</div>')
     if not any(measure.items for measure in result.measures) and not result.pairs:
-        st.html(
-            '<div class="sl-empty">No item was graded by two people yet, so there is no agreement '
-            "to speak of.</div>"
-        )
+        st.html(f'<div class="sl-empty">{html.escape(no_agreement_words(project))}</div>')
     else:
         st.header("People", anchor=False, help=WORDS)
         aspects_table(result, "annotate_overall", "Agreement over all people")
         _pairs(result, project.scale)
     _human(explorer, project)
+
+
+def no_agreement_words(project: Project) -> str:
+    """Why there is no agreement yet, and what gives some."""
+    words = "No item was graded by two people yet, so agreement is undefined."
+    if project.name and project.per_item == 1:
+        words += (
+            " This project asks one person for each item: for agreement, set 'Annotations per "
+            "item' to 2 or more under 'Project'."
+        )
+    return words
 
 
 def aspects_table(result: Agreement | ModelCheck, key: str, alt: str) -> None:
@@ -135,6 +143,17 @@ def _human_rows(explorer: Explorer, project: Project) -> dict[str, SystemScores]
     return rows
 
 
+def wide(label: str, table: str) -> str:
+    """A table that scrolls by itself where the window is too narrow for it.
+
+    Args:
+        label: what it is, for screen readers.
+        table: its HTML.
+    """
+    name = html.escape(label, quote=True)
+    return f'<div class="sl-wide" tabindex="0" role="region" aria-label="{name}">{table}</div>'
+
+
 def confusion_html(
     pair: tuple[str, str],
     grades: tuple[int, ...],
@@ -157,8 +176,9 @@ def confusion_html(
             for column, number in zip(grades, row, strict=True)
         )
         body += f'<tr><th scope="row">{grade} {html.escape(names.get(grade, ""))}</th>{cells}</tr>'
-    return (
+    return wide(
+        f"What {pair[0]} and {pair[1]} said",
         f'<table class="sl-confusion"><caption>Rows: what {one} said. Columns: what {other} said. '
         f"On the diagonal they agree.</caption><thead><tr><td></td>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>"
+        f"<tbody>{body}</tbody></table>",
     )

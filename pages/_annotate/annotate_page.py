@@ -33,12 +33,14 @@ from pages._annotate.annotate_url import (
     set_annotator,
 )
 from pages._annotate.judging_view import judging_view
-from pages._common.shared import attempt, note, show_error
+from pages._common.shared import attempt, escape_label, note, show_error
 
 EXPLORING = "what is judged on Explore"
 """What a corpus's own project, which has no name, is called."""
 FOR_EXPLORING = ("agreement", "disagreements", "files")
 """What there is to see of it."""
+MOST_NAMED = 12
+"""Annotators that somebody without a name can come as by a click."""
 
 
 def open_view(explorer: Explorer, names: list[str]) -> AnnotateView:
@@ -105,8 +107,10 @@ def _parts(
         if view.part == NEW:
             refused = ("Projects are made by leads.", "Ask one of them.")
         else:
-            named = f"They are {', '.join(project.leads)}." if project.leads else "Ask one of them."
-            refused = (f"'{PARTS[view.part]}' is for the leads of this project.", named)
+            refused = (
+                f"'{PARTS[view.part]}' is for the leads of this project.",
+                _who_leads(project, who),
+            )
         view = replace(view, part="judge")
     if len(parts) > 1:
         st.session_state["annotate_part"] = view.part if view.part in parts else None
@@ -115,6 +119,16 @@ def _parts(
             on_change=_change_part, label_visibility="collapsed",
         )  # fmt: skip
     return view, refused
+
+
+def _who_leads(project: Project, who: str) -> str:
+    if not project.leads:
+        return "Ask one of them."
+    named = ", ".join(project.leads)
+    if names_come_from_login():
+        return f"They are {named}."
+    known = f"you are '{who}'" if who else "you gave no name"
+    return f"They are {named}; {known}. If you are one of them, give that name under Annotator."
 
 
 def _change_corpus() -> None:
@@ -134,7 +148,11 @@ def _change_project() -> None:
 
 
 def _change_name() -> None:
-    set_annotator(st.session_state["annotate_name"])
+    _come_as(st.session_state["annotate_name"])
+
+
+def _come_as(name: str) -> None:
+    set_annotator(name)
     AnnotateView.change(lambda now: replace(now, query="", doc="", sample=""))
 
 
@@ -174,11 +192,18 @@ def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -
         _nothing_to_judge(project, who)
         return
     if project.annotators and who not in (*project.annotators, *project.leads):
-        words = "Ask a lead to add you." if names_come_from_login() else "Give your name above."
+        words = "Ask a lead to add you." if names_come_from_login() else "Which of them are you?"
         note(
             f"'{who}' is not among the annotators of this project.",
             f"They are {', '.join(project.annotators)}. {words}",
         )
+        if not names_come_from_login():
+            with st.container(horizontal=True, gap="small"):
+                for name in project.annotators[:MOST_NAMED]:
+                    st.button(
+                        f"Judge as {escape_label(name)}", key=f"annotate_as_{name}",
+                        on_click=_come_as, args=(name,),
+                    )  # fmt: skip
         return
     start = (view.query, view.doc) if view.doc else None
     judging_view(explorer, project, who, start)

@@ -92,26 +92,35 @@ def set_annotator(name: str) -> None:
 _NAME_KEEPER = st.components.v2.component(
     "seedlens_name",
     html="<span></span>",
-    js="""export default ({ data }) => {
+    js="""export default ({ data, parentElement }) => {
       const year = 365 * 24 * 3600
       const kept = `${data.cookie}=${encodeURIComponent(data.name)}`
-      document.cookie = `${kept}; path=/; max-age=${year}; SameSite=Strict`
+      if (data.name) document.cookie = `${kept}; path=/; max-age=${year}; SameSite=Strict`
+      // A name is given by Enter: the keys after it are grades, and no part of the name.
+      const leave = (event) => {
+        const field = event.target
+        if (event.key === "Enter" && field.matches?.('input[aria-label="Annotator"]')) field.blur()
+      }
+      parentElement.seedlensStop?.()
+      parentElement.seedlensStop = () => document.removeEventListener("keyup", leave)
+      document.addEventListener("keyup", leave)
+      return () => parentElement.seedlensStop()
     }""",
 )
 
 
 def name_field(who: str, key: str, change: Callable[[], None]) -> None:
-    """A field for the annotator's name, where no login says it. A name given on this visit is
-    kept for the next one."""
+    """A field for the annotator's name, where no login says it; Enter leaves it. A name given on
+    this visit is kept for the next one."""
     st.session_state[key] = who
     st.text_input(
         "Annotator", key=key, on_change=attempt, args=(change,), width=160,
         help="A name, not a secret. It goes with all that you judge or change, and this browser "
         "keeps it.",
     )  # fmt: skip
-    if st.session_state.get(_WHO):
-        with st.container(key="who_keeper"):
-            _NAME_KEEPER(key=f"{key}_keeper", data={"cookie": COOKIE, "name": who})
+    given = who if st.session_state.get(_WHO) else ""
+    with st.container(key="who_keeper"):
+        _NAME_KEEPER(key=f"{key}_keeper", data={"cookie": COOKIE, "name": given})
 
 
 def names_come_from_login() -> bool:

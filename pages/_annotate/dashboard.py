@@ -19,7 +19,7 @@ from engine.types.annotating import (
 )
 from engine.types.plurals import counted
 from pages._annotate.agreement_chart import agreement_chart
-from pages._annotate.agreement_tables import WORDS
+from pages._annotate.agreement_tables import WORDS, no_agreement_words, wide
 from pages._annotate.annotate_url import MEASURES, AnnotateView, go
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
@@ -90,10 +90,9 @@ def people_html(people: Sequence[PersonProgress], now: datetime) -> str:
         for name, words in heads.items()
     )
     rows = "".join(_person(person, now) for person in people)
-    return (
-        '<div class="sl-wide" tabindex="0" role="region" aria-label="Progress of each person">'
-        f'<table class="sl-people"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        "</div>"
+    return wide(
+        "Progress of each person",
+        f'<table class="sl-people"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>',
     )
 
 
@@ -136,10 +135,7 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
         project, "day" if view.step == "day" else "items"
     )
     if not points:
-        st.html(
-            '<div class="sl-empty">No item was graded by two people yet, so agreement is '
-            "undefined.</div>"
-        )
+        st.html(f'<div class="sl-empty">{html.escape(no_agreement_words(project))}</div>')
         return
     st.session_state.update(annotate_measure=view.measure, annotate_step=view.step)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -214,10 +210,11 @@ def points_html(found: Found, title: str) -> str:
         f"<td>{_value(measure)}</td><td>{_interval(measure)}</td></tr>"
         for point, measure in found
     )
-    return (
+    return wide(
+        f"{title} over time",
         '<table class="sl-people"><thead><tr><th scope="col">Items (n)</th>'
         f'<th scope="col">Until (UTC)</th><th scope="col">{html.escape(title)}</th>'
-        f'<th scope="col">95 % interval</th></tr></thead><tbody>{rows}</tbody></table>'
+        f'<th scope="col">95 % interval</th></tr></thead><tbody>{rows}</tbody></table>',
     )
 
 

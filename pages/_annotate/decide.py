@@ -59,7 +59,7 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
     query = annotation.queries(project).get(item.query_id)
     cache = DocumentCache(project.corpus)
     document = explorer.library.open(project.corpus).document(item.doc_id)
-    left, right = st.columns(2, gap="medium")
+    cards = ""
     if query is not None:
         seed = seeds_of(explorer, cache, {item.query_id: query})[item.query_id]
         asked = seed_data(item.query_id, query, seed, lens)
@@ -67,9 +67,10 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
         words = f"{asked['kicker']} · {asked['aspect'] or 'as a whole'}"
         if is_plain(query):
             words = asked["kicker"]
-        left.html(card_html(words, seed, lens, on))
+        cards = card_html(words, seed, lens, on)
     marked = marks_of(item.said, document)
-    right.html(card_html("Candidate", document, lens, set(marked), marked))
+    cards += card_html("Candidate", document, lens, set(marked), marked)
+    st.html(f'<div class="sl-papers">{cards}</div>')
     st.html(said_html(item.said, project.scale))
     _decision(explorer, project, who, item)
 

@@ -14,7 +14,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import SCALES, GradeMeaning, Project, Scale
 from engine.types.lenses import Lens
 from pages._annotate.annotate_url import AnnotateView
-from pages._common.shared import attempt, escape_label
+from pages._common.shared import attempt, attempt_at, escape_label, show_problem
 
 ORDERS = {
     "shuffled": "Shuffled, differently for everybody",
@@ -22,6 +22,7 @@ ORDERS = {
     "rank": "What any system ranks best first",
 }
 CUSTOM = "custom"
+_PLACE = "annotate_project_form"
 SCALE_NAMES = {"graded": "Graded, 0 to 3", "binary": "Binary, 0 or 1", CUSTOM: "My own"}
 
 
@@ -91,8 +92,9 @@ def project_form(explorer: Explorer, project: Project, who: str, *, is_new: bool
 
         st.form_submit_button(
             "Make the project" if is_new else "Save", type="primary",
-            key=f"annotate_save_{place}", on_click=attempt, args=(save,),
+            key=f"annotate_save_{place}", on_click=attempt_at, args=(_PLACE, save),
         )  # fmt: skip
+        show_problem(_PLACE)
     if not is_new and st.session_state.pop("annotate_saved", None) == project.name:
         st.html('<div class="sl-facts" role="status">Saved. What was judged before stays.</div>')
 
@@ -179,7 +181,7 @@ def _guidelines(
 def _read(project: Project, given: dict[str, Any], lens: Lens) -> Project:
     """What the form says, as a project."""
     scale = SCALES.get(given["scale"]) or read_scale(given["grades"])
-    name = project.name or str(given["name"]).strip()
+    name = project.name or "-".join(str(given["name"]).split())
     if not name:
         raise BadInputError("The project has no name.", "Give it a short one, like methods-2024.")
     aspects: Sequence[str] = ("", *(aspect.key for aspect in lens.aspects))

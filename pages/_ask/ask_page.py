@@ -60,13 +60,13 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
     examples(explorer, view)
     _settings(explorer, view, names, has_scenarios=has_scenarios)
     busy = job is not None and job.running
-    left, right = st.columns([1, 5], gap="small", vertical_alignment="center")
-    left.button(
-        "Ask", key="ask_button", type="primary", on_click=attempt,
-        args=(lambda: ask(explorer, _asked()),), disabled=not info.set_up or busy,
-    )  # fmt: skip
-    words = price_of(explorer, view.request(has_scenarios=has_scenarios), info)
-    right.html(f'<div class="md-dim ask-price">{html.escape(words)}</div>')
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Ask", key="ask_button", type="primary", on_click=attempt,
+            args=(lambda: ask(explorer, _asked()),), disabled=not info.set_up or busy,
+        )  # fmt: skip
+        words = price_of(explorer, view.request(has_scenarios=has_scenarios), info)
+        st.html(f'<div class="md-dim ask-price">{html.escape(words)}</div>')
     earlier(explorer, view)
     folded_panel(explorer, "ask")
 

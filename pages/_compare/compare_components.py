@@ -27,6 +27,7 @@ def variant_rows(
     read: Sequence[str],
     systems: Sequence[str],
     steered: Sequence[str],
+    readers: Sequence[str],
     lens: Lens,
 ) -> None:
     """The variants as rows to edit, copy, add and remove.
@@ -34,6 +35,7 @@ def variant_rows(
     Args:
         read: what each wording was understood to ask for, in words.
         steered: those of the systems that read steer.
+        readers: those that read wordings; one that is added is on such a system.
     """
 
     def change(event: Mapping[str, Any]) -> None:
@@ -60,6 +62,7 @@ def variant_rows(
             "read": list(read),
             "systems": list(systems),
             "steered": list(steered),
+            "readers": list(readers),
             "aspects": [{"key": a.key, "name": a.name} for a in lens.aspects],
             "most": MOST_VARIANTS,
             "dark": dark(),

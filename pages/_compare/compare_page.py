@@ -261,6 +261,7 @@ def variants_box(
         [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
         systems,
         [system for system in systems if explorer.reads_steer(system)],
+        [system for system in systems if explorer.reads_aspect(system)],
         lens,
     )
 

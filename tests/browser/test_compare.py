@@ -112,6 +112,14 @@ def test_variants_are_added_duplicated_renamed_and_removed(visit: Visit) -> None
     compared(page, 4)
     expect(page.get_by_label("Wording of variant 4")).to_have_value("")
     expect(page.locator(".variant").nth(3)).to_contain_text("No instruction")
+    page.goto(
+        link([{**THREE[0], "system": "aspect"}, {**THREE[0], "name": "b", "system": "dense"}])
+    )
+    compared(page, 2)
+    page.get_by_role("button", name="Add a wording").click()
+    compared(page, 3)
+    # On dense it would change nothing, whatever it asks for.
+    expect(page.get_by_label("System of variant 3")).to_have_value("aspect")
 
 
 def test_a_paper_is_followed_through_the_rankings_and_opened_from_the_chart(visit: Visit) -> None:

@@ -16,7 +16,7 @@ from pages._annotate.agreement_tables import confusion_html
 from pages._annotate.guidelines import nodes
 from pages._annotate.project_form import read_scale, scale_lines
 from pages._annotate.project_queries_form import CHOSEN, TEXT, read_seeds
-from tests.pages.visits import Serve, address, click, param, run, shown, visit
+from tests.pages.visits import Serve, address, click, judged_on, param, run, shown, visit
 from tests.small_corpus import DOCUMENTS
 from tests.support import wait_until
 
@@ -48,11 +48,11 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     page.text_input(key="annotate_name_new").set_value("")
     click(page, "annotate_save_new")
     assert "The project has no name." in shown(page)
-    page.text_input(key="annotate_name_new").set_value("bees")
+    page.text_input(key="annotate_name_new").set_value(" bees and  mites")
     page.text_input(key="annotate_annotators_new").set_value("Ada, Grace")
     page.text_area(key="annotate_guide_method_new").set_value("Same *procedure*.")
     click(page, "annotate_save_new")
-    project = home_page.annotation.project("small", "bees")
+    project = home_page.annotation.project("small", "bees-and-mites")
     assert project.annotators == ("Ada", "Grace")
     assert project.guidelines == {"method": "Same *procedure*."}
 
@@ -77,7 +77,7 @@ def test_a_project_is_made_filled_and_opened_for_judging(home_page: Explorer) ->
     page.text_input(key="annotate_name").set_value("Ada")
     page.segmented_control(key="annotate_part").set_value("judge")
     run(page)
-    assert page.get("bidi_component")
+    assert judged_on(page)
 
 
 def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: Explorer) -> None:
@@ -92,11 +92,11 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: E
 def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
     make_project(home_page)
     page = visit("annotate", corpus="small", project="p")
-    assert page.get("bidi_component")
+    assert judged_on(page)
     page.text_input(key="annotate_name").set_value("  ")
     run(page)
     assert "The annotator has no name." in shown(page)
-    assert not page.get("bidi_component")
+    assert not judged_on(page)
 
 
 def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
@@ -105,10 +105,14 @@ def test_a_name_outside_the_list_is_told_so_and_only_leads_see_what_others_said(
     make_project(home_page, annotators=("Ada",), leads=("Grace",))
     page = visit("annotate", corpus="small", project="p", part="agreement")
     assert "for the leads of this project" in shown(page)
+    assert "They are Grace; you are &#x27;me&#x27;." in shown(page)
     assert "is not among the annotators" in shown(page)
+    click(page, "annotate_as_Ada")
+    assert judged_on(page)
     page.text_input(key="annotate_name").set_value("Grace")
     run(page)
-    assert page.segmented_control(key="annotate_part")
+    assert page.segmented_control(key="annotate_part").value == "agreement", "what was asked for"
+    assert "set &#x27;Annotations per item&#x27; to 2" in shown(page)
 
 
 def test_an_empty_pool_says_what_to_do(home_page: Explorer) -> None:

@@ -19,7 +19,7 @@ from tests.grading_answers import grades_by
 from tests.model_answers import MODEL, Knowledge
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import SEED
-from tests.pages.visits import Serve, click, run, run_until, shown, visit
+from tests.pages.visits import Serve, click, judged_on, run, run_until, shown, visit
 from tests.support import make_explorer
 
 JUDGE = f"model:{MODEL}"
@@ -75,7 +75,7 @@ def test_a_model_grades_a_sample_is_checked_blindly_and_differences_are_shown(
     page.number_input(key="annotate_sample_size_12").set_value(4)
     run(page)
     click(page, "annotate_sample_begin")
-    assert page.get("bidi_component")
+    assert judged_on(page)
     assert "hidden until you are through" in shown(page)
     _, items = page.session_state[assessor_check._SAMPLE]
     place = JudgingSession(project, "Ada", DocumentCache("small"), only=items)

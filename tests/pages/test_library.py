@@ -444,3 +444,19 @@ def test_a_start_that_fails_is_shown_and_keeps_the_form(
     name_input(page).set_value("papers-2")
     page = run(page)
     assert not page.button(key="library_index").disabled
+
+
+# Its source runs as a script of its own, where only builtins have names.
+def scenarios_page(explorer):
+    from pages._library.scenarios_panel import reader
+
+    reader(explorer, "small")
+
+
+def test_scenarios_are_looked_up_by_words_of_a_text(small: Explorer) -> None:
+    page = run(AppTest.from_function(scenarios_page, args=(small,)))
+    page.text_input(key="library_scenarios_title_small").set_value("labelled photographs")
+    run(page)
+    (picker,) = page.get("bidi_component")
+    found = [row["doc_id"] for row in json.loads(picker.proto.json)["documents"]]
+    assert found[0].endswith("-network"), "no title has the words"

@@ -73,3 +73,10 @@ def param(page: AppTest, name: str) -> str:
     """A parameter of the page's address; empty when it has none of this name."""
     found = page.query_params.get(name, "")
     return found[0] if isinstance(found, list) else found
+
+
+def judged_on(page: AppTest) -> bool:
+    """Whether the judging view of Annotate is there."""
+    return any(
+        one.proto.component_name == "seedlens_annotate" for one in page.get("bidi_component")
+    )
