@@ -33,7 +33,8 @@ def check_corpus_name(name: str) -> None:
     shown = name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}..."
     raise CorpusNameError(
         f"{shown!r} cannot be the name of a corpus.",
-        f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes).",
+        f"Use 1 to {NAME_LENGTH} letters, digits, '-' or '_' (no spaces, dots or slashes), "
+        f"such as {suggest_corpus_name(name)}.",
     )
 
 

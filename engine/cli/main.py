@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from pydantic import ValidationError
@@ -52,6 +52,9 @@ from engine.types.repairs import DUPLICATES, Repairs
 from engine.types.reranking import DEFAULT_DEPTH, RerankRequest
 from engine.types.searches import Query
 
+if TYPE_CHECKING:
+    from engine.explorer import Explorer
+
 DEFAULTS = Query("")
 MODEL_SYSTEM_NAMES = ("rewrite", "multi-hop")
 """Of engine.assist.model_systems, which is loaded when one is asked for."""
@@ -88,7 +91,9 @@ def main() -> None:
 
 @main.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--name", required=True, help="Name of the corpus: letters, digits, - and _.")
+@click.option(
+    "--name", help="Name of the corpus: letters, digits, - and _. Default: made of the file's name."
+)
 @click.option(
     "--format",
     "source_format",
@@ -147,7 +152,7 @@ def main() -> None:
 @json_option
 def import_(
     path: Path,
-    name: str,
+    name: str | None,
     source_format: str,
     mapping: Sequence[str],
     encoder: str | None,
@@ -172,6 +177,7 @@ def import_(
     if ignore_labels:
         columns["roles"] = ""  # sentence splits stay as the source has them
     explorer = open_explorer()
+    name = _name_of(path, explorer) if name is None else name
     chosen = explorer.library.lens_for(name, lens)
     request = ImportRequest(
         *(path, name, source_format, columns, encoder, chosen), _repairs(**repairs)
@@ -186,6 +192,19 @@ def import_(
         click.echo(import_line(report))
     if report.cancelled:
         sys.exit(130)
+
+
+def _name_of(path: Path, explorer: Explorer) -> str:
+    """A name for the corpus of a file; BadInputError where another source's corpus has it."""
+    source = path.resolve()
+    name = explorer.library.suggest_name(source.name if source.is_dir() else source.stem)
+    for info in explorer.library.corpora():
+        if info.name == name and info.source != str(source):
+            raise BadInputError(
+                f"A corpus called {name} is there already, read from {info.source}.",
+                f"Choose a name with --name, or add these documents to it with --name {name}.",
+            )
+    return name
 
 
 def _repairs(duplicates: str | None, delimiter: str, **options: Any) -> Repairs:
@@ -214,7 +233,7 @@ def corpora(as_json: bool) -> None:
         print_json([corpus_report(info) for info in infos])
         return
     if not infos:
-        click.echo("No corpus yet. Try: seedlens import PATH --name NAME", err=True)
+        click.echo("No corpus yet. Try: seedlens import PATH", err=True)
     for info in infos:
         state = "" if info.state == "ready" else f"  ({info.state}: {info.expected:,} expected)"
         click.echo(

@@ -47,6 +47,9 @@ class Builder:
         if row.problem is not None:
             raise row.problem
         corrected: set[str] = set()
+        if self.source_format.delimited and "sentences" not in self.mapping:
+            values = {c: v.without_markup(value, corrected) for c, value in row.values.items()}
+            row = Row(row.where, values)
         used = set(self.mapping.values())
         title = self._title(row, corrected)
         text, spans = self._text(row, used, corrected)

@@ -10,17 +10,18 @@ from engine.ingest.rows import listed
 # In order of trust: the first name that is a column wins, and no column serves twice.
 NAMES: dict[str, tuple[str, ...]] = {
     "doc_id": (
-        "doc_id", "id", "_id", "docid", "paper_id", "pmid", "doi", "key", "number",
+        "doc_id", "id", "_id", "docid", "paper_id", "pmid", "key", "citation_key", "citekey",
+        "bibtexkey", "item_key", "eid", "accession_number", "doi", "number",
     ),
-    "title": ("title", "name", "headline"),
+    "title": ("title", "article_title", "name", "headline"),
     "text": (
         "text", "abstract", "body", "content", "contents", "document", "description",
-        "summary", "abstract_text",
+        "summary", "abstract_text", "abstract_note",
     ),
     "sentences": ("sentences",),
     "roles": ("roles", "labels", "pred_labels"),
     "year": ("year", "date", "publication_year", "publication_date"),
-    "authors": ("authors", "author", "creator"),
+    "authors": ("authors", "author", "author_full_names", "creator"),
     "url": ("url", "link", "doi_url"),
 }  # fmt: skip
 DOIS = ("doi", "doi_url", "doi_link", "article_doi", "digital_object_identifier")
@@ -78,5 +79,9 @@ def _guess(columns: list[str], fields: set[str]) -> dict[str, str]:
 
 
 def plain_name(column: str) -> str:
-    """A column's name without case, spaces and hyphens."""
-    return column.strip().lower().replace(" ", "_").replace("-", "_")
+    """A column's name without case, spaces and hyphens.
+
+    >>> plain_name("Author(s)"), plain_name("Abstract Note")
+    ('authors', 'abstract_note')
+    """
+    return column.strip().lower().replace("(s)", "s").replace(" ", "_").replace("-", "_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import json
 import math
 import re
@@ -29,6 +30,8 @@ _DOI = re.compile(r"(?:doi:\s*)?(10\.\d{4,9}/\S+)\Z", re.IGNORECASE)
 _AND = re.compile(r"\s+(?:and|&)\s+")
 _PARTED = re.compile(r"[;\n|]")
 _INITIALS = re.compile(r"(?:\w\.?[\s-]?){1,3}\Z")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_TAG = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|p|br|scp|jats:[a-z]+)\s*/?>", re.IGNORECASE)
 _ANY_DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
 
 _NO_ROLE = ("other", "none", "")
@@ -37,6 +40,7 @@ _SYNONYMS = {"objective": "background", "o": "background", "methods": "method", 
 
 _SENTENCES = {
     "controls": "{n} documents held control characters; each was replaced by a space.",
+    "markup": "{n} documents held HTML (&amp;, <i> and the like); it was turned into plain text.",
     "surrogates": "{n} documents held broken characters (lone surrogates); each became U+FFFD.",
     "stand_in": "{n} documents have no text of their own; their title stands in for it.",
     "years": "{n} documents have a year that could not be read; they have none now.",
@@ -145,6 +149,25 @@ def clean(text: str, corrected: set[str]) -> str:
 def one_line(text: str, corrected: set[str]) -> str:
     """Clean text in one line, ends trimmed: titles, names, ids."""
     return clean(text, corrected).replace("\n", " ").replace("\t", " ").strip()
+
+
+def without_markup(value: Any, corrected: set[str]) -> Any:
+    """A text without the HTML that exports of databases leave in it; all else as it is.
+
+    Character references become characters, tags that only format are taken out; other tags stay.
+
+    Args:
+        corrected: receives ``markup`` when there was any.
+
+    >>> without_markup("<i>E. coli</i> &amp; K. M&uuml;ller, a < b, AT&T", set())
+    'E. coli & K. Müller, a < b, AT&T'
+    """
+    if not isinstance(value, str) or value.lstrip().startswith(("[", "{")):
+        return value  # a list or object as JSON has quotes of its own
+    plain = _TAG.sub("", _ENTITY.sub(lambda found: html.unescape(found.group()), value))
+    if plain != value:
+        corrected.add("markup")
+    return plain
 
 
 def missing(value: Any) -> bool:

@@ -56,7 +56,8 @@ _TYPE_WORDS = {
 }
 """Letters of what other programs call a type -> type of CSL."""
 _CONTAINERS = ("journal", "journaltitle", "booktitle", "venue", "container-title", "journal_name",
-               "secondary_title", "conference", "publication", "howpublished")  # fmt: skip
+               "secondary_title", "publication_title", "source_title", "journal/book",
+               "conference", "publication", "howpublished")  # fmt: skip
 _FIELDS = (
     ("volume", "volume", "volume", ()),
     ("issue", "number", "number", ("issue",)),
@@ -131,7 +132,10 @@ def csl_items(kept: Sequence[KeptDocument]) -> list[CslItem]:
 
 def csl_item(document: Document) -> CslItem:
     """A document as CSL-JSON data without an id; what is not known of it is left out."""
-    known = {name.lower(): _line(value) for name, value in document.metadata.items()}
+    known = {
+        name.strip().lower().replace(" ", "_"): _line(value)
+        for name, value in document.metadata.items()
+    }
     container = _first(known, _CONTAINERS)
     doi = _DOI.search(known.get("doi", "")) or _DOI.search(document.url or "")
     item: CslItem = {
@@ -167,7 +171,14 @@ def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
 
 
 def _type(known: Mapping[str, str], container: str) -> str:
-    for name in ("type", "type_of_reference", "document_type", "genre", "publication_type"):
+    for name in (
+        "type",
+        "type_of_reference",
+        "document_type",
+        "item_type",
+        "genre",
+        "publication_type",
+    ):
         word = re.sub(r"[^a-z]", "", known.get(name, "").lower())
         if word in _TYPE_WORDS:
             return _TYPE_WORDS[word]

@@ -16,6 +16,7 @@ from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
 from engine.types.plurals import counted
 from pages._annotate.decide import card_html
+from pages._common.components import dark
 from pages._common.shared import ASSETS, error_boundary, escape_label, note
 from pages._library.lens_editor import MOST_ASPECTS, LensView, show_progress
 
@@ -106,8 +107,12 @@ def _aspect(rows: list[_Row], at: int) -> dict[str, Any]:
     row = rows[at]
     before, place = row.before, f"{row.number}_"
     called = st.session_state.get(f"lens_field_{place}name", before.name) or f"aspect {at + 1}"
-    with st.expander(
-        escape_label(called), expanded=not before.name, key=f"lens_aspect_{row.number}"
+    # The colour belongs to the place, as in the preview; the widgets belong to the aspect.
+    with (
+        st.container(key=f"lens_role_{at}"),
+        st.expander(
+            escape_label(called), expanded=not before.name, key=f"lens_aspect_{row.number}"
+        ),
     ):
         name = st.text_input("Name", **_field(f"{place}name", before.name))
         definition = st.text_area(
@@ -173,7 +178,7 @@ def _preview(explorer: Explorer, corpus: str, lens: Lens) -> None:
     """Ten documents with their sentences' roles; computed for what is written, stored nowhere."""
     with st.spinner("Sorting the sentences of ten documents"):
         documents = explorer.library.preview_lens(corpus, lens, PREVIEWED)
-    st.html(f'<div class="sl-facts" role="status">{html.escape(tally(documents, lens))}</div>')
+    st.html(tally(documents, lens))
     with st.container(key="lens_preview", gap="small"):
         for number, document in enumerate(documents, start=1):
             kicker = f"Document {number} of {len(documents)}"
@@ -181,9 +186,18 @@ def _preview(explorer: Explorer, corpus: str, lens: Lens) -> None:
 
 
 def tally(documents: Sequence[Document], lens: Lens) -> str:
-    """``10 documents: 12 sentences Background, 31 Method; 4 have no aspect.``"""
+    """How many sentences each aspect has, beside its letter in its colour, as escaped HTML."""
     roles = Counter(sentence.role for document in documents for sentence in document.sentences)
-    each = ", ".join(f"{aspect.name} {roles[index]:,}" for index, aspect in enumerate(lens.aspects))
-    none = f"; {roles[None]:,} without an aspect" if roles[None] else ""
+    each = "".join(
+        f'<span class="role-{index}"><span class="letter">{html.escape(aspect.letter)}</span> '
+        f"{html.escape(aspect.name)} {roles[index]:,}</span>"
+        for index, aspect in enumerate(lens.aspects)
+    )
+    if roles[None]:
+        each += f"<span>{roles[None]:,} without an aspect</span>"
     total = counted(sum(roles.values()), "sentence")
-    return f"{counted(len(documents), 'document')}, {total}: {each}{none}."
+    theme = " dark" if dark() else ""
+    return (
+        f'<div class="sl-facts sl-tally{theme}" role="status">'
+        f"<span>{counted(len(documents), 'document')}, {total}:</span>{each}</div>"
+    )

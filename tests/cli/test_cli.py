@@ -13,6 +13,7 @@ from engine.cli import main
 from engine.config import DEMO
 from tests.cli.command_line import run_inside, run_process, write_lines
 from tests.cli.json_shapes import assert_shape, span
+from tests.cli.refusals import assert_refused
 
 SYSTEMS = ("bm25", "dense", "late-interaction", "hybrid", "aspect")
 SEED = "demo-0001"
@@ -93,19 +94,23 @@ def test_importing_the_same_file_twice_changes_nothing(demo_home: Path) -> None:
     assert {f: f.stat().st_mtime_ns for f in table.rglob("*") if f.is_file()} == before
 
 
-def test_importing_a_changed_file_updates_what_changed(tmp_path: Path) -> None:
+def test_importing_a_changed_file_updates_the_corpus_of_its_name(tmp_path: Path) -> None:
     rows = [{"id": "a", "text": "Frogs sing at dusk."}, {"id": "b", "text": "Owls do not."}]
-    run_inside(tmp_path / "home", "import", write_lines(tmp_path / "a.jsonl", rows), "--name", "n")
+    run_inside(tmp_path / "home", "import", write_lines(tmp_path / "n 1.jsonl", rows))
     rows[1]["text"] = "Owls sing at night."
     rows.append({"id": "c", "text": "Toads croak."})
-    source = write_lines(tmp_path / "a.jsonl", rows)
-    report = run_inside(tmp_path / "home", "import", source, "--name", "n", "--json").json
+    source = write_lines(tmp_path / "n 1.jsonl", rows)
+    report = run_inside(tmp_path / "home", "import", source, "--json").json
     assert {k: report[k] for k in ("added", "updated", "unchanged", "documents")} == {
         "added": 1, "updated": 1, "unchanged": 1, "documents": 3,
     }  # fmt: skip
-    found = run_inside(tmp_path / "home", "search", "n", "--seed", "b", "--json").json
+    found = run_inside(tmp_path / "home", "search", "n-1", "--seed", "b", "--json").json
     assert {r["doc_id"] for r in found["results"]} == {"a", "c"}
     assert found["results"][0]["evidence"][0]["seed_text"] == "Owls sing at night."
+    (other := tmp_path / "other").mkdir()
+    source = write_lines(other / "n 1.jsonl", rows)
+    says = ("n-1 is there already, read from", "--name")
+    assert_refused(tmp_path / "home", "import", source, says=says)
 
 
 def test_what_was_mended_on_the_way_in_is_told_on_stderr(tmp_path: Path) -> None:

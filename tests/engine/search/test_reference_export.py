@@ -108,6 +108,9 @@ def test_what_is_exported_is_read_back_the_same(tmp_path: Path, name: str, write
         ({"type": "techreport", "institution": "NASA"}, "report", "techreport", "RPRT"),
         ({"type_of_reference": "BOOK", "publisher": "MIT Press"}, "book", "book", "BOOK"),
         ({"type": "JournalArticle"}, "article-journal", "article", "JOUR"),
+        ({"Item Type": "conferencePaper", "Publication Title": "Birds"}, "paper-conference",
+         "inproceedings", "CONF"),
+        ({"Publication Title": "Birds"}, "article-journal", "article", "JOUR"),
         ({}, "document", "misc", "GEN"),
     ],
 )  # fmt: skip
