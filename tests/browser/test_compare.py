@@ -245,7 +245,7 @@ def test_the_table_of_a_whole_collection_is_computed_beside_the_papers(visit: Vi
     expect(page.get_by_text("GritLM-7B")).to_be_visible()
     page.get_by_role("button", name="Compute the table").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"of 3,240 queries"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"of 4,320 queries"))).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Cancelled: nothing of the table is kept.")).to_be_visible(
         timeout=60_000

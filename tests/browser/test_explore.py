@@ -124,7 +124,7 @@ def test_a_seed_is_found_by_words_with_the_keyboard_alone(visit: Visit) -> None:
     page = visit.open(METHOD)
     finder(page).fill("cooling trees")
     options = found_documents(page)
-    expect(options.first.locator("mark").first).to_have_text(re.compile("cooling|trees", re.I))
+    expect(options.first.locator("mark").first).to_have_text(re.compile("cool|tree", re.I))
     expect(options.first).to_contain_text("in the title")
     expect(options.last).to_contain_text(re.compile("in the text|similar meaning"))
     page.keyboard.press("ArrowDown")
@@ -240,7 +240,7 @@ def test_pages_go_on_where_the_last_one_ended(visit: Visit) -> None:
     assert page.locator("article .rank").first.inner_text() == "21"
     first_page = visit.open(METHOD)
     results(first_page)
-    first_page.get_by_role("button", name="Page 2").click()
+    first_page.get_by_role("button", name="Page 2", exact=True).click()
     expect(first_page.locator("article .rank").first).to_have_text("21")
     expect(first_page.locator("article .rank").first).to_be_in_viewport()
 
@@ -294,7 +294,7 @@ def test_the_reading_list_is_ordered_annotated_and_exported(visit: Visit) -> Non
     expect(items.nth(1).get_by_label("Note on")).to_have_value("To compare")
     page.get_by_role("tab", name="Export").click()
     text = read_text(download(page, "Download BibTeX"))
-    assert text.index(kept[1].split()[0]) < text.index("annote = {To compare}")
+    assert text.index(kept[1].split()[0].rstrip(":")) < text.index("annote = {To compare}")
     page.get_by_role("tab", name="Reading list").click()
     items.nth(1).get_by_role("button", name="Remove").click()
     expect(page.get_by_role("button", name="Reading list (1)")).to_be_visible()

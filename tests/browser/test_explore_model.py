@@ -135,7 +135,7 @@ def test_reranking_shows_its_progress_then_what_it_changed_and_the_way_back(
     assert titles(page) == before
     page.get_by_role("radio", name="by the model").click()
     expect(page.locator("article .title").first).to_have_text(after[0])
-    page.get_by_role("button", name="Page 2").click()
+    page.get_by_role("button", name="Page 2", exact=True).click()
     expect(page.locator("article .rank").first).to_have_text("21")
     assert not set(titles(page)) & set(after)
 
