@@ -1,8 +1,9 @@
 """Fit the fixed projection of the late-interaction encoder: ``assets/models/projection.npy``.
 
 The 128 leading directions (uncentred principal components) of the embedded model's token
-states over texts written for this project: the demo corpus and the role abstracts. No
-benchmark text is used. Run: ``python -m benchmarks.fit_projection``.
+states over texts written for this project: the demo corpus (for the file that is shipped,
+the first one, of 360 abstracts) and the role abstracts. No benchmark text is used.
+Run: ``python -m benchmarks.fit_projection``.
 """
 
 from __future__ import annotations

@@ -24,8 +24,9 @@ from engine.types.lenses import Lens
 SHARPNESS = 8.0
 """Probabilities go with ``exp(SHARPNESS * cosine)``.
 
-Least log loss of 0 to 16 on the demo corpus (research lens, 2,335 sentences) and on the abstracts
-of ``assets/roles``; the lenses' own examples, each left out in turn, would have it sharper.
+Least log loss of 0 to 16 on the first demo corpus (research lens, 2,335 sentences) and on the
+abstracts of ``assets/roles``; the lenses' own examples, each left out in turn, would have it
+sharper.
 """
 TOPIC_SENTENCES = 1.0
 """A document's mean is trusted to be its topic by ``(n - 1) / (n - 1 + TOPIC_SENTENCES)``."""

@@ -11,8 +11,8 @@ both orders of half as many pairs.
 
 The constants were chosen on simulated judges (``benchmarks/simulated_judges.py``: strong, middle,
 weak, biased) over the dense ranking's first 100 of the 27 queries of CSFCube's open half and of
-27 of the demo's, by mean nDCG@20: rounds and share for about half of heapsort's questions; most
-meetings from 2 to 6; the cut at rank 15, 20 or 30, sharper or softer; the priors halved and
+27 of the first demo's, by mean nDCG@20: rounds and share for about half of heapsort's questions;
+most meetings from 2 to 6; the cut at rank 15, 20 or 30, sharper or softer; the priors halved and
 doubled. Most differences were below a point of nDCG (of 100), as between repeats.
 ``python -m benchmarks.reranking`` shows the figures.
 """

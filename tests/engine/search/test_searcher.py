@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import engine.search.systems.aspect_system
+from engine.collections.readers import read_collection
+from engine.config import DEMO as DEMO_FOLDER
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
@@ -101,6 +103,21 @@ def test_the_explanation_names_the_aspect_the_cosine_and_the_move(explorer: Expl
         assert ("moved" in result.explanation) == bool(result.rank_change)
     plain = explorer.search(replace(DEMO, aspect=None))
     assert str(plain.results[0].explanation).startswith("Similar overall")
+
+
+def test_a_first_visit_finds_the_method_where_the_whole_document_does_not(
+    explorer: Explorer,
+) -> None:
+    """The demo's first seed: five right results of five, in other words and on other topics."""
+    seed, aspect = explorer.starting_point("demo")
+    grades = read_collection(DEMO_FOLDER).qrels[f"{seed}_{aspect}"]
+    query = Query("demo", seed=seed, aspect=aspect, k=5)
+    found, plain = explorer.search(query), explorer.search(replace(query, aspect=None))
+    assert [grades.get(doc_id, 0) for doc_id in ids(found)] == [3] * 5
+    assert sum(grades.get(doc_id, 0) == 3 for doc_id in ids(plain)) <= 2
+    for result in found.results:
+        for pair in result.evidence:
+            assert pair.seed_text != pair.doc_text
 
 
 # What the aspect changed
