@@ -120,7 +120,7 @@ def compared(server: ModelServer | str, store: Answers, **changes: Any) -> Outco
 def begun(connection: Connection, store: Answers, work: Work[Any]) -> tuple[JobRunner, str]:
     """Work with a model in a thread: its runner, and the id of the job."""
     jobs = JobRunner()
-    job_id, _ = jobs.start(
+    job_id = jobs.start(
         "asking", lambda tell, stop: ask_model(connection, store, work, tell, stop), None
     )
     return jobs, job_id
