@@ -28,6 +28,7 @@ _YEAR = re.compile(r"(?<!\d)([12]\d{3})(?!\d)")
 _COMPACT_DATE = re.compile(r"([12]\d{3})\d{4}\Z")
 _DOI = re.compile(r"(?:doi:\s*)?(10\.\d{4,9}/\S+)\Z", re.IGNORECASE)
 _AND = re.compile(r"\s+(?:and|&)\s+")
+_AND_OTHERS = re.compile(r"[,;]?\s*\bet\.?\s+al\b\.?\s*\Z", re.IGNORECASE)
 _PARTED = re.compile(r"[;\n|]")
 _INITIALS = re.compile(r"(?:\w\.?[\s-]?){1,3}\Z")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -198,10 +199,13 @@ def year(value: Any) -> int | None:
 
 
 def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
-    """Names in order, "First Last", from a list of names or ``{"name": ...}``, or one string."""
+    """Names in order, "First Last", from a list of names or ``{"name": ...}``, or one string.
+
+    An "et al." at the end of a string is no person.
+    """
     if isinstance(value, str):
         parsed = as_list(value)
-        value = parsed if parsed is not None else _people(value)
+        value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", value))
     if not isinstance(value, list | tuple):
         return ()
     named = (item.get("name") if isinstance(item, Mapping) else item for item in value)

@@ -459,4 +459,4 @@ def test_scenarios_are_looked_up_by_words_of_a_text(small: Explorer) -> None:
     run(page)
     (picker,) = page.get("bidi_component")
     found = [row["doc_id"] for row in json.loads(picker.proto.json)["documents"]]
-    assert found[0].endswith("-network"), "no title has the words"
+    assert "-network" in found[0], "no title has the words"

@@ -111,6 +111,8 @@ def test_what_programs_export_as_text_is_recognised(
         ("Lovelace, Ada and Turing, Alan", ("Ada Lovelace", "Alan Turing")),
         ("['A. Lee', 'B. O\\'Hara']", ("A. Lee", "B. O'Hara")),
         ("Lovelace, Ada", ("Ada Lovelace",)),
+        ("Lee, A., Okafor, B., et al.", ("A. Lee", "B. Okafor")),
+        ("Ada Lovelace et al", ("Ada Lovelace",)),
     ],
 )  # fmt: skip
 def test_names_in_one_cell_are_parted_as_people_write_them(
