@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from engine.types.annotating import AgreementMeasure, AgreementPoint
-from pages._common.chart_style import ACCENT, INK, PAPER, QUIET
+from pages._common.chart_style import ACCENT, INK, styled
 
 HEIGHT = 320
 BAND = {False: "rgba(122, 46, 58, .14)", True: "rgba(227, 154, 165, .2)"}
@@ -50,20 +50,10 @@ def agreement_chart(
         customdata=[items for _, items in lacking],
         hovertemplate="undefined, n = %{customdata}<extra></extra>",
     )  # fmt: skip
-    ink = {"color": INK[dark], "size": 13}
-    figure.update_xaxes(
-        title={"text": "Day (UTC)" if by_day else "Items graded by two or more (n)", "font": ink},
-        type="category" if by_day else "linear", categoryorder="category ascending",
-        rangemode="tozero", tickfont=ink,
-        showgrid=False, linecolor=INK[dark], fixedrange=True,
+    return styled(
+        figure, dark=dark, height=HEIGHT,
+        xaxis={"title": "Day (UTC)" if by_day else "Items graded by two or more (n)",
+               "type": "category" if by_day else "linear", "rangemode": "tozero",
+               "categoryorder": "category ascending", "showgrid": False},
+        yaxis={"title": title, "range": [floor - 0.05, 1.05]},
     )  # fmt: skip
-    figure.update_yaxes(
-        title={"text": title, "font": ink}, range=[floor - 0.05, 1.05], tickfont=ink,
-        gridcolor=QUIET[dark], zerolinecolor=INK[dark], zerolinewidth=1, fixedrange=True,
-    )  # fmt: skip
-    figure.update_layout(
-        height=HEIGHT, margin={"l": 60, "r": 20, "t": 34, "b": 50}, font=ink,
-        paper_bgcolor=PAPER[dark], plot_bgcolor=PAPER[dark], hovermode="closest",
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": ink},
-    )  # fmt: skip
-    return figure

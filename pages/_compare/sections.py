@@ -156,13 +156,14 @@ def _figures_whole(text: str) -> str:
 
 def rank_flow(view: CompareView, comparison: Comparison, lens: Lens) -> None:
     """The rank flow, and how deep it shows the rankings."""
-    left, right = st.columns([3, 1.2], vertical_alignment="center")
-    left.html("<h3>Rank flow</h3>")
     st.session_state["compare_depth"] = view.depth
-    right.segmented_control(
-        "Ranks shown", DEPTHS, **CompareView.sets("depth", "compare_depth"), required=True,
-        format_func=lambda depth: f"Top {depth}", label_visibility="collapsed",
-    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html("<h3>Rank flow</h3>")
+        st.segmented_control(
+            "Ranks shown", DEPTHS, **CompareView.sets("depth", "compare_depth"), required=True,
+            format_func=lambda depth: f"Top {depth}", label_visibility="collapsed",
+            width="content",
+        )  # fmt: skip
     flow(view, comparison, about(comparison, lens))
 
 
