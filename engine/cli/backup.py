@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import click
 from engine.cli.common import json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.config import Settings
+from storage.home import Home
 
 if TYPE_CHECKING:
     from engine.corpora.backup import BackupReport, Only
@@ -54,7 +56,6 @@ def verify(file: Path, as_json: bool) -> None:
 def restore(file: Path, as_json: bool) -> None:
     """Put the backup FILE into the home, SEEDLENS_HOME, which must be empty."""  # fmt: skip
     from engine.corpora.backup import restore as restore_backup
-    from storage.home import Home
 
     home = Settings().home
     _say(restore_backup(file, Home(home)), f"Restored to {home}", as_json)
@@ -69,8 +70,7 @@ def _say(report: BackupReport, done: str, as_json: bool) -> None:
         f"{done}: {report.file}, {report.files:,} files, {report.bytes / 1e6:,.1f} MB, "
         f"made {report.made_at} by SeedLens {report.version} ({held})"
     )
+    home = Home(Settings().home)
     for name, source in report.without:
-        click.echo(
-            f"Without documents: {name}. Import it again: seedlens import {source} --name {name}",
-            err=True,
-        )
+        command = f"seedlens import {shlex.quote(home.located(source))} --name {name}"
+        click.echo(f"Without documents: {name}. Import it again: {command}", err=True)

@@ -92,11 +92,13 @@ explorer = Explorer()
 explorer.library.empty_trash()  # as an app does when it starts
 print("started", flush=True)
 input()
-rows = explorer.ledger.corpora()  # here it is interrupted: others go on
-explorer.ledger.corpora = lambda: rows
+read = explorer.ledger.corpora
+rows = read()  # here it is interrupted: others go on
 print("read", flush=True)
 input()
 for days in (2, 4):
+    first = [rows]
+    explorer.ledger.corpora = lambda: first.pop() if first else read()
     removal.now = lambda: datetime.now(UTC) + timedelta(days=days)
     explorer.library.empty_trash()
 """
