@@ -68,11 +68,12 @@ class SecurityHeaders:
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
     """Warm up beside the server, so that the first page need not wait for the models."""
-    from pages._common.shared import warm_up
+    from pages._common.shared import tidy_daily, warm_up
     from pages._login.login import log_setup
 
     log_setup()
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+    threading.Thread(target=tidy_daily, name="tidy", daemon=True).start()
     yield
 
 

@@ -35,7 +35,8 @@ class Settings(BaseSettings):
     max_document_chars: int = Field(default=1_000_000, gt=0)
     """Longer documents are refused at import, with the row that holds them."""
     resident_megabytes: int = Field(default=2048, ge=0)
-    """Vectors up to this size are searched exactly in memory; above it, through an index."""
+    """Vectors up to this size are searched exactly in memory, those of all corpora together; a
+    corpus above it is searched through an index."""
     shard_documents: int = Field(default=256, gt=0)
     """Documents encoded and committed together; what a kill can cost at most."""
     ledger_wait_seconds: float = Field(default=30.0, gt=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from datetime import date
 from functools import cached_property, lru_cache, partial
@@ -19,7 +20,7 @@ from engine.compare.comparisons import Comparisons
 from engine.compare.sensitivity_table import sensitivity
 from engine.config import DEMO_CORPUS, Settings
 from engine.corpora.library import MOST_OPEN, Library
-from engine.errors import SeedLensError
+from engine.errors import SeedLensError, StorageError
 from engine.evaluate.collection_store import CollectionStore
 from engine.evaluate.evaluation_run import evaluate
 from engine.evaluate.evaluations import Evaluations
@@ -85,7 +86,12 @@ class Explorer:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self.home = Home(self.settings.home)
-        self.home.create()
+        try:
+            self.home.create()
+        except StorageError as error:
+            if not os.access(self.home.ledger, os.R_OK):
+                raise
+            log.warning("%s What is there can be searched.", error.message)
         self.ledger = Ledger(self.home.ledger, self.settings.ledger_wait_seconds)
         self.library = Library(
             self.home, self.ledger, self.settings, tuple(SYSTEMS), tuple(PREPARED)
@@ -110,12 +116,20 @@ class Explorer:
         self.reader = Reader(self.settings, self.ledger, self.searcher)
 
     def start(self) -> None:
-        """What the app does once: forget deleted corpora, and index the demo in a new home."""
-        self.library.empty_trash()
+        """What the app does once: :meth:`tidy`, and index the demo in a new home."""
+        self.tidy()
         if not any(row.state == "ready" for row in self.ledger.corpora()):
             job = self.library.demo_job()
-            if job is None or job.state == "interrupted":
+            if job is None or job.state in ("interrupted", "elsewhere"):
                 self.library.start_demo()
+
+    def tidy(self) -> None:
+        """What the app does once a day: copy the ledger, and forget what was deleted long ago."""
+        for step in (self.ledger.keep_copy, self.library.note_corpora, self.library.empty_trash):
+            try:
+                step()
+            except (StorageError, OSError) as error:  # people can search all the same
+                log.warning("%s", error)
 
     def warm_up(self) -> None:
         """Do once what the first searches would wait for: the model, and corpora in memory."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.errors import SeedLensError
-from engine.jobs.job_files import Note, process_started, read_job, stop_flag
+from engine.jobs.job_files import HOST, Note, process_started, read_job, stop_flag
 from engine.types.corpora import ImportJob
 from engine.types.jobs import JobState
 
@@ -56,7 +56,8 @@ def main(file: Path) -> int:
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     pid = os.getpid()
-    note = Note(file, replace(read_job(file), pid=pid, pid_started=process_started(pid)))
+    started = process_started(pid)
+    note = Note(file, replace(read_job(file), pid=pid, pid_started=started, host=HOST))
     note.write()
     job = work(note, lambda: asked.is_set() or stop_flag(file).exists())
     return 1 if job.state == "failed" else 0

@@ -12,7 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -36,6 +36,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_WORDS = (*map(os.strerror, FULL), "not enough space on the disk")
 # DuckDB's words when a program that knows nothing of our lock has the file open (Unix, Windows).
 LOCKED_WORDS = ("Could not set lock on file", "used by another process")
+COPIES = "ledger-copies"
+"""The folder beside the ledger for its dated copies."""
+READ_ONLY_WORDS = "attached in read-only mode"
+PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
 MOST_REMEMBERED = 512
 """Results of queries."""
 
@@ -93,21 +97,75 @@ class LedgerFile:
     def access(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """One transaction on the up-to-date ledger, alone among all threads and processes."""
         deadline = time.monotonic() + self._wait_seconds
-        # A lock object of its own per access, so that threads exclude one another as well.
-        lock = FileLock(f"{self._path}.lock", timeout=self._wait_seconds)
         try:
-            with lock.acquire(poll_interval=POLL_SECONDS):
-                if not self._path.exists():
-                    self._create(deadline)
-                self._back_up(deadline)
-                with self._attached(self._path, deadline) as connection:
-                    migrate(connection)
+            with ExitStack() as held:
+                writable = self._lock(held)
+                if writable:
+                    if not self._path.exists():
+                        self._create(deadline)
+                    self._back_up(deadline)
+                with self._attached(self._path, deadline, read_only=not writable) as connection:
+                    if writable:
+                        migrate(connection)
+                    else:
+                        self._check_current(connection)
                     with transaction(connection):
                         yield connection
         except Timeout as e:
             raise self._busy() from e
         except (duckdb.Error, OSError) as e:
             raise self._explained(e) from e
+
+    def copy(self, target: Path) -> None:
+        """Copy the ledger, whole and as of one moment, while others go on using it.
+
+        Raises:
+            LedgerBusyError, StorageFullError, StorageError: as every access; an old ``target``
+                stays.
+        """
+        half = target.with_name(f"{target.name}.new")
+        with self.access():
+            pass  # it is there, sound and up to date
+        try:
+            with ExitStack() as held:
+                if self._lock(held):
+                    # What a process that was killed left in the log goes into the file.
+                    with self._attached(self._path, time.monotonic() + self._wait_seconds) as last:
+                        last.execute("CHECKPOINT")
+                shutil.copyfile(self._path, half)
+            half.replace(target)
+        except Timeout as e:
+            raise self._busy() from e
+        except (duckdb.Error, OSError) as e:
+            half.unlink(missing_ok=True)
+            raise self._explained(e) from e
+
+    def _lock(self, held: ExitStack) -> bool:
+        """Lock the ledger against all others, until ``held`` is closed.
+
+        Returns:
+            False when its folder cannot be written to: then it can be read, not locked.
+        """
+        # A lock object of its own per access, so that threads exclude one another as well.
+        lock = FileLock(f"{self._path}.lock", timeout=self._wait_seconds)
+        try:
+            held.enter_context(lock.acquire(poll_interval=POLL_SECONDS))
+        except Timeout:
+            raise
+        except OSError as e:
+            if e.errno not in PROTECTED or not os.access(self._path, os.R_OK):
+                raise
+            return False
+        return True
+
+    def _check_current(self, connection: duckdb.DuckDBPyConnection) -> None:
+        version = schema_version(connection)
+        if version != len(MIGRATIONS):
+            raise StorageError(
+                f"The ledger {self._path} is of another version of SeedLens, and its folder cannot "
+                "be written to.",
+                "Open it once where it can be written to, or copy the home.",
+            )
 
     def _back_up(self, deadline: float) -> None:
         """Copy a ledger of an older schema aside, once, before it is brought up to date."""
@@ -134,7 +192,9 @@ class LedgerFile:
         new.replace(self._path)
 
     @contextmanager
-    def _attached(self, path: Path, deadline: float) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _attached(
+        self, path: Path, deadline: float, *, read_only: bool = False
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         """The file as the default database; afterwards no program finds it open.
 
         Waits for programs that have it open without taking our lock. An error may leave DuckDB
@@ -146,7 +206,7 @@ class LedgerFile:
         try:
             while True:
                 try:
-                    engine.execute(f"ATTACH '{name}' AS ledger")
+                    engine.execute(f"ATTACH '{name}' AS ledger{' (READ_ONLY)' * read_only}")
                     break
                 except duckdb.IOException as e:
                     locked = any(words in str(e) for words in LOCKED_WORDS)
@@ -170,6 +230,12 @@ class LedgerFile:
         )
 
     def _explained(self, error: duckdb.Error | OSError) -> StorageError:
+        if READ_ONLY_WORDS in str(error):
+            return StorageError(
+                f"The home {self._path.parent} cannot be written to: nothing was stored.",
+                "It can be searched. To store something, change its permissions, or set "
+                "SEEDLENS_HOME to a copy of it.",
+            )
         detail = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
         if any(words in str(error) for words in LOCKED_WORDS):
             return self._busy()
@@ -186,7 +252,8 @@ class LedgerFile:
         return StorageError(
             f"The ledger {self._path} cannot be read or written: {detail}",
             "SeedLens left the file as it is. Check its permissions; if it is damaged, put a "
-            "backup in its place, or move it away to start a new one.",
+            f"backup in its place ({self._path.parent / COPIES} has copies of the last days), or "
+            "move it away to start a new one.",
         )
 
 

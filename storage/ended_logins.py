@@ -15,6 +15,7 @@ from storage.files import write_whole
 
 SECONDS = 31 * 24 * 3600
 """After this long no cookie proves a login any more: 30 days, and one of grace."""
+DAY = 24 * 3600
 WAIT_SECONDS = 10.0
 _LINE = re.compile(r"(\d{1,12}) ([0-9a-f]{64})")
 _Signature = tuple[int, int, int]
@@ -51,8 +52,11 @@ class EndedLogins:
             try:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
                 with FileLock(f"{self._file}.lock", timeout=WAIT_SECONDS):
-                    known = self._load() | new
-                    self._write({d: t for d, t in known.items() if t > at - SECONDS})
+                    before = self._load()
+                    # Old by the clock now, and by what it was a day ago: it may have jumped.
+                    reached = max((t for t in before.values() if t <= at - DAY), default=0)
+                    kept = {d: t for d, t in before.items() if t > reached - SECONDS}
+                    self._write(kept | new)
             except (OSError, Timeout) as error:
                 raise StorageError(
                     f"Ended logins cannot be written to {self._file}: {_reason(error)}.",

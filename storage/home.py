@@ -102,6 +102,23 @@ class Home:
         check_corpus_name(name)
         return self.corpora / f"{name}.lock"
 
+    def relative(self, path: str) -> str:
+        """A path as it is stored: from the home on if it lies in there, so that a home can move."""
+        try:
+            return Path(path).relative_to(self.root.resolve()).as_posix()
+        except ValueError:
+            return path
+
+    def located(self, stored: str) -> str:
+        """Where a path that was stored lies now: the inverse of :meth:`relative`.
+
+        An upload that was stored with its whole path is found where the home is now, too.
+        """
+        upload = re.search(r"uploads/[0-9a-f]{16}/[^/]+\Z", stored)
+        moved = upload and Path(stored).is_absolute() and not Path(stored).exists()
+        here = self.root.resolve() / (upload[0] if upload and moved else stored)
+        return str(here) if here.exists() else stored
+
     def create(self) -> None:
         """Make the folders where they are missing, and make sure that they can be written to.
 

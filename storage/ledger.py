@@ -9,7 +9,7 @@ import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
 
-from storage.access import LedgerFile
+from storage.access import COPIES, LedgerFile
 from storage.answers import Answers
 from storage.asked import Asked
 from storage.builds import Builds
@@ -18,9 +18,12 @@ from storage.judgment_events import Judging
 from storage.locks import Locks
 from storage.projects import Projects
 from storage.records import CorpusRow
-from storage.rows import insert, names, records, stored
+from storage.removal import delete
+from storage.rows import insert, names, stored
 from storage.trails import Trails
 
+MOST_COPIES = 7
+"""Copies of the ledger that are kept, of the last days on which it changed."""
 _CORPORA = f"""
     SELECT {names(CorpusRow)} FROM corpora WHERE ?::VARCHAR IS NULL OR name = ? ORDER BY name"""  # noqa: S608
 
@@ -51,6 +54,7 @@ class Ledger:
     """
 
     def __init__(self, path: Path, wait_seconds: float = 30) -> None:
+        self._path = path
         self._file = LedgerFile(path, wait_seconds)
         self.experiments = Experiments(self._file)
         self.answers = Answers(self._file)
@@ -60,6 +64,29 @@ class Ledger:
         self.trails = Trails(self._file)
         self.asked = Asked(self._file)
         self.locks = Locks(path.parent / "locks")
+
+    # Copies
+
+    def copy(self, target: Path) -> None:
+        """Copy the ledger, whole and as of one moment, to a file outside of its folder or in it."""
+        self._file.copy(target)
+
+    def keep_copy(self) -> None:
+        """Keep a copy of today, and the last :data:`MOST_COPIES` of other days.
+
+        Nothing happens when there is one of today, or nobody wrote since the last.
+        """
+        folder = self._path.parent / COPIES
+        with self.locks.hold(COPIES, what="The ledger is being copied"):
+            copies = sorted(folder.glob("ledger-*.duckdb"))
+            today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.duckdb"
+            changed = self._path.stat().st_mtime if self._path.exists() else 0.0
+            if not changed or today.exists() or (copies and copies[-1].stat().st_mtime >= changed):
+                return
+            folder.mkdir(parents=True, exist_ok=True)
+            self.copy(today)
+            for old in [*copies, today][:-MOST_COPIES]:
+                delete(old)
 
     # Corpora
 
@@ -88,12 +115,13 @@ class Ledger:
         """All corpora by name, without those that were deleted and can be taken back."""
         return [row for row in self.corpora() if row.state != "deleted"]
 
-    def remove_corpus(self, name: str) -> CorpusRow | None:
-        """Take a corpus off the registry and return its row. Its judgments and trails stay."""
+    def remove_corpus(self, row: CorpusRow) -> None:
+        """Take a corpus off the registry, unless its row has changed. Its judgments stay."""
         with self._file.access() as connection:
-            row = next(iter(records(CorpusRow, connection.execute(_CORPORA, [name, name]))), None)
-            connection.execute("DELETE FROM corpora WHERE name = ?", [name])
-            return row
+            connection.execute(
+                "DELETE FROM corpora WHERE name = ? AND state = ? AND updated_at = ?",
+                [row.name, row.state, stored(row.updated_at)],
+            )
 
     # Pasted texts
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from storage.removal import delete
 from storage.vectors import StoredTable
 
 
@@ -35,7 +36,7 @@ class ScenarioTable(StoredTable):
     @classmethod
     def remove(cls, path: Path) -> None:
         """Remove the table under ``path``, if there is one."""
-        shutil.rmtree(path / f"{cls.name}.lance", ignore_errors=True)
+        delete(path / f"{cls.name}.lance")
 
     @classmethod
     def copy(cls, source: Path, target: Path) -> None:

@@ -35,6 +35,8 @@ PROBES = 32
 """Partitions of a vector index that a search looks into."""
 PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 """Without it two upserts of the same new id leave two rows; with it, one."""
+GONE_WORDS = ("not found", f"os error {errno.ENOENT})")
+"""LanceDB's words when a file of a table is not there."""
 MADE = "seedlens-made"
 """Where a table's schema says which table it is."""
 
@@ -54,6 +56,15 @@ def _wrapped(action: str, path: Path) -> Iterator[None]:
                 f"No room left while {action} in {path}.",
                 "Free some space (or set SEEDLENS_HOME to a larger disk) and run the same "
                 "command again: it goes on where it stopped.",
+            ) from error
+        if (
+            not path.is_dir()
+            or number == errno.ENOENT
+            or any(w in text.lower() for w in GONE_WORDS)
+        ):
+            raise CorpusMissingError(
+                f"The corpus in {path} was deleted or changed while it was being read.",
+                "Open it again; a deleted corpus can be brought back on Library for a day.",
             ) from error
         raise StorageError(
             f"LanceDB failed while {action} in {path}: {text.splitlines()[0] if text else error!r}"

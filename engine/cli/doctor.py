@@ -37,6 +37,18 @@ def examine(settings: Settings) -> list[Check]:
             _login()]  # fmt: skip
 
 
+def rebuild_corpora() -> list[str]:
+    """List corpora again that the ledger lost; a line of what became of each."""
+    from engine.explorer import Explorer
+
+    found, unknown = Explorer(Settings()).library.rebuild()
+    return [
+        *(f"Listed again: {name}" for name in found),
+        *(f"Not listed: {name}. Import its documents again under this name." for name in unknown),
+        *(["Every corpus in the home is listed."] if not found and not unknown else []),
+    ]
+
+
 def _package(name: str) -> Check:
     try:
         return Check(name, True, importlib.metadata.version(name))
@@ -48,7 +60,9 @@ def _home(settings: Settings) -> Check:
     from engine.explorer import Explorer
 
     try:
-        names = [info.name for info in Explorer(settings).library.corpora()]
+        explorer = Explorer(settings)
+        names = [info.name for info in explorer.library.corpora()]
+        explorer.home.create()
     except SeedLensError as error:
         return Check("home", False, str(error))
     held = ", ".join(names) if names else "no corpus yet"

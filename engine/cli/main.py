@@ -16,6 +16,7 @@ from engine.cli.annotate_agreement import agreement
 from engine.cli.annotate_model import grade
 from engine.cli.annotate_project import project
 from engine.cli.annotate_qrels import qrels
+from engine.cli.backup import backup, restore, verify
 from engine.cli.build import build
 from engine.cli.common import json_option, open_explorer
 from engine.cli.distill import distill
@@ -394,11 +395,18 @@ def app(port: int, address: str) -> None:
 
 
 @main.command()
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="First list corpora again that are in the home and not in its ledger.",
+)
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor(rebuild: bool, as_json: bool) -> None:
     """Say what is installed, which models load, and where the home is."""
-    from engine.cli.doctor import examine
+    from engine.cli.doctor import examine, rebuild_corpora
 
+    for line in rebuild_corpora() if rebuild else ():
+        click.echo(line, err=as_json)
     checks = examine(Settings())
     if as_json:
         print_json([check.__dict__ for check in checks])
@@ -410,7 +418,19 @@ def doctor(as_json: bool) -> None:
 
 
 for command in (
-    *(agreement, build, distill, evaluate, facts, gap, generate, grade, judge, lens_commands),
-    *(pool, project, qrels, read, scenarios, sensitivity, trail),
+    *(
+        agreement,
+        backup,
+        build,
+        distill,
+        evaluate,
+        facts,
+        gap,
+        generate,
+        grade,
+        judge,
+        lens_commands,
+    ),
+    *(pool, project, qrels, read, restore, scenarios, sensitivity, trail, verify),
 ):
     main.add_command(command)

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
-import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from engine.lenses.definitions import lens_to_json
 from engine.types.lenses import Lens
-from storage.home import Home
+from storage.home import CorpusNameError, Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
+from storage.removal import Removal, changed_at, never_used
 
 READERS_GRACE = timedelta(hours=1)
 """How long a search may go on reading the corpus as it was before a change."""
+DELETED_KEPT = timedelta(days=1)
+"""How long a deleted corpus can be brought back at least, whatever is started meanwhile."""
 _STORE = "store"
 
 
@@ -47,6 +51,11 @@ def registered(lens: Lens, store: Path) -> str:
     return text if number == 1 else json.dumps({**json.loads(text), _STORE: number})
 
 
+def folders_of(home: Home, name: str) -> list[Path]:
+    """All folders of a corpus, the one that was made last first."""
+    return [_folder(home, name, number) for number in sorted(_numbers(home, name), reverse=True)]
+
+
 def superseded(store: Path) -> None:
     """Note that a folder is no longer the corpus: readers have :data:`READERS_GRACE` from now."""
     os.utime(store)
@@ -60,14 +69,10 @@ def sweep(home: Home, row: CorpusRow, grace: timedelta = READERS_GRACE) -> None:
     current = store_of(home, row)
     for number in _numbers(home, row.name):
         folder = _folder(home, row.name, number)
-        if folder == current:
-            continue
-        try:
-            age = time.time() - folder.stat().st_mtime
-        except OSError:
-            continue  # gone meanwhile
-        if number > _number(current) or age >= grace.total_seconds():
-            shutil.rmtree(folder, ignore_errors=True)
+        if number > _number(current):
+            Removal(home).remove(folder, never_used)
+        elif number < _number(current):
+            Removal(home).remove(folder, partial(changed_at, folder), grace)
 
 
 def sweep_all(home: Home, ledger: Ledger) -> None:
@@ -111,7 +116,7 @@ class Trash:
         self.ledger.put_corpus(replace(row, state="deleted", expected=expected, updated_at=now))
         store, bin_ = store_of(self.home, row), self.home.trash / row.name
         if store.exists():
-            shutil.rmtree(bin_, ignore_errors=True)
+            self._give_up(bin_)  # one of that name that was deleted before
             self.home.trash.mkdir(parents=True, exist_ok=True)
             shutil.move(store, bin_)
         sweep(self.home, row, timedelta(0))  # the folders are free for another of that name
@@ -130,10 +135,37 @@ class Trash:
         state = "ready" if row.documents >= row.expected else "indexing"
         self.ledger.put_corpus(replace(row, state=state, updated_at=datetime.now(UTC)))
 
+    def give_up(self, row: CorpusRow) -> None:
+        """The name of a deleted corpus is taken by another: it cannot be brought back."""
+        self._give_up(self.home.trash / row.name)
+        self._give_up(store_of(self.home, row))  # a crash may have left it there
+
+    def _give_up(self, folder: Path) -> None:
+        if folder.exists():
+            self.home.trash.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)
+            name = folder.name.partition(".")[0]
+            shutil.move(folder, self.home.trash / f"{name}.{secrets.token_hex(4)}")
+
     def empty(self) -> None:
-        """Forget all deleted corpora for good."""
-        for row in self.ledger.corpora():
-            if row.state == "deleted":
-                shutil.rmtree(store_of(self.home, row), ignore_errors=True)
-                self.ledger.remove_corpus(row.name)
-        shutil.rmtree(self.home.trash, ignore_errors=True)
+        """Forget for good what was deleted more than :data:`DELETED_KEPT` ago."""
+        folders = [p for p in self.home.trash.glob("*") if not p.name.startswith(".")]
+        deleted = [row for row in self.ledger.corpora() if row.state == "deleted"]
+        for folder in (*folders, *(store_of(self.home, row) for row in deleted)):
+            with suppress(CorpusNameError):  # nothing of ours
+                lock = self.home.corpus_lock(folder.name.partition(".")[0])
+                since = partial(self._unused_since, folder)
+                Removal(self.home).remove(folder, since, DELETED_KEPT, lock)
+        for row in deleted:
+            if not self.holds(row):
+                self.ledger.remove_corpus(row)
+
+    def _unused_since(self, folder: Path) -> datetime | None:
+        """When a corpus was deleted that lies in a folder; None when it is one now."""
+        row = self.ledger.corpus(folder.name.partition(".")[0])
+        in_trash = folder.parent == self.home.trash
+        if row is not None and row.state == "deleted":
+            own = self.home.trash / row.name if in_trash else store_of(self.home, row)
+            if folder == own:
+                return row.updated_at
+        return changed_at(folder) if in_trash else None

@@ -11,8 +11,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from engine.config import Settings
-from engine.corpora.folders import READERS_GRACE, registered, store_of, sweep
+from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
 from engine.corpora.indexing import IndexRun, table_schema
+from engine.corpora.notes import register
 from engine.corpora.schema import vector_columns
 from engine.errors import BadInputError, StorageFullError
 from engine.ingest import Source, check, open_source, unique_documents
@@ -100,6 +101,8 @@ class Importer:
         known = self.ledger.listed_corpus(request.name)
         if known is not None:
             sweep(self.home, known)
+        elif (deleted := self.ledger.corpus(request.name)) is not None:
+            Trash(self.home, self.ledger).give_up(deleted)
         encoder = self.load_encoder(self._encoder_source(request, known))
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(
@@ -115,7 +118,7 @@ class Importer:
             name=request.name,
             # A corpus that is searchable stays so while documents are added to it.
             state=known.state if known else "indexing",
-            source=source.location,
+            source=self.home.relative(source.location),
             source_format=source.format,
             lens=known.lens if known else registered(lens, store),
             encoder=encoder.spec.to_json(),
@@ -184,14 +187,10 @@ class Importer:
             # While it is first indexed nobody searches it; later, searches may be under way.
             grace = READERS_GRACE if row.state == "ready" else timedelta(0)
             build_indexes(table, row, lens, self.settings, grace)
-        self.ledger.put_corpus(
-            replace(
-                row,
-                state=row.state if done.cancelled else "ready",
-                documents=done.documents,
-                updated_at=datetime.now(UTC),
-            )
-        )
+        now = datetime.now(UTC)
+        state = row.state if done.cancelled else "ready"
+        done_row = replace(row, state=state, documents=done.documents, updated_at=now)
+        register(self.home, self.ledger, done_row)
 
 
 def _words(lens: Lens) -> str:

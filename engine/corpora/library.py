@@ -13,6 +13,7 @@ from engine.config import DEMO, DEMO_CORPUS, Settings
 from engine.corpora.folders import Trash, store_of, sweep_all
 from engine.corpora.importing import Importer
 from engine.corpora.indexing import has_classifier
+from engine.corpora.notes import note_all, rebuild
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.relens import LensChange, Relens
 from engine.corpora.relens import preview as preview_documents
@@ -64,6 +65,7 @@ from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
+from storage.removal import Removal
 from storage.scenarios import ScenarioTable
 from storage.vectors import DocumentTable
 
@@ -294,23 +296,28 @@ class Library:
     def open(self, name: str) -> OpenCorpus:
         """The corpus as it is now; kept open while nobody writes to it."""
         row = self._row(name)
+        limit = self._settings.resident_megabytes * 2**20
         with self._lock:
             held = self._open.get(name)
             store = store_of(self._home, row)
             if held is not None and held.table.path == store and held.table.is_newest():
                 self._open[name] = self._open.pop(name)  # the latest used goes last
                 return held
-            opened = OpenCorpus(
-                name,
-                DocumentTable.open(store),
-                lens_from_json(row.lens),
-                EncoderSpec.from_json(row.encoder),
-                self._settings.resident_megabytes * 2**20,
-            )
+            try:
+                table, lens = DocumentTable.open(store), lens_from_json(row.lens)
+                opened = OpenCorpus(name, table, lens, EncoderSpec.from_json(row.encoder), limit)
+            except StorageError:
+                self._row(name)  # says so when it was deleted meanwhile
+                raise
+            self._open.pop(name, None)
             self._open[name] = opened
-            while len(self._open) > MOST_OPEN:
+            # One limit for all: the one used longest ago gives way, not the one that is wanted.
+            while len(self._open) > MOST_OPEN or self._resident_bytes() > limit:
                 self._open.pop(next(iter(self._open)))
             return opened
+
+    def _resident_bytes(self) -> int:
+        return sum(opened.resident_bytes for opened in self._open.values())
 
     def state(self, name: str) -> Hashable:
         """Equal while searches in a corpus find the same: nobody wrote to it or its scenarios."""
@@ -403,10 +410,10 @@ class Library:
 
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
-        row = self._ledger.corpus(name)
-        if row is None or not self._trash.holds(row):
-            raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
         with self._writing(name):
+            row = self._ledger.corpus(name)
+            if row is None or not self._trash.holds(row):
+                raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
             self._trash.take_back(row)
 
     def deleted(self) -> list[str]:
@@ -414,10 +421,27 @@ class Library:
         return [row.name for row in self._ledger.corpora() if self._trash.holds(row)]
 
     def empty_trash(self) -> None:
-        """Forget deleted corpora, what became of changed ones and old uploads, for good."""
+        """Forget deleted corpora, what became of changed ones and old uploads, for good.
+
+        Each stays for some time; see :mod:`storage.removal`.
+        """
+        Removal(self._home).finish()
         self._trash.empty()
         sweep_all(self._home, self._ledger)
-        sweep_uploads(self._home, {row.source for row in self._ledger.corpora()})
+        sweep_uploads(self._home, self._sources)
+
+    def note_corpora(self) -> None:
+        """See :func:`engine.corpora.notes.note_all`."""
+        note_all(self._home, self._ledger)
+
+    def rebuild(self) -> tuple[list[str], list[str]]:
+        """See :func:`engine.corpora.notes.rebuild`."""
+        return rebuild(self._home, self._ledger)
+
+    def _sources(self) -> set[str]:
+        """What corpora were made of, and what imports that can be resumed read."""
+        rows = (self._home.located(row.source) for row in self._ledger.corpora())
+        return {*rows, *(str(job.request.source) for job in self.jobs.list())}
 
     # -- inside ------------------------------------------------------------------------
 
@@ -449,7 +473,7 @@ class Library:
             lens=lens_from_json(row.lens),
             encoder=EncoderSpec.from_json(row.encoder).source,
             bytes=size,
-            source=row.source,
+            source=self._home.located(row.source),
             source_format=row.source_format,
             updated_at=row.updated_at.isoformat(timespec="seconds"),
         )

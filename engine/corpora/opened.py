@@ -104,6 +104,8 @@ class OpenCorpus:
             It changes with everything that is written, with a change of the lens (whose
             versions may be numbered alike), and when a corpus takes the name of a deleted one.
 
+        resident_bytes: memory that its document and aspect vectors take, once they are read.
+
     Args:
         resident_bytes: how much memory document and aspect vectors may take; a corpus
             that needs more is searched through its vector index, then scored exactly.
@@ -144,7 +146,9 @@ class OpenCorpus:
         self._words = CorpusWords(table, self.row_of, self.titles)
         self._lock = Lock()
         self._passages = Passages(table, spec.dimension, spec.token_dimension, len(lens.aspects))
-        self.resident = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects)) <= resident_bytes
+        needed = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects))
+        self.resident = needed <= resident_bytes
+        self.resident_bytes = needed if self.resident else 0
 
     def __len__(self) -> int:
         return len(self.doc_ids)

@@ -22,6 +22,7 @@ from engine.corpora.indexing import (
     role_probabilities,
     table_schema,
 )
+from engine.corpora.notes import register
 from engine.corpora.scenario_store import carry_scenarios
 from engine.corpora.schema import TEXT_COLUMNS, aspect_column, to_document
 from engine.errors import StorageFullError
@@ -35,6 +36,7 @@ from engine.types.lenses import Lens
 from storage.home import Home, folder_bytes
 from storage.ledger import Ledger
 from storage.records import CorpusRow
+from storage.removal import Removal, never_used
 from storage.vectors import DocumentTable
 
 READ_ROWS = 32
@@ -75,10 +77,10 @@ class LensChange:
             build_indexes(table, row, lens, self.settings, timedelta(0))
             carry_scenarios(before, after)
         except BaseException:
-            shutil.rmtree(after, ignore_errors=True)  # what a kill leaves, the next sweep finds
+            Removal(self.home).remove(after, never_used)  # after a kill, the next sweep does it
             raise
         new = replace(row, lens=registered(lens, after), updated_at=datetime.now(UTC))
-        self.ledger.put_corpus(new)
+        register(self.home, self.ledger, new)
         superseded(before)
 
     def _check_space(self, store: Path) -> None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
-import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from engine.errors import StorageError
 from storage.files import write_whole
 from storage.home import Home
+from storage.locks import alone
+from storage.removal import Removal, changed_at
 
 NAME_LENGTH = 120
 """Characters of an uploaded file's name that are kept; file systems allow 255 bytes."""
+WAIT_SECONDS = 10.0
 KEPT_DAYS = 30
 """How long an upload stays that no corpus was made of: somebody may still be looking at it."""
 
@@ -30,35 +33,46 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
         StorageError: it could not be written.
     """
     path = home.uploads / hashlib.sha256(content).hexdigest()[:16] / safe_name(name)
-    with suppress(OSError):  # not there, or somebody else's: it is written anew
-        if path.stat().st_size == len(content):
-            os.utime(path)  # of use again
-            return path
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content, private=True)
-    except OSError as error:
-        raise StorageError(
-            f"The file {name[:80]!r} could not be stored: {error.strerror or error}.",
-            f"Free some space in {home.uploads}, or give the path of the file instead.",
-        ) from error
+    busy = "Uploads are being removed by another process."
+    with alone(_lock(home), busy, "Try again.", WAIT_SECONDS):
+        with suppress(OSError):  # not there, or somebody else's: it is written anew
+            if path.stat().st_size == len(content):
+                os.utime(path)  # of use again
+                return path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content, private=True)
+        except OSError as error:
+            raise StorageError(
+                f"The file {name[:80]!r} could not be stored: {error.strerror or error}.",
+                f"Free some space in {home.uploads}, or give the path of the file instead.",
+            ) from error
     return path
 
 
-def sweep_uploads(home: Home, sources: Collection[str]) -> None:
+def sweep_uploads(home: Home, sources: Callable[[], Collection[str]]) -> None:
     """Remove uploads that are older than ``KEPT_DAYS`` days and of no use any more.
 
     Args:
-        sources: files that corpora were made of; they stay, for these can be imported again.
+        sources: gives the files that corpora were made of, or are being made of; they stay, for
+            these can be imported again.
     """
-    oldest = time.time() - KEPT_DAYS * 24 * 3600
-    used = {Path(source).resolve() for source in sources}
     for folder in home.uploads.glob("*/"):
-        with suppress(OSError):  # another app may sweep it just now
-            files = [path.resolve() for path in folder.iterdir()]
-            newest = max((path.stat().st_mtime for path in files), default=folder.stat().st_mtime)
-            if newest < oldest and used.isdisjoint(files):
-                shutil.rmtree(folder, ignore_errors=True)
+        since = partial(_unused_since, folder, sources)
+        Removal(home).remove(folder, since, timedelta(days=KEPT_DAYS), _lock(home))
+
+
+def _unused_since(folder: Path, sources: Callable[[], Collection[str]]) -> datetime | None:
+    """When an upload was used last; None where a corpus was made of it."""
+    files = list(folder.iterdir())
+    used = {Path(source).resolve() for source in sources()}
+    if not used.isdisjoint(path.resolve() for path in files):
+        return None
+    return max(filter(None, map(changed_at, files)), default=changed_at(folder))
+
+
+def _lock(home: Home) -> Path:
+    return home.uploads / ".lock"
 
 
 def safe_name(name: str) -> str:

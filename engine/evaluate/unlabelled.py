@@ -13,10 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from engine.config import Settings
-from engine.corpora.folders import next_store, registered, store_of, superseded, sweep
+from engine.corpora.folders import (
+    Trash,
+    next_store,
+    registered,
+    store_of,
+    superseded,
+    sweep,
+)
 from engine.corpora.importing import build_indexes
 from engine.corpora.indexing import has_classifier
 from engine.corpora.library import Library
+from engine.corpora.notes import register
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.relens import Relens
 from engine.errors import BadInputError, StorageFullError
@@ -26,6 +34,7 @@ from storage.home import NAME_LENGTH, Home, folder_bytes
 from storage.ledger import Ledger
 from storage.locks import alone
 from storage.records import CorpusRow
+from storage.removal import Removal, never_used
 
 SUFFIX = "-without-labels"
 FORMAT = "derived"
@@ -98,7 +107,9 @@ class Unlabelled:
         self._check_space(source)
         folder = self.home.corpus(name) if known is None else next_store(self.home, known)
         if known is None:
-            shutil.rmtree(folder, ignore_errors=True)  # what a run that was killed left
+            if (deleted := self.ledger.corpus(name)) is not None:
+                Trash(self.home, self.ledger).give_up(deleted)
+            Removal(self.home).remove(folder, never_used)  # what a run that was killed left
         lens = source.lens
         encoder = None if has_classifier(lens) else self.library.encoder(source)
         copy = _WithoutLabels(lens, lens, source.spec, encoder, self.settings.shard_documents)
@@ -120,9 +131,9 @@ class Unlabelled:
             tell(Progress("finishing", len(source), len(source), 0.0))
             build_indexes(table, row, lens, self.settings, timedelta(0))
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            Removal(self.home).remove(folder, never_used)
             raise
-        self.ledger.put_corpus(replace(row, documents=table.count()))
+        register(self.home, self.ledger, replace(row, documents=table.count()))
         if known is not None:
             superseded(store_of(self.home, known))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import platform
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -16,8 +17,11 @@ from engine.types.corpora import ImportJob, ImportReport, ImportRequest, Progres
 from engine.types.lenses import Lens
 from engine.types.repairs import Repairs
 from storage.files import write_whole
+from storage.home import Home
 
-_PLAIN = ("id", "state", "error", "remedy", "owner", "started_at", "updated_at", "pid")
+_PLAIN = ("id", "state", "error", "remedy", "owner", "started_at", "updated_at", "pid", "host")
+HOST = platform.node()
+"""A process is known by its number on its own machine only."""
 
 
 SECONDS_BETWEEN_WRITES = 0.2
@@ -29,7 +33,7 @@ def write_job(path: Path, job: ImportJob) -> None:
     request: ImportRequest = job.request
     data = {name: getattr(job, name) for name in (*_PLAIN, "pid_started")} | {
         "corpus": request.name,
-        "path": str(request.source),
+        "path": _home_of(path).relative(str(request.source)),
         "source_format": request.source_format,
         "mapping": dict(request.mapping or {}),
         "encoder": request.encoder,
@@ -74,12 +78,17 @@ def read_job(path: Path) -> ImportJob:
         ValueError: it is not an import as :func:`write_job` writes it, or an earlier version did.
     """
     try:
-        return _job(json.loads(path.read_text(encoding="utf-8")))
+        return _job(json.loads(path.read_text(encoding="utf-8")), _home_of(path))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path.name} is not the file of a job: {error!r}") from error
 
 
-def _job(data: Mapping[str, Any]) -> ImportJob:
+def _home_of(path: Path) -> Home:
+    """The home whose folder of jobs holds a file."""
+    return Home(path.parent.parent)
+
+
+def _job(data: Mapping[str, Any], home: Home) -> ImportJob:
     if data["id"] is None or data["state"] not in ("running", "done", "cancelled", "failed"):
         raise ValueError(f"state {data['state']!r}")
     lens, report = data["lens"], data["report"]
@@ -90,7 +99,7 @@ def _job(data: Mapping[str, Any]) -> ImportJob:
         **{"owner": "", **{name: data[name] for name in _PLAIN if name in data}},
         pid_started=data["pid_started"],
         request=ImportRequest(
-            Path(data["path"]),
+            Path(home.located(data["path"])),
             data["corpus"],
             data["source_format"],
             data["mapping"],

@@ -28,6 +28,7 @@ from engine.errors import (
     UnknownNameError,
 )
 from engine.jobs.job_files import (
+    HOST,
     Note,
     process_runs,
     process_started,
@@ -118,6 +119,7 @@ class ImportJobs:
             updated_at=now,
             pid=0,
             pid_started=None,
+            host=HOST,
             stopping=False,
         )
         return self._start(job, self._spawn)
@@ -157,6 +159,8 @@ class ImportJobs:
             raise UnknownNameError(f"There is no import '{id_}'.") from error
         if job.state != "running":
             return job
+        if job.host not in ("", HOST):
+            return _elsewhere(job)
         if not self._runs(job):
             # It may have ended between the two looks: then the file has its last word by now.
             job = read_job(self._file(id_))
@@ -244,6 +248,17 @@ def _new_job(request: ImportRequest, owner: str) -> ImportJob:
         owner=owner,
         started_at=now,
         updated_at=now,
+        host=HOST,
+    )
+
+
+def _elsewhere(job: ImportJob) -> ImportJob:
+    return replace(
+        job,
+        state="elsewhere",
+        error=f"The import was started on another machine ({job.host}); whether it still runs "
+        "there cannot be told from here.",
+        remedy="If it does not, Resume goes on where it stopped.",
     )
 
 

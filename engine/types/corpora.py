@@ -167,9 +167,11 @@ class ImportJob(Job[Progress, ImportReport]):
     Attributes:
         started_at, updated_at: ISO 8601, UTC; of the last (re)start and the last sign of life.
         pid, pid_started: its process; 0 and None until that has come up.
+        host: the machine it was started on; "" in files from before that was noted.
     """
 
     started_at: str = ""
     updated_at: str = ""
     pid: int = 0
     pid_started: str | None = None
+    host: str = ""

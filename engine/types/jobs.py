@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-JobState = Literal["running", "done", "cancelled", "failed", "interrupted"]
+JobState = Literal["running", "done", "cancelled", "failed", "interrupted", "elsewhere"]
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -17,10 +17,11 @@ class Job(Generic[P, R]):
     Attributes:
         id: unique in the process (threads) or in the home (processes).
         request: what was asked for.
-        state: ``interrupted`` means that its process is gone without having finished.
+        state: ``interrupted`` means that its process is gone without having finished,
+            ``elsewhere`` that another machine runs it, or did.
         progress: the latest that the work told.
         report: what the work returned; None while it runs, and where it failed.
-        error, remedy: why it failed or was interrupted, and what to do about it.
+        error, remedy: why it is neither running nor done, and what to do about it.
         owner: who started it; "" where nobody is logged in.
         seconds: since it started, until it ended.
         stopping: somebody cancelled it; it ends after the step at hand.

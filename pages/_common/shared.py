@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import html
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +47,16 @@ def warm_up() -> None:
     finally:
         gc.collect()
         gc.freeze()
+
+
+def tidy_daily() -> None:
+    """Tidy the home once a day, for as long as the server runs."""
+    while True:
+        time.sleep(24 * 3600)
+        try:
+            engine().tidy()
+        except Exception:
+            log.exception("Tidying the home failed; it is tried again in a day.")
 
 
 @contextmanager

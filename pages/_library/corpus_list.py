@@ -132,7 +132,7 @@ def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
     st.html(
         f"<p><strong>{html.escape(info.name)}</strong> holds {info.documents:,} documents. "
         "Grades, trails and the files it was made from stay. "
-        "You can undo this here until the app is restarted.</p>"
+        "You can undo this here for a day.</p>"
     )
     with st.container(horizontal=True):
         yes = st.button(

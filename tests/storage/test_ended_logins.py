@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from storage.ended_logins import SECONDS, EndedLogins
+from storage.ended_logins import DAY, SECONDS, EndedLogins
 from storage.errors import StorageError
 
-ONE, TWO, THREE = ("1" * 64, "2" * 64, "3" * 64)
+ONE, TWO, THREE, FOUR = ("1" * 64, "2" * 64, "3" * 64, "4" * 64)
 NOW = 1_800_000_000.0
 
 
@@ -35,8 +35,19 @@ def test_logins_whose_cookies_expired_are_dropped(tmp_path: Path) -> None:
     EndedLogins(file).add([ONE], NOW)
     EndedLogins(file).add([TWO], NOW + SECONDS - 1)
     assert len(file.read_text().splitlines()) == 2
-    EndedLogins(file).add([THREE], NOW + SECONDS + 1)
-    assert [line.split()[1] for line in file.read_text().splitlines()] == [TWO, THREE]
+    EndedLogins(file).add([THREE], NOW + SECONDS + DAY + 1)
+    EndedLogins(file).add([FOUR], NOW + SECONDS + 3 * DAY)
+    assert [line.split()[1] for line in file.read_text().splitlines()] == [TWO, THREE, FOUR]
+
+
+def test_a_clock_that_jumps_ahead_makes_no_ended_login_valid_again(tmp_path: Path) -> None:
+    file = tmp_path / "ended-logins"
+    EndedLogins(file).add([ONE], NOW)
+    for digest, at in ((TWO, NOW + 2 * SECONDS), (THREE, NOW + 2 * SECONDS + 60), (FOUR, NOW)):
+        EndedLogins(file).add([digest], at)
+    assert EndedLogins(file).has_any([ONE])
+    EndedLogins(file).add([ONE], NOW)
+    assert len(file.read_text().splitlines()) == 4
 
 
 def test_logging_out_at_the_same_time_loses_none(tmp_path: Path) -> None:

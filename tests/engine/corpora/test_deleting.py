@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from engine.config import ROOT
+from engine.corpora.library import Library
 from engine.corpora.uploads import KEPT_DAYS
-from engine.errors import UnknownNameError
+from engine.errors import CorpusMissingError, UnknownNameError
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
+from storage import removal
 
 
 def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy: Explorer) -> None:
@@ -42,16 +50,107 @@ def test_a_crash_between_the_note_and_the_move_loses_nothing(
     assert small_copy.library.corpus("small").documents == documents
 
 
-def test_emptying_the_trash_is_final(small_copy: Explorer) -> None:
+def on_later_days(monkeypatch: pytest.MonkeyPatch, explorer: Explorer, *days: float) -> None:
+    """Empty the trash on days from now."""
+    for day in days:
+        later = datetime.now(UTC) + timedelta(days=day)
+        monkeypatch.setattr(removal, "now", lambda later=later: later)
+        explorer.library.empty_trash()
+
+
+def test_a_deleted_corpus_is_forgotten_some_days_later(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small_copy.library.delete("small")
-    small_copy.library.empty_trash()
+    on_later_days(monkeypatch, small_copy, 2, 4)
     assert not small_copy.home.corpus("small").exists()
-    assert not small_copy.home.trash.exists()
+    assert not list(small_copy.home.trash.glob("*"))
+    assert small_copy.ledger.corpora() == []
     with pytest.raises(UnknownNameError):
         small_copy.library.restore("small")
 
 
-def test_old_uploads_go_unless_a_corpus_was_made_of_them(small_copy: Explorer) -> None:
+def test_a_clock_that_jumps_ahead_empties_nothing(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = small_copy.library
+    upload = library.save_upload("unused.jsonl", b'{"doc_id": "1", "text": "One."}')
+    library.delete("small")
+    on_later_days(monkeypatch, small_copy, 4000, 0, 4000.5)
+    assert upload.exists()
+    assert library.deleted() == ["small"]
+    library.restore("small")
+    assert library.names() == ["small"]
+
+
+BESIDE = """
+from datetime import UTC, datetime, timedelta
+from engine.explorer import Explorer
+from storage import removal
+
+explorer = Explorer()
+explorer.library.empty_trash()  # as an app does when it starts
+print("started", flush=True)
+input()
+read = explorer.ledger.corpora
+rows = read()  # here it is interrupted: others go on
+print("read", flush=True)
+input()
+for days in (2, 4):
+    first = [rows]
+    explorer.ledger.corpora = lambda: first.pop() if first else read()
+    removal.now = lambda: datetime.now(UTC) + timedelta(days=days)
+    explorer.library.empty_trash()
+"""
+
+
+def test_a_second_app_over_one_home_deletes_nothing_that_the_first_can_bring_back_or_uses(
+    small_copy: Explorer, small_source: Path
+) -> None:
+    library = small_copy.library
+    library.delete("small")
+    with subprocess.Popen(
+        [sys.executable, "-c", BESIDE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "SEEDLENS_HOME": str(small_copy.home.root)},
+    ) as beside:
+        assert beside.stdin is not None
+        assert beside.stdout is not None
+        assert beside.stdout.readline() == "started\n"
+        library.restore("small")
+        documents = library.corpus("small").documents
+        library.delete("small")
+        print(file=beside.stdin, flush=True)
+        assert beside.stdout.readline() == "read\n"
+        library.import_documents(ImportRequest(small_source, "small"))
+        print(file=beside.stdin, flush=True)
+    assert beside.returncode == 0
+    assert library.names() == ["small"]
+    assert small_copy.search(Query("small", text="a document", k=documents)).total == documents
+
+
+def test_a_name_that_is_used_again_gives_nobody_the_documents_of_the_deleted_corpus(
+    small_copy: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = small_copy.library
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "move", lambda *_: None)  # a crash before the documents are moved
+        library.delete("small")
+    source = tmp_path / "one.jsonl"
+    source.write_text('{"doc_id": "one", "text": "One sentence that is kept."}')
+    library.import_documents(ImportRequest(source, "small"))
+    assert library.corpus("small").documents == 1
+    library.delete("small")
+    library.restore("small")
+    assert library.corpus("small").documents == 1
+
+
+def test_old_uploads_go_unless_a_corpus_was_made_of_them(
+    small_copy: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = small_copy.library
     text = b'{"doc_id": "1", "text": "One sentence that is kept."}\n'
     used, unused, recent = (
@@ -62,10 +161,10 @@ def test_old_uploads_go_unless_a_corpus_was_made_of_them(small_copy: Explorer) -
     long_ago = time.time() - (KEPT_DAYS + 1) * 24 * 3600
     for path in (used, unused):
         os.utime(path, (long_ago, long_ago))
-    library.empty_trash()
+    on_later_days(monkeypatch, small_copy, 0, 1.1)
     assert [path.exists() for path in (used, unused, recent)] == [True, False, True]
     library.delete("kept")
-    library.empty_trash()
+    on_later_days(monkeypatch, small_copy, 3, 5, 7)
     assert not used.exists()
 
 
@@ -74,3 +173,34 @@ def test_a_damaged_corpus_is_listed_beside_its_sound_neighbours(small_copy: Expl
         file.write_bytes(b"not a manifest")
     (info,) = small_copy.library.corpora()
     assert (info.name, info.state) == ("small", "damaged")
+
+
+def test_a_search_that_was_under_way_says_that_its_corpus_was_deleted(small_copy: Explorer) -> None:
+    searcher, opened = small_copy.searcher("small"), small_copy.library.open("small")
+    small_copy.library.delete("small")
+    for search in (
+        lambda: searcher.search(Query("small", seed="bees-network", aspect="method")),
+        lambda: opened.find_texts("bees", 5),
+        lambda: opened.table.newest_version(),
+        lambda: list(opened.table.columns(["text"])),
+    ):
+        with pytest.raises(CorpusMissingError, match="was deleted or changed while it was being"):
+            search()
+
+
+def test_one_limit_holds_for_the_vectors_of_all_corpora(
+    small_copy: Explorer, small_source: Path
+) -> None:
+    library = small_copy.library
+    library.import_documents(ImportRequest(small_source, "other"))
+    first, second = library.open("small"), library.open("other")
+    assert first is library.open("small"), "there is room for both"
+    bytes_ = first.resident_bytes
+    assert bytes_ == second.resident_bytes > 0
+    tight = small_copy.settings.model_copy(update={"resident_megabytes": bytes_ * 1.5 / 2**20})
+    library = Library(small_copy.home, small_copy.ledger, tight, (), ())
+    first, second = library.open("small"), library.open("other")
+    assert first.resident
+    assert second.resident
+    assert second is library.open("other")
+    assert first is not library.open("small"), "it made room"

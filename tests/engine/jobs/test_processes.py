@@ -15,7 +15,7 @@ import pytest
 from engine.corpora.library import Library
 from engine.errors import BadInputError, CorpusBusyError, UnknownNameError
 from engine.explorer import Explorer
-from engine.jobs.job_files import Note, process_runs, process_started, read_job, write_job
+from engine.jobs.job_files import HOST, Note, process_runs, process_started, read_job, write_job
 from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import RESEARCH
 from engine.types.corpora import ImportJob, ImportRequest, Progress
@@ -311,3 +311,22 @@ def test_a_suggested_name_is_always_one_that_is_accepted(text: str) -> None:
     Library.check_name(name)  # raises for a name that an import would refuse
     assert 1 <= len(name) <= 64
     assert not set(name) & set(" /\\.\n")
+
+
+def test_a_job_of_another_machine_is_not_called_interrupted(app: Explorer) -> None:
+    jobs = app.library.jobs
+    here, there = (
+        put(
+            app.home.root,
+            an_old_job(id=f"20260101T00000000000{n}-abcdef", state="running", pid=2**30, host=host),
+        )
+        for n, host in enumerate((HOST, "another.example"))
+    )
+    assert jobs.job(here.id).state == "interrupted"
+    job = jobs.job(there.id)
+    assert job.state == "elsewhere"
+    assert "another.example" in job.error
+    assert "Resume" in job.remedy
+    jobs.check_idle("papers")  # the corpus's lock keeps the two apart where it reaches
+    jobs.dismiss(there.id)
+    assert [job.id for job in jobs.list()] == [here.id]

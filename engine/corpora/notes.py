@@ -1,0 +1,80 @@
+"""What the registry says of a corpus, beside its documents: of use when the ledger is lost."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, replace
+from datetime import datetime
+
+from engine.corpora.folders import folders_of, registered, store_of
+from engine.lenses.definitions import lens_from_json
+from storage.files import write_whole
+from storage.home import Home
+from storage.ledger import Ledger
+from storage.locks import alone
+from storage.records import CorpusRow
+from storage.vectors import DocumentTable
+
+_FILE = "corpus.json"
+
+
+def register(home: Home, ledger: Ledger, row: CorpusRow) -> None:
+    """Put a corpus into the registry, and note it beside its documents."""
+    ledger.put_corpus(row)
+    _note(home, row)
+
+
+def note_all(home: Home, ledger: Ledger) -> None:
+    """Make the notes of corpora that earlier versions imported."""
+    for row in ledger.corpora():
+        if row.state == "ready" and _noted(home, row.name) is None:
+            _note(home, row)
+
+
+def rebuild(home: Home, ledger: Ledger) -> tuple[list[str], list[str]]:
+    """Register corpora again that the ledger does not know, as when it was lost.
+
+    Returns:
+        names of those that are registered now, and of those whose folder does not say what they
+        are (imported again under their name, they are whole).
+
+    Raises:
+        CorpusBusyError: somebody is writing to one of them.
+    """
+    found, unknown = [], []
+    folders = {path.name.partition(".")[0] for path in home.corpora.glob("*") if path.is_dir()}
+    for name in sorted(folders - {""}):
+        busy = f"The corpus '{name}' is being indexed by another process."
+        with alone(home.corpus_lock(name), busy, "Wait until it is done."):
+            if ledger.corpus(name) is not None:
+                continue
+            row = _noted(home, name)
+            if row is None:
+                unknown.append(name)
+            else:
+                documents = DocumentTable.open(store_of(home, row)).count()
+                ledger.put_corpus(replace(row, documents=documents))
+                found.append(name)
+    return found, unknown
+
+
+def _note(home: Home, row: CorpusRow) -> None:
+    store = store_of(home, row)
+    if store.is_dir():
+        times = {"created_at": row.created_at.isoformat(), "updated_at": row.updated_at.isoformat()}
+        with suppress(OSError):  # the ledger has it
+            write_whole(store / _FILE, json.dumps(asdict(row) | times, indent=1))
+
+
+def _noted(home: Home, name: str) -> CorpusRow | None:
+    """What was noted in the newest folder of a corpus that has a note; None where none has."""
+    for folder in folders_of(home, name):
+        try:
+            row = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+            times = {at: datetime.fromisoformat(row[at]) for at in ("created_at", "updated_at")}
+            lens = registered(lens_from_json(row["lens"]), folder)
+            return CorpusRow(**row | times | {"name": name, "lens": lens})
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None

@@ -1,0 +1,225 @@
+"""A home as one file, and what is left of a home whose ledger is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.corpora import backup
+from engine.corpora.backup import back_up, restore, verify
+from engine.errors import BadInputError, StorageError
+from engine.explorer import Explorer
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
+from storage.home import Home
+from tests.support import make_explorer
+
+EXISTING = Query("small", seed="bees-network", aspect="method", k=5)
+
+
+def found(explorer: Explorer, query: Query = EXISTING) -> list[str]:
+    return [result.document.doc_id for result in explorer.search(query).results]
+
+
+@pytest.fixture
+def backed_up(small_copy: Explorer, tmp_path: Path) -> Path:
+    small_copy.notebook.put_text("A text that somebody pasted.")
+    small_copy.library.save_upload("notes.jsonl", b'{"doc_id": "1", "text": "One."}')
+    file = tmp_path / "home.zip"
+    back_up(small_copy.home, small_copy.ledger, file)
+    return file
+
+
+def test_a_restored_home_is_searched_like_the_one_that_was_backed_up(
+    small_copy: Explorer, backed_up: Path, tmp_path: Path
+) -> None:
+    assert stat.S_IMODE(backed_up.stat().st_mode) == 0o600
+    report = verify(backed_up)
+    assert (report.corpora, report.without) == (("small",), ())
+    assert restore(backed_up, Home(tmp_path / "other")) == report
+    other = make_explorer(tmp_path / "other")
+    assert found(other) == found(small_copy)
+    text = small_copy.notebook.put_text("A text that somebody pasted.")
+    assert other.notebook.text(text) == "A text that somebody pasted."
+    assert [path.name for path in other.home.uploads.glob("*/*")] == ["notes.jsonl"]
+    assert not list(other.home.root.glob(".*"))
+
+
+def test_what_cannot_be_made_again_is_enough_to_have_it_all_after_an_import(
+    small_copy: Explorer, small_source: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "small.zip"
+    report = back_up(small_copy.home, small_copy.ledger, file, "irreplaceable")
+    assert report.corpora == ()
+    assert report.without == (("small", str(small_source)),)
+    restore(file, Home(tmp_path / "other"))
+    other = make_explorer(tmp_path / "other")
+    assert [(c.name, c.state) for c in other.library.corpora()] == [("small", "indexing")]
+    assert other.library.names() == []
+    other.library.import_documents(ImportRequest(small_source, "small"))
+    assert found(other) == found(small_copy)
+
+
+def test_a_home_in_use_is_never_restored_over(
+    small_copy: Explorer, backed_up: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInputError, match="in use"):
+        restore(backed_up, small_copy.home)
+    with pytest.raises(BadInputError, match="exists already"):
+        back_up(small_copy.home, small_copy.ledger, backed_up)
+    assert found(small_copy)
+
+
+def rewritten(file: Path, change: Any, **members: bytes) -> Path:
+    """A backup with another manifest, and with these members besides."""
+    target = file.with_name("changed.zip")
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(content)
+                change(manifest)
+                content = json.dumps(manifest).encode()
+            new.writestr(name, members.pop(name, content))
+        for name, content in members.items():
+            new.writestr(name, content)
+    return target
+
+
+def named(*paths: str) -> Any:
+    empty = {
+        "bytes": 0,
+        "sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    }
+
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["files"] += [{"path": path, **empty} for path in paths]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../outside",
+        "/tmp/outside",
+        "uploads/../../outside",
+        "corpora\\..\\x",
+        "jobs/a/b",
+        "uploads/x",
+    ],
+)
+def test_a_path_that_leads_elsewhere_is_refused_and_nothing_is_written(
+    backed_up: Path, tmp_path: Path, path: str
+) -> None:
+    changed = rewritten(backed_up, named(path), **{path: b""})
+    before = sorted(tmp_path.rglob("*"))
+    for act in (verify, lambda file: restore(file, Home(tmp_path / "other"))):
+        with pytest.raises(BadInputError, match=r"leads out of the home|belongs to no home"):
+            act(changed)
+    after = [p for p in sorted(tmp_path.rglob("*")) if tmp_path / "other" not in (p, *p.parents)]
+    assert after == before
+
+
+def test_a_link_a_changed_file_and_an_unnamed_one_are_refused(
+    backed_up: Path, tmp_path: Path
+) -> None:
+    link = rewritten(backed_up, named("uploads/a/link"))
+    with zipfile.ZipFile(link, "a") as archive:
+        info = zipfile.ZipInfo("uploads/a/link")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(info, b"")
+    with pytest.raises(BadInputError, match="leads out of the home"):
+        restore(link, Home(tmp_path / "other"))
+    with pytest.raises(BadInputError, match="not those of its manifest"):
+        verify(rewritten(backed_up, lambda manifest: None, **{"uploads/a/b": b"more"}))
+
+    def shorter(manifest: dict[str, Any]) -> None:
+        manifest["files"][0]["sha256"] = "0" * 64
+
+    with pytest.raises(BadInputError, match="has changed"):
+        restore(rewritten(backed_up, shorter), Home(tmp_path / "other"))
+    assert not (tmp_path / "other" / "ledger.duckdb").exists()
+    damaged = bytearray(backed_up.read_bytes())
+    damaged[len(damaged) // 3] ^= 255
+    backed_up.write_bytes(damaged)
+    with pytest.raises(BadInputError, match="damaged"):
+        verify(backed_up)
+
+
+def test_corpora_that_change_meanwhile_are_read_again(
+    small_copy: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, gone = backup._files, iter([True, False])
+
+    def files(folder: Path) -> list[Path]:
+        vanished = [folder / "data-of-before"] if "small" in folder.name and next(gone) else []
+        return [*vanished, *real(folder)]
+
+    monkeypatch.setattr(backup, "_files", files)
+    back_up(small_copy.home, small_copy.ledger, tmp_path / "home.zip")
+    assert verify(tmp_path / "home.zip").corpora == ("small",)
+    gone = iter([True] * backup.ATTEMPTS)
+    with pytest.raises(StorageError, match="kept changing"):
+        back_up(small_copy.home, small_copy.ledger, tmp_path / "other.zip")
+    assert not list(tmp_path.glob("*other.zip*"))
+
+
+def test_a_home_can_be_moved(small_copy: Explorer, tmp_path: Path) -> None:
+    library = small_copy.library
+    upload = library.save_upload("one.jsonl", b'{"doc_id": "1", "text": "One sentence to find."}')
+    library.import_documents(ImportRequest(upload, "uploaded"))
+    stored = {row.name: row.source for row in small_copy.ledger.corpora()}
+    assert stored["uploaded"] == upload.relative_to(small_copy.home.root).as_posix()
+    before, moved = found(small_copy), tmp_path / "elsewhere"
+    old_way = replace(small_copy.ledger.corpora()[-1], name="earlier", source=str(upload))
+    small_copy.ledger.put_corpus(old_way)
+    shutil.move(small_copy.home.root, moved)
+    there = make_explorer(moved)
+    assert found(there) == before
+    here = moved / stored["uploaded"]
+    assert {there.library.corpus(n).source for n in ("uploaded", "earlier")} == {str(here)}
+    again = ImportRequest(Path(there.library.corpus("uploaded").source), "uploaded")
+    assert there.library.import_documents(again).unchanged == 1
+
+
+def test_corpora_whose_ledger_is_gone_are_found_again(small_copy: Explorer, tmp_path: Path) -> None:
+    small_copy.tidy()  # the corpus may be of a version that made no notes
+    before, row = found(small_copy), small_copy.library.corpus("small")
+    for file in small_copy.home.root.glob("ledger.duckdb*"):
+        file.unlink()
+    (small_copy.home.corpora / "unknown").mkdir()
+    again = make_explorer(small_copy.home.root)
+    assert again.library.names() == []
+    assert again.library.rebuild() == (["small"], ["unknown"])
+    assert again.library.rebuild() == ([], ["unknown"])
+    assert found(again) == before
+    assert again.library.corpus("small") == row
+
+
+def test_the_ledger_is_copied_once_a_day_and_seven_copies_stay(small_copy: Explorer) -> None:
+    folder = small_copy.home.root / "ledger-copies"
+    folder.mkdir()
+    for day in range(1, 10):
+        copy = folder / f"ledger-2026-01-0{day}.duckdb"
+        copy.write_text("of before")
+        os.utime(copy, (day, day))
+    small_copy.tidy()
+    small_copy.tidy()
+    names = sorted(path.name for path in folder.iterdir())
+    assert len(names) == 7
+    assert names[0] == "ledger-2026-01-04.duckdb"
+    shutil.copyfile(folder / names[-1], small_copy.home.ledger)
+    assert make_explorer(small_copy.home.root).library.names() == ["small"]
+    (folder / names[-1]).unlink()
+    os.utime(folder / names[-2], (2e10, 2e10))
+    small_copy.tidy()
+    assert len(list(folder.iterdir())) == 6, "nobody wrote since the last copy"

@@ -1,0 +1,73 @@
+"""A home that cannot be written to: on a read-only disk, or somebody else's."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.corpora.backup import back_up, verify
+from engine.errors import StorageError
+from engine.explorer import Explorer
+from engine.types.corpora import ImportRequest
+from engine.types.searches import Query
+from tests.support import make_explorer
+
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+@pytest.fixture
+def protected(small_copy: Explorer, monkeypatch: pytest.MonkeyPatch) -> Explorer:
+    """An explorer over a home that nothing of Python writes to; permissions do not stop root."""
+    small_copy.ledger.corpora()
+    home = small_copy.home.root
+
+    def refusing(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *args: Any, **options: Any) -> Any:
+            writes = real is not os.open or args[0] & WRITING
+            if writes and Path(os.fsdecode(path)).is_relative_to(home):
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+            return real(path, *args, **options)
+
+        return call
+
+    for name in ("open", "mkdir", "rename", "replace", "unlink", "utime"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+    return make_explorer(home)
+
+
+def test_it_can_be_searched_and_backed_up(
+    protected: Explorer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = protected.home.ledger.read_bytes()
+    protected.start()
+    assert protected.library.names() == ["small"]
+    found = protected.search(Query("small", seed="bees-network", aspect="method", k=5))
+    assert len(found.results) == 5
+    back_up(protected.home, protected.ledger, tmp_path / "home.zip")
+    assert verify(tmp_path / "home.zip").corpora == ("small",)
+    assert protected.home.ledger.read_bytes() == before
+    assert "cannot be written to" in caplog.text
+
+
+def test_what_would_be_stored_is_refused_with_the_reason(
+    protected: Explorer, small_source: Path
+) -> None:
+    for act in (
+        lambda: protected.notebook.put_text("Some text."),
+        lambda: protected.library.delete("small"),
+        lambda: protected.library.import_documents(ImportRequest(small_source, "other")),
+    ):
+        with pytest.raises(StorageError, match="written to"):
+            act()
+    assert protected.library.names() == ["small"]
+
+
+def test_a_home_without_a_ledger_has_nothing_to_be_searched(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    with pytest.raises(StorageError, match="cannot be created or written to"):
+        make_explorer(tmp_path / "home")
