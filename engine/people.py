@@ -66,7 +66,9 @@ def read_login(files: Iterable[Path]) -> Login | None:
                 "Add [auth], or take [people] out.",
             )
         return None
-    login = Login(_providers(merged["auth"]), _people(merged.get("people")))
+    providers, people = _providers(merged["auth"]), _people(merged.get("people"))
+    https = urlsplit(merged["auth"]["redirect_uri"]).scheme == "https"
+    login = Login(providers, people, https)
     if not is_login_installed():
         raise LoginSetupError(
             "secrets.toml asks for login, and the libraries for it (Authlib, httpx) are missing.",

@@ -21,6 +21,7 @@ from engine.collections.judgment_formats import text_of
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
+from engine.permissions import ForPerson, leads_only
 from engine.types.annotating import (
     JUDGMENT_FORMATS,
     MODEL_PREFIX,
@@ -35,7 +36,7 @@ from storage.records import Judgment
 IMPORTED = ("auto", "csfcube", *JUDGMENT_FORMATS)
 
 
-class Exchange:
+class Exchange(ForPerson):
     """Exports and imports over one home."""
 
     def __init__(self, projects: ProjectStore, ledger: Ledger, library: Library) -> None:
@@ -43,6 +44,7 @@ class Exchange:
 
     # -- out -------------------------------------------------------------------------------
 
+    @leads_only
     def export(
         self,
         project: Project,
@@ -120,6 +122,7 @@ class Exchange:
 
     # -- in --------------------------------------------------------------------------------
 
+    @leads_only
     def import_(
         self,
         corpus: str,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
+from contextlib import suppress
 from dataclasses import replace
 
 import streamlit as st
 
-from engine.errors import SeedLensError
+from engine.errors import NotAllowedError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.plurals import counted
 from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskJob, AskRequest
@@ -130,7 +131,8 @@ def ask(explorer: Explorer, request: AskRequest) -> None:
     """Have a question answered, and show that from now on; what was under way ends."""
     job_id = explorer.reader.ask(request, chosen(explorer), owner=login.owner())
     if shown := st.session_state.get(JOB):
-        explorer.reader.jobs.cancel(shown)
+        with suppress(NotAllowedError):  # a link showed what somebody else asked
+            explorer.reader.jobs.cancel(shown)
     AskView.change(lambda now: replace(now, question=request.question, answer=job_id))
 
 

@@ -14,6 +14,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from pages._login import login
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 log = logging.getLogger("seedlens")
@@ -22,15 +23,19 @@ T = TypeVar("T")
 
 @st.cache_resource(show_spinner=False)
 def open_engine() -> Explorer:
-    """Open the engine, once for all sessions. Pages call :func:`engine`."""
+    """Open the engine, once for all sessions, as its operator. Pages call :func:`engine`."""
     explorer = Explorer()
     explorer.start()
     return explorer
 
 
 def engine() -> Explorer:
-    """The engine, one for all sessions."""
-    return open_engine()
+    """The engine, which does for whoever is here what they may do.
+
+    Raises:
+        NotLoggedInError, RefusedError, LoginSetupError: nobody is, who may be.
+    """
+    return open_engine().acting_as(login.acting())
 
 
 def warm_up() -> None:
@@ -40,7 +45,7 @@ def warm_up() -> None:
     of torch alive that takes 300 ms, so they are frozen once they are there.
     """
     try:
-        engine().warm_up()
+        open_engine().warm_up()
     except Exception:
         log.exception("Warming up failed; the pages will say why.")
     finally:

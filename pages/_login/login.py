@@ -17,7 +17,7 @@ import streamlit as st
 from engine import people
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError, StorageError
 from engine.people import read_login
-from engine.types.people import Login, Person
+from engine.types.people import OPERATOR, Login, Person
 from pages._login import sessions
 
 log = logging.getLogger("seedlens")
@@ -84,6 +84,14 @@ def person() -> Person | None:
     return people.admit(wanted, st.user.to_dict())
 
 
+def acting() -> Person:
+    """For whom the engine acts: who is here, or the operator where no login is asked for.
+
+    Raises as :func:`person`.
+    """
+    return person() or OPERATOR
+
+
 def name() -> str | None:
     """The name that what is judged is stored under; None where no login decides it."""
     who = person()
@@ -118,6 +126,15 @@ def is_wanted() -> bool:
         return login() is not None
     except LoginSetupError:
         return True
+
+
+def is_https() -> bool:
+    """Whether people log in over https; False where they do not log in, or cannot."""
+    try:
+        wanted = login()
+    except LoginSetupError:
+        return False
+    return wanted is not None and wanted.is_https
 
 
 def log_out() -> NoReturn:
