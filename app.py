@@ -22,10 +22,13 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from engine.people import keep_files_private  # noqa: E402 - needs the path above
 from pages._login.guard import GuardSessions  # noqa: E402 - needs the path above
 from pages._login.origin import OnlyHttps, SameOrigin  # noqa: E402 - needs the path above
 from pages._login.return_after_login import ReturnAfterLogin  # noqa: E402 - needs the path above
 from pages._login.visit_cookie import VisitCookie  # noqa: E402 - needs the path above
+
+keep_files_private()
 
 
 def content_security_policy() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import html
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,12 +121,19 @@ def note(message: str, remedy: str = "", kind: str = "note") -> None:
     )
 
 
+_ADDRESS = re.compile(r"https?:(?=//)|www(?=\.)|@", re.IGNORECASE)
+
+
 def escape_label(text: str) -> str:
     r"""Words that a widget label shows as they are: Streamlit reads labels as Markdown.
+
+    Addresses become links even where their characters are escaped: a word joiner, which is not
+    seen, ends what would be one.
 
     >>> print(escape_label("![](x) <b>"))
     \!\[\]\(x\) \<b\>
     """
+    text = _ADDRESS.sub("\\g<0>\u2060", text)
     return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|~$:<>" else c for c in " ".join(text.split()))
 
 

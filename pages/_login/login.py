@@ -160,7 +160,9 @@ def has_ended(cookies: Mapping[str, str]) -> bool:
 
 
 def log_setup() -> None:
-    """Say at the start how people log in, or why nobody can."""
+    """Say at the start how people log in, or why nobody can, and who else reads the secrets."""
+    for file in people.exposed(Path(path) for path in st.get_option("secrets.files")):
+        log.warning("Others can read %s: run chmod 600 on it.", file)
     try:
         wanted = login()
     except LoginSetupError as error:
