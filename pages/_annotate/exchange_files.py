@@ -12,6 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.annotating import ImportedJudgments, Project
 from engine.types.plurals import counted
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, error_boundary, escape_label, note
 
 SPREADSHEET = "spreadsheet"
@@ -70,7 +71,7 @@ def _export(explorer: Explorer, project: Project) -> None:
         on_click="ignore", type="primary",
     )  # fmt: skip
     for text in exported.notes:
-        st.html(f'<div class="sl-facts">{html.escape(text)}</div>')
+        st.html(f'<div class="sl-facts">{escape(text)}</div>')
 
 
 def packed(made: dict[str, bytes], archive: str) -> tuple[str, bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from contextlib import suppress
 from dataclasses import replace
 
@@ -16,6 +15,7 @@ from engine.types.reranking import CostEstimate, EndpointInfo
 from pages._ask.ask_url import AskView
 from pages._ask.earlier import earlier, examples
 from pages._common.job_words import money, tokens
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
 from pages._login import login
@@ -67,7 +67,7 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
             args=(lambda: ask(explorer, _asked()),), disabled=not info.set_up or busy,
         )  # fmt: skip
         words = price_of(explorer, view.request(has_scenarios=has_scenarios), info)
-        st.html(f'<div class="md-dim ask-price">{html.escape(words)}</div>')
+        st.html(f'<div class="md-dim ask-price">{escape(words)}</div>')
     earlier(explorer, view)
     folded_panel(explorer, "ask")
 

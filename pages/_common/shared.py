@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import html
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from pages._common.outside_text import escape, with_marks
 from pages._login import login
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
@@ -116,8 +116,8 @@ def note(message: str, remedy: str = "", kind: str = "note") -> None:
     """A message box. Its words may come from documents, so they are escaped, never Markdown."""
     role = "alert" if kind == "error" else "status"
     st.html(
-        f'<div class="sl-note sl-{kind}" role="{role}"><strong>{html.escape(message)}</strong> '
-        f"{html.escape(remedy)}</div>"
+        f'<div class="sl-note sl-{kind}" role="{role}"><strong>{escape(message)}</strong> '
+        f"{escape(remedy)}</div>"
     )
 
 
@@ -133,7 +133,7 @@ def escape_label(text: str) -> str:
     >>> print(escape_label("![](x) <b>"))
     \!\[\]\(x\) \<b\>
     """
-    text = _ADDRESS.sub("\\g<0>\u2060", text)
+    text = _ADDRESS.sub("\\g<0>\u2060", with_marks(text))
     return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|~$:<>" else c for c in " ".join(text.split()))
 
 

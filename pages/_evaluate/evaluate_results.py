@@ -15,6 +15,7 @@ from engine.types.evaluations import NDCG, CollectionInfo, Evaluation
 from engine.types.spreadsheets import spreadsheet_cell
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
+from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, escape_label, note
 from pages._evaluate.evaluate_charts import (
     interval_plot,
@@ -113,8 +114,8 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
     """
     with st.popover(label, type="tertiary"):
         lines = "".join(
-            f"<dt><strong>{html.escape(name)}</strong></dt>"
-            f'<dd style="margin:0 0 .5rem">{html.escape(words)}</dd>'
+            f"<dt><strong>{escape(name)}</strong></dt>"
+            f'<dd style="margin:0 0 .5rem">{escape(words)}</dd>'
             for name, words in terms.items()
         )
         st.html(
