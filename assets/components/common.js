@@ -1,6 +1,7 @@
 // What all components use. Document text only ever enters through textContent.
+
 // Characters that turn the order of what follows, unseen, are seen: one mark each.
-const withMarks = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, "\u21c4")
+const withMarks = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, "\u25ca")
 
 const make = (tag, cls, text) => {
   const node = document.createElement(tag)
