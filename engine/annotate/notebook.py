@@ -26,6 +26,8 @@ MOST_NAME = 200
 class Notebook(ForPerson):
     """The ledger as explorers use it. Nothing in it is ever overwritten.
 
+    An ``owner`` is whose a trail or a search is where nobody is logged in; else it is their own.
+
     Args:
         annotator: whose grades are stored when nobody else is named.
     """
@@ -116,6 +118,7 @@ class Notebook(ForPerson):
         A trail belongs to whoever opens it first, before there is a search in it. Without login
         ("") it is everybody's, and one made without login is nobody's later.
         """
+        owner = self.person.name or owner
         row = self._ledger.trails.name(trail_id) if trail_id else None
         if trail_id and (not owner or (row is not None and row.owner == owner)):
             return trail_id
@@ -127,7 +130,7 @@ class Notebook(ForPerson):
 
     def _put_name(self, trail_id: str, owner: str, **changes: Any) -> None:
         self._check_own(trail_id)
-        now = datetime.now(UTC)
+        owner, now = self.person.name or owner, datetime.now(UTC)
         row = self._ledger.trails.name(trail_id) or TrailNameRow(trail_id, "", owner, False, now)
         self._ledger.trails.put_name(replace(row, owner=row.owner or owner, time=now, **changes))
 
@@ -214,7 +217,7 @@ class Notebook(ForPerson):
         name = " ".join(name.split())[:MOST_NAME]
         if not name:
             raise BadInputError("The search has no name.", "Give it one, then save it.")
-        self._ledger.trails.save_search(owner, name, link, saved=saved)
+        self._ledger.trails.save_search(self.person.name or owner, name, link, saved=saved)
 
     # Pasted texts
 
