@@ -27,8 +27,7 @@ from engine.types.corpora import ImportRequest
 from engine.types.people import OPERATOR, Person
 from engine.types.searches import Query
 from tests.model_server import ModelServer
-from tests.model_sessions import entered
-from tests.small_corpus import SEED
+from tests.model_sessions import SEED, entered
 
 ADA = Person("ada@example.org", "Ada", "annotator")
 EVE = Person("eve@example.org", "Eve", "annotator")
@@ -116,7 +115,7 @@ def test_with_login_documents_come_from_uploads_and_import_roots_alone(
     assert not operator.library.jobs.list()
     assert library.preview(roots / "good.tsv").documents
     assert library.preview(library.save_upload("own.tsv", b"doc_id\ttext\na\tMine.\n")).documents
-    assert operator.library.preview(secret).columns, "the operator reads what they can read"
+    assert operator.library.preview(secret, "tsv").columns, "the operator reads what they can read"
 
 
 def test_a_folder_with_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
@@ -227,7 +226,7 @@ def test_with_login_no_address_inside_is_asked_unless_the_operator_allows_it(
 
     assert "SEEDLENS_LLM_ALLOWED_HOSTS" in problem()
     assert "SEEDLENS_LLM_ALLOWED_HOSTS" in problem(llm_allowed_hosts=(f"{host}:1",))
-    assert not server.seen
+    assert not server.seen.requests
     if host != "models.example.org":
         assert problem(llm_allowed_hosts=(host,)) == ""
         assert problem(llm_allowed_hosts=(f"{host}:{port}",)) == ""
@@ -250,7 +249,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_asked(
     values = entered(server, OPENAI_BASE_URL=f"http://models.example.org:{port}/v1")
     assert verifier.check(verifier.find_endpoint(values, {})).problem == ""
     assert set(asked) <= {"models.example.org", "127.0.0.1"}
-    assert server.seen
+    assert server.seen.requests
 
 
 def _answering(addresses: list[Any]) -> Any:
@@ -268,12 +267,12 @@ def test_a_person_has_a_budget_for_the_day_that_holds_for_all_their_runs(
         return explorer.verifier.check(explorer.verifier.find_endpoint({}, entered(server))).problem
 
     assert ask(ADA, llm_daily_calls=200) == ""
-    spent = len(server.seen)
+    spent = server.seen.requests
     assert spent
     assert f"budget of {spent:,} calls a day" in ask(ADA, llm_daily_calls=spent)
     assert "tokens a day" in ask(ADA, llm_daily_tokens=1)
     assert "cost of 1e-09 a day" in ask(ADA, llm_daily_cost=1e-9, llm_input_price=1.0)
-    assert len(server.seen) == spent, "nothing more was sent"
+    assert server.seen.requests == spent, "nothing more was sent"
     assert ask(EVE, llm_daily_calls=200) == "", "others have their own"
     assert ask(OPERATOR, llm_daily_calls=0) == "", "without login there is none"
 
