@@ -355,7 +355,7 @@ class ProjectStore(ForPerson):
             named = read_query_id(query_id, opened.row_of, opened.aspects)
             if named is not None:
                 query = Query(project.corpus, seed=named.seed, aspect=named.aspect)
-                self.add_queries(project, {query_id: query})
+                self.keep_query(project, query_id, query)
                 return query
         raise UnknownNameError(
             f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
