@@ -141,7 +141,7 @@ def test_only_who_started_a_job_and_leads_end_it() -> None:
         return SimpleNamespace(stopped="cancelled")
 
     for ends in (ada, grace):
-        job_id, _ = ada.start("key", work, None, owner="Eve")
+        job_id = ada.start("key", work, None, owner="Eve")
         assert runner.job(job_id).owner == "Ada", "the login says who it was"
         with pytest.raises(NotAllowedError, match="Ada started it"):
             eve.cancel(job_id)
