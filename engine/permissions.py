@@ -55,7 +55,7 @@ def leads_only(
     """A method of something :class:`ForPerson` that raises NotAllowedError unless for a lead."""
 
     @functools.wraps(method)
-    def checked(self: Part, *args: P.args, **kwargs: P.kwargs) -> R:
+    def checked(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_lead(self.person)
         return method(self, *args, **kwargs)
 
