@@ -22,9 +22,13 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from pages._login.guard import GuardSessions  # noqa: E402
+from engine.people import keep_files_private  # noqa: E402 - needs the path above
+from pages._login.guard import GuardSessions  # noqa: E402 - needs the path above
+from pages._login.origin import OnlyHttps, SameOrigin  # noqa: E402 - needs the path above
 from pages._login.return_after_login import ReturnAfterLogin  # noqa: E402 - needs the path above
 from pages._login.visit_cookie import VisitCookie  # noqa: E402 - needs the path above
+
+keep_files_private()
 
 
 def content_security_policy() -> str:
@@ -87,7 +91,7 @@ app = st.App(
     lifespan=lifespan,
     routes=[Route("/figures/font.json", figure_font)],
     middleware=[
-        Middleware(SecurityHeaders), Middleware(GuardSessions), Middleware(ReturnAfterLogin),
-        Middleware(VisitCookie),
+        Middleware(SecurityHeaders), Middleware(SameOrigin), Middleware(OnlyHttps),
+        Middleware(GuardSessions), Middleware(ReturnAfterLogin), Middleware(VisitCookie),
     ],
 )  # fmt: skip

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Annotated
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 __version__ = "0.1.0"
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +33,25 @@ class Settings(BaseSettings):
         # The app runs in another folder than the command that starts it.
         return home.expanduser().absolute()
 
+    @field_validator("import_roots", mode="before")
+    @classmethod
+    def _folders(cls, value: object) -> object:
+        """Folders as the system's search paths have them: ``/data:/srv/papers``."""
+        return value.split(os.pathsep) if isinstance(value, str) and value else value or ()
+
+    @field_validator("import_roots")
+    @classmethod
+    def _absolute_roots(cls, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+        return tuple(root.expanduser().absolute() for root in roots)
+
+    @field_validator("llm_allowed_hosts", mode="before")
+    @classmethod
+    def _hosts(cls, value: object) -> object:
+        """Hosts between commas."""
+        if not isinstance(value, str):
+            return value
+        return [host.strip().lower() for host in value.split(",") if host.strip()]
+
     home: Path = Field(default_factory=lambda: user_data_path("seedlens", appauthor=False))
     max_document_chars: int = Field(default=1_000_000, gt=0)
     """Longer documents are refused at import, with the row that holds them."""
@@ -44,6 +65,9 @@ class Settings(BaseSettings):
     """CPU threads for encoding; 0 means all cores."""
     annotator: str = "me"
     """The name that grades are stored under when nobody gave one."""
+
+    import_roots: Annotated[tuple[Path, ...], NoDecode] = ()
+    """With login, leads import from these folders, besides what they upload."""
 
     # The language model endpoint; see engine/llm/endpoints.py for where else it can be set.
     openai_base_url: str = Field(default="", validation_alias="OPENAI_BASE_URL")
@@ -62,6 +86,13 @@ class Settings(BaseSettings):
     """Requests per run at most; unset is no limit. So with the next two."""
     llm_max_tokens: int | None = Field(default=None, ge=0)
     llm_max_cost: float | None = Field(default=None, ge=0)
+    llm_daily_calls: int | None = Field(default=None, ge=0)
+    """With login, requests per person and day at most; unset is no limit. So with the next two."""
+    llm_daily_tokens: int | None = Field(default=None, ge=0)
+    llm_daily_cost: float | None = Field(default=None, ge=0)
+    llm_allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """With login, hosts (``localhost``, ``10.0.0.7:8000``) that leads may enter as the address of
+    a model although they are not on the internet."""
     llm_input_price: float | None = Field(default=None, ge=0)
-    """Price per million input tokens, in any currency; needed for ``llm_max_cost``."""
+    """Price per million input tokens, in any currency; needed for limits of cost."""
     llm_output_price: float | None = Field(default=None, ge=0)

@@ -44,6 +44,10 @@ class NotLoggedInError(SeedLensError):
     """Login is wanted, and this visitor is not logged in."""
 
 
+class NotAllowedError(SeedLensError):
+    """Whoever asks may not do this; see :mod:`engine.permissions`."""
+
+
 class RefusedError(SeedLensError):
     """This visitor logged in, and may not enter.
 

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from datetime import date
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
+from engine.permissions import ForPerson, acting_as
 from engine.scenarios.facade import Scenarios
 from engine.search.filters import parse_filters
 from engine.search.finding import find_documents
@@ -46,6 +47,7 @@ from engine.types.encoders import EMBEDDED_SHA256, Encoder, Passage
 from engine.types.evaluations import Evaluation, SystemScores
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
+from engine.types.people import OPERATOR, Person
 from engine.types.searches import Filter, FoundDocument, Query, SearchResults
 from storage.home import Home
 from storage.ledger import Ledger
@@ -54,7 +56,7 @@ log = logging.getLogger("seedlens")
 DEMO_SEED = "demo-0232"
 
 
-class Explorer:
+class Explorer(ForPerson):
     """SeedLens over one home. Safe to share between threads.
 
     Attributes:
@@ -69,6 +71,7 @@ class Explorer:
         builds: test collections made from a corpus and an attribute of its documents.
         reader: questions answered from the documents, where a model is connected.
         scenarios: what documents are of use for, written beforehand.
+        person: for whom it acts; see :meth:`acting_as`.
         systems: those that every corpus has; :meth:`systems_of` has those of one.
         known_systems: all that a corpus may have.
         model_systems: those that need a language model.
@@ -114,6 +117,19 @@ class Explorer:
         )
         self.gaps = Gaps(self.ledger, self.collections, self.searcher, connect)
         self.reader = Reader(self.settings, self.ledger, self.searcher)
+        self._acting: dict[Person, Explorer] = {OPERATOR: self}
+        embed = self._embedded_texts(EMBEDDED_SHA256, self.library.embedded)
+        self._lens_words: Callable[[Lens], LensWords] = lru_cache(maxsize=32)(
+            partial(LensWords, embed=embed)
+        )
+
+    def acting_as(self, person: Person) -> Explorer:
+        """This explorer for a person who logged in: it refuses what they may not do.
+
+        What is refused raises NotAllowedError. State is shared; asking again gives the same object.
+        """
+        found = self._acting.get(person)
+        return found or self._acting.setdefault(person, acting_as(self, person))
 
     def start(self) -> None:
         """What the app does once: :meth:`tidy`, and index the demo in a new home."""
@@ -154,11 +170,6 @@ class Explorer:
         encoder = partial(self.library.encoder, opened)
         embed = self._embedded_texts(opened.spec.fingerprint, encoder)
         return Searcher(opened, encoder, self._lens_words, embed)
-
-    @cached_property
-    def _lens_words(self) -> Callable[[Lens], LensWords]:
-        embed = self._embedded_texts(EMBEDDED_SHA256, self.library.embedded)
-        return lru_cache(maxsize=32)(partial(LensWords, embed=embed))
 
     def _embedded_texts(self, fingerprint: str, encoder: Callable[[], Encoder]) -> EmbeddedTexts:
         """Texts as vectors of a model, which is loaded for new ones only."""

@@ -15,6 +15,7 @@ from engine.errors import SeedLensError
 from engine.jobs.job_files import HOST, Note, process_started, read_job, stop_flag
 from engine.types.corpora import ImportJob
 from engine.types.jobs import JobState
+from storage.home import keep_files_private
 
 log = logging.getLogger("seedlens.jobs")
 
@@ -49,6 +50,7 @@ def work(note: Note, stopped: Callable[[], bool]) -> ImportJob:
 
 def main(file: Path) -> int:
     """Run the job in ``file``; the exit status is 0 when it is done or was cancelled."""
+    keep_files_private()
     asked = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.set())

@@ -20,9 +20,11 @@ from engine.errors import BadInputError, LoginSetupError, NotLoggedInError, Refu
 from engine.types.annotating import Role
 from engine.types.people import CALLBACK, Login, Person, Provider, plain_address
 from storage.ended_logins import EndedLogins
+from storage.home import PRIVATE_UMASK, keep_files_private
 
 __all__ = [
-    "EndedLogins", "admit", "ended_logins", "is_login_installed", "read_login", "secrets_files",
+    "EndedLogins", "admit", "ended_logins", "exposed", "is_login_installed", "keep_files_private",
+    "read_login", "secrets_files",
 ]  # fmt: skip
 
 SHORTEST_COOKIE_SECRET = 32
@@ -35,6 +37,11 @@ _MENTIONS_LOGIN = re.compile(rb"^\W*(auth|people)\b", re.MULTILINE)
 def secrets_files() -> tuple[Path, ...]:
     """Where ``seedlens app`` looks for ``secrets.toml``; what a later one says goes first."""
     return tuple(folder / ".streamlit" / "secrets.toml" for folder in (Path.home(), ROOT))
+
+
+def exposed(files: Iterable[Path]) -> list[Path]:
+    """Those of these files that others on this machine can read, or could write."""
+    return [file for file in files if file.is_file() and file.stat().st_mode & PRIVATE_UMASK]
 
 
 def ended_logins() -> EndedLogins:
@@ -66,7 +73,9 @@ def read_login(files: Iterable[Path]) -> Login | None:
                 "Add [auth], or take [people] out.",
             )
         return None
-    login = Login(_providers(merged["auth"]), _people(merged.get("people")))
+    providers, people = _providers(merged["auth"]), _people(merged.get("people"))
+    https = urlsplit(merged["auth"]["redirect_uri"]).scheme == "https"
+    login = Login(providers, people, https)
     if not is_login_installed():
         raise LoginSetupError(
             "secrets.toml asks for login, and the libraries for it (Authlib, httpx) are missing.",

@@ -9,7 +9,6 @@ from pages._library.corpus_list import corpora_list, undo_list
 from pages._library.import_jobs import jobs_section
 from pages._library.imports import add_documents
 from pages._library.lens_page import lens_page
-from pages._login import login
 from pages._model.model_form import apply_model_style
 
 with error_boundary():
@@ -36,7 +35,7 @@ with error_boundary():
             "Index the demo",
             key="library_demo",
             on_click=attempt_at,
-            args=("corpora", explorer.library.start_demo, login.owner()),
+            args=("corpora", explorer.library.start_demo),
         )
     else:
         st.html('<div class="sl-empty">The first corpus is on its way: see below.</div>')

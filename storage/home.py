@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import tempfile
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from storage.errors import SeedLensError, StorageError
 
 NAME_LENGTH = 64
+PRIVATE_FOLDER, PRIVATE_UMASK = 0o700, 0o077
+
+
+def keep_files_private() -> None:
+    """What this process and its children write from now on is for this user alone. For programs
+    to begin with; a library leaves that to whoever uses it."""
+    os.umask(PRIVATE_UMASK)
 
 
 class CorpusNameError(SeedLensError):
@@ -88,6 +98,11 @@ class Home:
         return self.root / "embedded-texts"
 
     @property
+    def spending(self) -> Path:
+        """The folder for what people had a language model do, a file a day."""
+        return self.root / "spending"
+
+    @property
     def trash(self) -> Path:
         """The folder for what was removed, until it is deleted."""
         return self.root / "trash"
@@ -122,15 +137,21 @@ class Home:
     def create(self) -> None:
         """Make the folders where they are missing, and make sure that they can be written to.
 
+        Nobody else may look into the home, whatever lies in it: one that others could read until
+        now is closed, where it is this user's.
+
         Raises:
             StorageError: names the folder, why it failed, and SEEDLENS_HOME.
         """
         try:
             for folder in (self.root, self.corpora, self.uploads, self.jobs, self.trash):
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
                 # os.access answers for the permission bits only, not for read-only mounts.
                 with tempfile.TemporaryFile(dir=folder):
                     pass
+            if stat.S_IMODE(self.root.stat().st_mode) & PRIVATE_UMASK:
+                with suppress(PermissionError):  # it is somebody else's, who shares it
+                    self.root.chmod(PRIVATE_FOLDER)
         except OSError as e:
             raise StorageError(
                 f"The home {self.root} cannot be created or written to: {e.strerror or e}.",

@@ -1,8 +1,12 @@
 // What all components use. Document text only ever enters through textContent.
+
+// Characters that turn the order of what follows, unseen, are seen: one mark each.
+const withMarks = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, "\u25ca")
+
 const make = (tag, cls, text) => {
   const node = document.createElement(tag)
   if (cls) node.className = cls
-  if (text !== undefined) node.textContent = text
+  if (text !== undefined) node.textContent = text === null ? "" : withMarks(text)
   return node
 }
 
@@ -53,7 +57,7 @@ const metaLine = (document_) => {
 // Text with some of its spans marked; offsets count code points, as Python's do.
 const marked = (text, spans, cls) => {
   const node = make("span", `text ${cls ?? ""}`)
-  const points = Array.from(text)
+  const points = Array.from(withMarks(text))
   let at = 0
   for (const [start, end] of spans) {
     if (start < at) continue

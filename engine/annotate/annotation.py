@@ -31,6 +31,7 @@ from engine.annotate.projects import ProjectStore, check_annotator
 from engine.annotate.queueing import Queue, find_progress
 from engine.config import Settings
 from engine.corpora.library import Library
+from engine.permissions import check_lead, check_own, leads_only
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
     Agreement,
@@ -149,12 +150,16 @@ class Annotation(ProjectStore):
             the judgment as it is stored.
 
         Raises:
+            NotAllowedError: whoever is logged in speaks under another name, or decides an item
+                and is no lead.
             UnknownNameError: the project does not have the query, or the corpus not the document.
             BadInputError: see :func:`engine.annotate.judgments.checked` and :func:`store`.
         """
+        check_own(self.person, judgment.annotator)
         asked = query or self.query(project, judgment.query_id)
         self._library.open(project.corpus).document(judgment.doc_id)
         if judgment.origin == "adjudication":
+            check_lead(self.person)
             check_decision(project, judgment)
         instruction = judgment.instruction or asked.instruction or ""
         judgment = checked(project, replace(judgment, instruction=instruction))
@@ -180,6 +185,7 @@ class Annotation(ProjectStore):
             event: the undo's own id: sent twice, it takes back one judgment; "" for a new one.
         """
         who = check_annotator(annotator)
+        check_own(self.person, who)
         return self._ledger.judging.undo(*project.key, who, only=only, undo_event=event)
 
     def known(self, events: Iterable[str]) -> set[str]:
@@ -214,17 +220,20 @@ class Annotation(ProjectStore):
         """How far the project is, and each of its people."""
         return find_progress(project, self.pool(project), self.judgments(project))
 
+    @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:
         """How agreement came about; see :mod:`engine.annotate.agreement_over_time`."""
         judgments = self.judgments(project)
         return agreement_over_time(judgments, project.scale, step)
 
+    @leads_only
     def agreement(self, project: Project) -> Agreement:
         """How far its annotators agree, over all, by aspect and in pairs."""
         queries = self.queries(project, retired=True)
         aspects = {key: query.aspect or "" for key, query in queries.items()}
         return find_agreement(self.judgments(project), project.scale, aspects)
 
+    @leads_only
     def disagreements(self, project: Project) -> list[Disagreement]:
         """What there is to adjudicate, the widest spread first; decided items come last."""
         retired = self.retired(project)

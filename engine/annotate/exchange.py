@@ -21,6 +21,7 @@ from engine.collections.judgment_formats import text_of
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
+from engine.permissions import ForPerson, leads_only
 from engine.types.annotating import (
     JUDGMENT_FORMATS,
     MODEL_PREFIX,
@@ -35,7 +36,7 @@ from storage.records import Judgment
 IMPORTED = ("auto", "csfcube", *JUDGMENT_FORMATS)
 
 
-class Exchange:
+class Exchange(ForPerson):
     """Exports and imports over one home."""
 
     def __init__(self, projects: ProjectStore, ledger: Ledger, library: Library) -> None:
@@ -43,6 +44,7 @@ class Exchange:
 
     # -- out -------------------------------------------------------------------------------
 
+    @leads_only
     def export(
         self,
         project: Project,
@@ -51,6 +53,7 @@ class Exchange:
         per_annotator: bool = False,
         annotator: str = "",
         median: bool = False,
+        spreadsheet: bool = False,
     ) -> exporting.Exported:
         """The judgments of a project as files; see :func:`exporting.write_files`.
 
@@ -59,6 +62,8 @@ class Exchange:
             per_annotator: each one's own grades, not the adjudicated ones.
             annotator: only this one's, and everything they did in a ``hand-over``.
             median: undecided items get the median grade; they are left out otherwise.
+            spreadsheet: no text of a ``csv`` is a formula to a spreadsheet program, which marks
+                such texts with an apostrophe: to be read, not to be imported again.
 
         Raises:
             BadInputError: nothing to export, or an id that the format cannot hold.
@@ -75,10 +80,14 @@ class Exchange:
             return self._hand_over(project, annotator, queries)
         if per_annotator or annotator:
             judgments = self._standing(project, annotator)
-            exported = exporting.own_files(kind, name, judgments, queries, corpus)
+            exported = exporting.own_files(
+                kind, name, judgments, queries, corpus, spreadsheet=spreadsheet
+            )
         else:
             decided = self.qrels(project, median=median)
-            exported = exporting.decided_files(kind, name, decided, queries, corpus)
+            exported = exporting.decided_files(
+                kind, name, decided, queries, corpus, spreadsheet=spreadsheet
+            )
         if not exported.judgments:
             raise BadInputError(
                 f"Project '{name}' has no grades to export.",
@@ -120,6 +129,7 @@ class Exchange:
 
     # -- in --------------------------------------------------------------------------------
 
+    @leads_only
     def import_(
         self,
         corpus: str,

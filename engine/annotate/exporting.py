@@ -69,7 +69,13 @@ class Exported:
 
 
 def decided_files(
-    kind: str, name: str, decided: DecidedQrels, queries: Mapping[str, Query], corpus: OpenCorpus
+    kind: str,
+    name: str,
+    decided: DecidedQrels,
+    queries: Mapping[str, Query],
+    corpus: OpenCorpus,
+    *,
+    spreadsheet: bool = False,
 ) -> Exported:
     """The adjudicated grades in one of :data:`JUDGMENT_FORMATS` but the hand-over.
 
@@ -79,7 +85,7 @@ def decided_files(
     count = sum(map(len, decided.grades.values()))
     if kind in ("csv", "jsonl"):
         rows = [_decided_fields(d) for d in decided.decisions if d.relevance is not None]
-        files = _table(kind, name, rows, DECIDED_FIELDS)
+        files = _table(kind, name, rows, DECIDED_FIELDS, spreadsheet=spreadsheet)
     else:
         files = _qrels(kind, name, {"": decided.grades}, queries, corpus)
     return Exported(files, count, decided.notes)
@@ -109,6 +115,8 @@ def own_files(
     judgments: Sequence[Judgment],
     queries: Mapping[str, Query],
     corpus: OpenCorpus,
+    *,
+    spreadsheet: bool = False,
 ) -> Exported:
     """What stands of each annotator: a file each in TREC and BEIR, else one for all of them.
 
@@ -120,7 +128,8 @@ def own_files(
     by_models = sum(j.origin == "model" and j.relevance is not None for j in judgments)
     said = (f"{by_models:,} grades are a model's ({', '.join(models)}).",) if by_models else ()
     if kind in ("csv", "jsonl"):
-        files = _table(kind, name, [to_fields(judgment) for judgment in judgments], FIELDS)
+        rows = [to_fields(judgment) for judgment in judgments]
+        files = _table(kind, name, rows, FIELDS, spreadsheet=spreadsheet)
         return Exported(files, len(judgments), said)
     own = own_grades(judgments, models=True)
     count = sum(len(grades) for qrels in own.values() for grades in qrels.values())
@@ -133,10 +142,16 @@ def own_files(
 
 
 def _table(
-    kind: str, name: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+    kind: str,
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    *,
+    spreadsheet: bool,
 ) -> dict[str, Iterable[str]]:
-    lines = json_lines(rows) if kind == "jsonl" else csv_lines(rows, columns)
-    return {f"{name}.{kind}": lines}
+    if kind == "jsonl":
+        return {f"{name}.{kind}": json_lines(rows)}
+    return {f"{name}.{kind}": csv_lines(rows, columns, spreadsheet=spreadsheet)}
 
 
 def _qrels(

@@ -39,6 +39,7 @@ from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import ask_model, complete
+from engine.permissions import ForPerson, leads_only
 from engine.search.judging_criterion import criterion_for
 from engine.search.searcher import Searcher
 from engine.types.annotating import Item, Judgment, Project
@@ -267,7 +268,7 @@ SAMPLE = 100
 """Candidates whose lengths an estimate is made from."""
 
 
-class ModelGrading:
+class ModelGrading(ForPerson):
     """Models that grade, over one home. Safe to share between threads.
 
     Attributes:
@@ -326,6 +327,7 @@ class ModelGrading:
             **asdict(cost),
         )
 
+    @leads_only
     def start(
         self,
         project: Project,

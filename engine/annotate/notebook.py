@@ -10,7 +10,8 @@ from typing import Any
 
 from engine.annotate.annotation import Annotation
 from engine.corpora.library import Library
-from engine.errors import BadInputError, UnknownNameError
+from engine.errors import BadInputError, NotAllowedError, UnknownNameError
+from engine.permissions import ForPerson
 from engine.search.queries import query_from_json, query_id, query_to_json
 from engine.types.annotating import Judgment
 from engine.types.searches import Query
@@ -22,8 +23,10 @@ MOST_NAME = 200
 """Characters of the name of a trail or a search."""
 
 
-class Notebook:
+class Notebook(ForPerson):
     """The ledger as explorers use it. Nothing in it is ever overwritten.
+
+    An ``owner`` is whose a trail or a search is where nobody is logged in; else it is their own.
 
     Args:
         annotator: whose grades are stored when nobody else is named.
@@ -69,7 +72,12 @@ class Notebook:
     # Trails
 
     def add_step(self, trail_id: str, query: Query) -> None:
-        """Note a search in a trail."""
+        """Note a search in a trail.
+
+        Raises, as all that writes to a trail:
+            NotAllowedError: it is another person's.
+        """
+        self._check_own(trail_id)
         self._ledger.trails.add_step(trail_id, query.corpus, query_to_json(query))
 
     def trail(self, trail_id: str) -> list[Query]:
@@ -107,21 +115,34 @@ class Notebook:
     def own_trail(self, trail_id: str, owner: str) -> str:
         """The trail if ``owner`` may write it, else the id of a new one.
 
-        A trail belongs to whoever opens it first; without login ("") it is everybody's.
+        A trail belongs to whoever opens it first, before there is a search in it. Without login
+        ("") it is everybody's, and one made without login is nobody's later.
         """
+        owner = self.person.name or owner
         row = self._ledger.trails.name(trail_id) if trail_id else None
         if trail_id and (not owner or (row is not None and row.owner == owner)):
             return trail_id
-        if not trail_id or (row is not None and row.owner):
+        if not trail_id or row is not None or self._ledger.trails.steps(trail_id):
             trail_id = secrets.token_urlsafe(9)
         if owner:
             self._put_name(trail_id, owner)
         return trail_id
 
     def _put_name(self, trail_id: str, owner: str, **changes: Any) -> None:
-        now = datetime.now(UTC)
+        self._check_own(trail_id)
+        owner, now = self.person.name or owner, datetime.now(UTC)
         row = self._ledger.trails.name(trail_id) or TrailNameRow(trail_id, "", owner, False, now)
         self._ledger.trails.put_name(replace(row, owner=row.owner or owner, time=now, **changes))
+
+    def _check_own(self, trail_id: str) -> None:
+        """Whoever logged in writes to their own trails; a link to another's is for reading."""
+        if self.person.is_operator:
+            return
+        row = self._ledger.trails.name(trail_id)
+        if row is not None and row.owner != self.person.name:
+            raise NotAllowedError(
+                "This trail is another person's.", "Start a trail of your own from a search of it."
+            )
 
     def _seed_titles(self, queries: Iterable[Query]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.seed_title(query) for query in queries))
@@ -168,14 +189,17 @@ class Notebook:
 
         One that was removed and is kept again comes back where it was, with its note.
         """
+        self._check_own(trail_id)
         self._ledger.trails.keep(trail_id, corpus, doc_id, kept=kept)
 
     def annotate(self, trail_id: str, corpus: str, doc_id: str, note: str) -> None:
         """Set the reader's note on a kept document."""
+        self._check_own(trail_id)
         self._ledger.trails.annotate(trail_id, corpus, doc_id, note.strip())
 
     def move(self, trail_id: str, corpus: str, doc_id: str, by: int) -> None:
         """Let a kept document change places with the one before it (-1) or after it (1)."""
+        self._check_own(trail_id)
         order = [(one.corpus, one.document.doc_id) for one in self.kept(trail_id)]
         if (corpus, doc_id) in order:
             other = order.index((corpus, doc_id)) + by
@@ -193,7 +217,7 @@ class Notebook:
         name = " ".join(name.split())[:MOST_NAME]
         if not name:
             raise BadInputError("The search has no name.", "Give it one, then save it.")
-        self._ledger.trails.save_search(owner, name, link, saved=saved)
+        self._ledger.trails.save_search(self.person.name or owner, name, link, saved=saved)
 
     # Pasted texts
 

@@ -15,6 +15,7 @@ from engine.errors import BadInputError
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import built_in_variants
 from engine.measures.metrics import judged_at, mean
+from engine.permissions import ForPerson, leads_only
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.annotating import (
@@ -163,7 +164,7 @@ Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
 """Pools some queries of a project; returns how many (query, document, source) were new."""
 
 
-class PoolFilling:
+class PoolFilling(ForPerson):
     """Fills pools in the background. Safe to share between threads.
 
     Args:
@@ -176,6 +177,7 @@ class PoolFilling:
     def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
         self._fill, self._count, self.jobs = fill, count, JobRunner()
 
+    @leads_only
     def start(
         self, project: Project, request: PoolRequest, query_ids: Sequence[str], owner: str = ""
     ) -> str:

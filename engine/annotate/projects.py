@@ -16,6 +16,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import find_aspect
+from engine.permissions import ForPerson, leads_only
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
 from engine.types.annotating import (
     ADJUDICATED,
@@ -245,7 +246,7 @@ def is_free(query_id: str) -> bool:
     return query_id.startswith("text-") and "_" in query_id
 
 
-class ProjectStore:
+class ProjectStore(ForPerson):
     """The projects of one home: settings, queries, pools, and what was judged in them. Safe to
     share between threads."""
 
@@ -277,6 +278,7 @@ class ProjectStore:
             )
         return named.get(name, Project(corpus))
 
+    @leads_only
     def save(self, project: Project, author: str, before: Project | None = None) -> Project:
         """Keep a new version; the versions before it stay in the ledger.
 
@@ -353,13 +355,14 @@ class ProjectStore:
             named = read_query_id(query_id, opened.row_of, opened.aspects)
             if named is not None:
                 query = Query(project.corpus, seed=named.seed, aspect=named.aspect)
-                self.add_queries(project, {query_id: query})
+                self.keep_query(project, query_id, query)
                 return query
         raise UnknownNameError(
             f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
             f"{'Add it first; its' if project.name else 'An'} id names seed and aspect.",
         )
 
+    @leads_only
     def add_queries(
         self, project: Project, queries: Iterable[Query] | Mapping[str, Query]
     ) -> list[str]:
@@ -402,6 +405,7 @@ class ProjectStore:
             for query_id, query in queries.items()
         )
 
+    @leads_only
     def retire(self, project: Project, query_ids: Iterable[str], author: str) -> int:
         """Ask queries no more: they leave queues, pools and adjudicated grades, until they are
         added again. What was judged stays. Returns how many were asked before."""

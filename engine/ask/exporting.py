@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from engine.types.documents import Document
-from engine.types.links import paper_link
+from engine.types.links import escaped_address, paper_link
 from engine.types.reading import AskJob, Citation, GivenPassage
 
 Form = Literal["md", "json"]
@@ -112,7 +112,7 @@ def _reference(document: Document) -> str:
     year = f" ({document.year})" if document.year else ""
     people = f" {_plain(', '.join(document.authors))}." if document.authors else ""
     link = paper_link(document)
-    where = f" <{link}>" if link else ""
+    where = f" <{escaped_address(link)}>" if link else ""
     return f"{_plain(document.title or document.doc_id)}{year}.{people}{where}"
 
 

@@ -20,6 +20,7 @@ from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
+from engine.permissions import ForPerson, check_ends
 from engine.search.searcher import Searcher
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job
@@ -44,7 +45,7 @@ REMEMBERED = 32
 """Questions whose results are kept."""
 
 
-class Reader:
+class Reader(ForPerson):
     """Answers to questions from the documents of a corpus. Safe to share between threads.
 
     Where an ``endpoint`` is taken, None is the one of the environment.
@@ -125,7 +126,13 @@ class Reader:
         return self.history.find(job_id)
 
     def forget(self, job_id: str) -> None:
-        """Delete an answer that has ended; one that is written is left alone."""
+        """Delete an answer that has ended; one that is written is left alone.
+
+        Raises:
+            NotAllowedError: somebody else asked, and this is for no lead.
+        """
+        with suppress(UnknownNameError):
+            check_ends(self.person, self.history.find(job_id).owner)
         self.jobs.dismiss(job_id)
         self.history.remove(job_id)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from engine.errors import NotAllowedError
 from engine.jobs.runner import JobRunner
 from engine.llm.budget import Budget, RoundProgress
 from engine.llm.endpoint_errors import EndpointError
@@ -51,5 +52,6 @@ def recalled(jobs: JobRunner, job_id: str) -> str | None:
     with suppress(EndpointError):
         if not jobs.result(job_id).stopped:
             return job_id
-    jobs.dismiss(job_id)
+    with suppress(NotAllowedError):  # of somebody else, who asked for the same just now
+        jobs.dismiss(job_id)
     return None

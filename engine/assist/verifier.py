@@ -17,6 +17,7 @@ from engine.llm.budget import RoundProgress
 from engine.llm.connecting import HOW, connect, describe, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
+from engine.permissions import ForPerson
 from engine.rerank import MODES
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
@@ -34,7 +35,7 @@ from engine.types.searches import Query
 from storage.ledger import Ledger
 
 
-class Verifier:
+class Verifier(ForPerson):
     """A language model over one home. Safe to share between threads.
 
     Where an ``endpoint`` is taken, None is the one of the environment; see :meth:`find_endpoint`.
@@ -78,8 +79,9 @@ class Verifier:
 
         Raises:
             NoEndpointError: settings that cannot be used.
+            NotAllowedError: an address was entered, and this is for no lead.
         """
-        return find_endpoint(self._settings, secrets, session)
+        return find_endpoint(self._settings, secrets, session, self.person)
 
     def endpoint(self, endpoint: Endpoint | None = None) -> EndpointInfo:
         """Which endpoint would be asked, without asking it; or why none can be. Never raises

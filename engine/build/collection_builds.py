@@ -21,6 +21,7 @@ from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Endpoint
+from engine.permissions import ForPerson, leads_only
 from engine.types.builds import (
     BUILD_STEPS,
     BuildSpec,
@@ -36,7 +37,7 @@ from storage.home import Home
 from storage.ledger import Ledger
 
 
-class CollectionBuilds:
+class CollectionBuilds(ForPerson):
     """Collections built for an attribute. Safe to share between threads and processes.
 
     Everything that the steps make and people change is kept in the ledger, append-only.
@@ -69,6 +70,7 @@ class CollectionBuilds:
             (r.corpus, r.build) for r in rows if r.corpus in there and corpus in (None, r.corpus)
         ]
 
+    @leads_only
     def open(self, corpus: str, name: str) -> OpenBuild:
         """A build, to read and to correct.
 
@@ -89,6 +91,7 @@ class CollectionBuilds:
         rows = self._ledger.builds
         return OpenBuild(spec, author, time, rows, self._library, self._annotation, self._recent)
 
+    @leads_only
     def save(self, spec: BuildSpec, author: str) -> BuildSpec:
         """Begin a build, or change its settings; what rested on what changed becomes stale.
 
@@ -122,6 +125,7 @@ class CollectionBuilds:
         connection = connect(self._settings, endpoint) if info.set_up else None
         return estimate_step(build, step, connection, self._ledger.answers)
 
+    @leads_only
     def start(
         self,
         corpus: str,
@@ -192,6 +196,7 @@ class CollectionBuilds:
         """Where the collection comes from, as it stands."""
         return provenance(self.open(corpus, name))
 
+    @leads_only
     def export(
         self, corpus: str, name: str, out: Path, *, overwrite: bool = False
     ) -> tuple[Path, ...]:

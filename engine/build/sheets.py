@@ -16,6 +16,7 @@ from engine.build.opened_build import Meant, OpenBuild, QueryChange
 from engine.collections.judgment_formats import csv_lines
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.builds import BuildStep, Cluster
+from engine.types.spreadsheets import plain_cell
 
 SHEETS: Mapping[BuildStep, Sequence[str]] = {
     "label": ("doc_id", "label", "quote", "maker", "author", "title", "was"),
@@ -76,8 +77,12 @@ def columns(step: BuildStep) -> Sequence[str]:
     return SHEETS[step]
 
 
-def sheet(build: OpenBuild, step: BuildStep) -> Iterator[str]:
-    """The lines of a step's file; BadInputError for "expand"."""
+def sheet(build: OpenBuild, step: BuildStep, *, spreadsheet: bool = False) -> Iterator[str]:
+    """The lines of a step's file; BadInputError for "expand".
+
+    Args:
+        spreadsheet: no text is a formula to a spreadsheet program; :func:`read_rows` reads both.
+    """
     corpus, names = build.corpus, columns(step)
 
     def title(doc_id: str) -> str:
@@ -109,7 +114,8 @@ def sheet(build: OpenBuild, step: BuildStep) -> Iterator[str]:
             )
             for q in build.queries()
         ]
-    return csv_lines((dict(zip(names, row, strict=True)) for row in rows), names)
+    fields = (dict(zip(names, row, strict=True)) for row in rows)
+    return csv_lines(fields, names, spreadsheet=spreadsheet)
 
 
 def take_in(build: OpenBuild, step: BuildStep, text: str, file: str, author: str) -> int:
@@ -177,7 +183,7 @@ def read_rows(text: str, file: str, needed: Sequence[str]) -> list[Row]:
             elif cells:
                 if len(cells) != len(names):
                     raise _bad(file, line, f"{len(cells)} cells under {len(names)} columns.")
-                rows.append((line, dict(zip(names, cells, strict=True))))
+                rows.append((line, dict(zip(names, map(plain_cell, cells), strict=True))))
             line = reader.line_num + 1
     except csv.Error as error:
         raise _bad(file, line, f"it cannot be read as CSV: {error}.") from error

@@ -47,6 +47,11 @@ def qrels() -> None:
     "such items are left out.",
 )
 @click.option(
+    "--spreadsheet",
+    is_flag=True,
+    help="With csv: no text is a formula to a spreadsheet program. To read, not to import again.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="PATH",
@@ -62,6 +67,7 @@ def export(
     per_annotator: bool,
     annotator: str,
     median: bool,
+    spreadsheet: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -72,11 +78,14 @@ def export(
     """
     if as_json and out is None:
         raise BadInputError("--json says what was written where.", "Give --out PATH as well.")
+    if spreadsheet and kind != "csv":
+        raise BadInputError("--spreadsheet is for CSV.", "Add --format csv.")
     annotation = open_explorer().annotation
     asked = annotation.project(name, project)
     exported = annotation.exchange.export(
-        asked, kind, per_annotator=per_annotator, annotator=annotator, median=median
-    )
+        asked, kind, per_annotator=per_annotator, annotator=annotator, median=median,
+        spreadsheet=spreadsheet,
+    )  # fmt: skip
     if out is None:
         _print(exported)
         written: tuple[Path, ...] = ()

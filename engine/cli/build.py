@@ -168,16 +168,26 @@ def list_(corpus: str | None, as_json: bool) -> None:
 @click.argument("name")
 @step_option
 @click.option("--csv", "as_csv", is_flag=True, help="A file to edit; see: seedlens build edit.")
+@click.option(
+    "--spreadsheet", is_flag=True, help="As --csv; no text is a formula to a spreadsheet program."
+)
 @json_option
-def show(corpus: str, name: str, step: BuildStep | None, as_csv: bool, as_json: bool) -> None:
+def show(
+    corpus: str,
+    name: str,
+    step: BuildStep | None,
+    as_csv: bool,
+    spreadsheet: bool,
+    as_json: bool,
+) -> None:
     """Show how the build NAME stands, or what one of its steps made."""
     from engine.build.sheets import sheet
 
     opened = open_explorer().builds.open(corpus, name)
-    if as_csv:
+    if as_csv or spreadsheet:
         if step is None:
             raise BadInputError("--csv shows what a step made.", "Name it with --step.")
-        for line in sheet(opened, step):
+        for line in sheet(opened, step, spreadsheet=spreadsheet):
             click.echo(line, nl=False)
         return
     if step is None:

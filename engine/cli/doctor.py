@@ -118,8 +118,10 @@ def _endpoint() -> Check:
 
 def _login() -> Check:
     """Do people log in to the app? Of secrets.toml, only how many and by what is shown."""
-    from engine.people import read_login, secrets_files
+    from engine.people import exposed, read_login, secrets_files
 
+    if open_files := exposed(secrets_files()):
+        return Check("login", False, f"others can read {open_files[0]}; run: chmod 600 on it")
     try:
         login = read_login(secrets_files())
     except SeedLensError as error:

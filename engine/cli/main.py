@@ -52,6 +52,7 @@ from engine.errors import BadInputError, SeedLensError
 from engine.types.repairs import DUPLICATES, Repairs
 from engine.types.reranking import DEFAULT_DEPTH, RerankRequest
 from engine.types.searches import Query
+from storage.home import keep_files_private
 
 if TYPE_CHECKING:
     from engine.explorer import Explorer
@@ -85,6 +86,7 @@ def _fail(message: str) -> NoReturn:
 @click.version_option(__version__)
 def main() -> None:
     """Explore a corpus from one document through one aspect of it."""
+    keep_files_private()
 
 
 # -- import ---------------------------------------------------------------------------
@@ -374,9 +376,11 @@ def _search_with_model(
 )
 def app(port: int, address: str) -> None:
     """Serve the app on http://127.0.0.1:8501, to be opened in a browser."""  # fmt: skip
-    from engine.people import read_login, secrets_files
+    from engine.people import exposed, read_login, secrets_files
 
     login = read_login(secrets_files())  # what is wrong with it is said before anything starts
+    for file in exposed(secrets_files()):
+        click.echo(f"Warning: others can read {file}; run: chmod 600 {file}", err=True)
     if address not in LOOPBACK:
         whoever = "" if login else (
             ", and whoever opens it reads and deletes all corpora, and judges under any name: "

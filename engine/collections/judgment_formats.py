@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from engine.errors import BadInputError
 from engine.types.collections import Qrels
+from engine.types.spreadsheets import spreadsheet_cell
 
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")
 _NAMED = f"'{' '.join(BEIR_COLUMNS)}'"
@@ -132,11 +133,18 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
-    """CSV with a line of names first; nothing stands for None, lists are JSON."""
+def csv_lines(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, spreadsheet: bool = False
+) -> Iterator[str]:
+    """CSV with a line of names first; nothing stands for None, lists are JSON.
+
+    Args:
+        spreadsheet: no text is a formula to a spreadsheet program.
+    """
+    written = spreadsheet_cell if spreadsheet else str
     yield _csv_line(columns)
     for row in rows:
-        yield _csv_line([_cell(row.get(name)) for name in columns])
+        yield _csv_line([written(_cell(row.get(name))) for name in columns])
 
 
 def _cell(value: Any) -> str:

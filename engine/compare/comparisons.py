@@ -21,6 +21,7 @@ from engine.corpora.library import Library
 from engine.errors import BadInputError
 from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.lenses.variants import SETS, built_in_variants
+from engine.permissions import ForPerson
 from engine.search.reports import sensitivity_report
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -42,7 +43,7 @@ _Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 """Corpus, its version, systems and sets of variants."""
 
 
-class Comparisons:
+class Comparisons(ForPerson):
     """Variants of an instruction side by side. Safe to share between threads.
 
     Attributes:

@@ -29,6 +29,7 @@ from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.judging_prompts import Criterion
 from engine.llm.run import ask_model
+from engine.permissions import ForPerson
 from engine.rerank import Progress, Reranked
 from engine.search.judging_criterion import criterion_for
 from engine.types.callbacks import Ask
@@ -59,7 +60,7 @@ class Task:
     unworded: tuple[str, ...]
 
 
-class ModelComparisons:
+class ModelComparisons(ForPerson):
     """Rerankings of variants. Safe to share between threads.
 
     Attributes:

@@ -45,6 +45,7 @@ from engine.lenses.definitions import (
     lens_from_json,
     own_lens,
 )
+from engine.permissions import ForPerson, check_lead, check_source, leads_only
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.collections import Collection
 from engine.types.corpora import (
@@ -73,7 +74,7 @@ MOST_OPEN = 4
 """Corpora kept open at once; the one used longest ago gives way."""
 
 
-class Library:
+class Library(ForPerson):
     """All corpora of one home. Safe to share between threads.
 
     Attributes:
@@ -161,7 +162,8 @@ class Library:
         mapping: Mapped | None = None,
         repairs: Repairs = NO_REPAIRS,
     ) -> Preview:
-        """The first rows of a source, and how they would be read."""
+        """The first rows of a source, and how they would be read. Raises NotAllowedError too."""
+        path = self._allowed(path)
         return preview(path, source_format, mapping, lens=RESEARCH, repairs=repairs)
 
     def examine(
@@ -171,10 +173,12 @@ class Library:
         mapping: Mapped | None = None,
         repairs: Repairs = NO_REPAIRS,
     ) -> CheckReport:
-        """What importing a whole source would meet; nothing is written."""
+        """What importing a whole source would meet; nothing is written. As :meth:`preview`."""
+        path = self._allowed(path)
         source = open_source(path, source_format, mapping, lens=RESEARCH, repairs=repairs)
         return examine(source, self._settings.max_document_chars)
 
+    @leads_only
     def save_upload(self, name: str, content: bytes) -> Path:
         """Keep a file that came in through the browser; returns where it lies."""
         return save_upload(self._home, name, content)
@@ -195,7 +199,11 @@ class Library:
             lens: None for the corpus's own; see :meth:`lens_for`.
             owner: who asks for it.
             repairs: what to do about rows that cannot be used as they are.
+
+        Raises:
+            NotAllowedError: this is for no lead, or the path is not one to import from.
         """
+        path = self._allowed(path)
         chosen = lens or self.lens_for(name)
         request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
         return self.jobs.start(request, owner)
@@ -351,6 +359,7 @@ class Library:
 
     # -- changing the lens -------------------------------------------------------------
 
+    @leads_only
     def set_lens(self, name: str, lens: Lens, on_progress: Tell = tell_nobody) -> bool:
         """Sort a corpus's sentences by another lens; nothing is encoded again.
 
@@ -393,6 +402,7 @@ class Library:
 
     # -- deleting ----------------------------------------------------------------------
 
+    @leads_only
     def delete(self, name: str) -> None:
         """Take a corpus out; :meth:`restore` brings it back until :meth:`empty_trash`.
 
@@ -408,6 +418,7 @@ class Library:
             with self._lock:
                 self._open.pop(name, None)
 
+    @leads_only
     def restore(self, name: str) -> None:
         """Undo :meth:`delete`."""
         with self._writing(name):
@@ -444,6 +455,12 @@ class Library:
         return {*rows, *(str(job.request.source) for job in self.jobs.list())}
 
     # -- inside ------------------------------------------------------------------------
+
+    def _allowed(self, path: Path) -> Path:
+        """A source that this person may import; the demo and what was uploaded is for all leads."""
+        check_lead(self.person)
+        roots = (self._home.uploads, DEMO, *self._settings.import_roots)
+        return check_source(self.person, path, roots)
 
     def _row(self, name: str) -> CorpusRow:
         row = self._ledger.listed_corpus(name)

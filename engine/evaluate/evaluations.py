@@ -19,6 +19,7 @@ from engine.evaluate.unlabelled import Unlabelled
 from engine.evaluate.watch import Tell
 from engine.jobs.runner import JobRunner
 from engine.llm.endpoints import Connection, Endpoint
+from engine.permissions import ForPerson, leads_only
 from engine.rerank import MODES
 from engine.search.reports import evaluation_report
 from engine.search.searcher import Searcher
@@ -44,7 +45,7 @@ _JOB = "evaluation"
 _PLAIN = EvaluationRequest("", ())
 
 
-class Evaluations:
+class Evaluations(ForPerson):
     """Evaluations of one home. Safe to share between threads.
 
     Results and rankings are kept in the ledger: an equal request is answered from there, and a
@@ -188,6 +189,7 @@ class Evaluations:
             store.keep(report.evaluation)
         return report
 
+    @leads_only
     def start(
         self, request: EvaluationRequest, connection: Connection | None = None, owner: str = ""
     ) -> str:

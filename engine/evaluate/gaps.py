@@ -24,6 +24,7 @@ from engine.evaluate.watch import Tell, Watch
 from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.llm.budget import RoundProgress
 from engine.llm.endpoints import Connection, Endpoint
+from engine.permissions import ForPerson, leads_only
 from engine.search.reports import gap_from_report, gap_report
 from engine.search.searcher import Searcher
 from engine.search.topics import sampled
@@ -38,7 +39,7 @@ _PREFIX = "gap:"
 """Of a collection's name in the table of evaluations; no corpus can be called so."""
 
 
-class Gaps:
+class Gaps(ForPerson):
     """Gaps between retrievers and a verifier. Safe to share between threads.
 
     Attributes:
@@ -132,6 +133,7 @@ class Gaps:
             self._keep(request, model_name(connection), searcher, gap)
         return GapReport(gap, gap.report.stopped)
 
+    @leads_only
     def start(self, request: GapRequest, connection: Connection, owner: str = "") -> str:
         """:meth:`measure` in the background; returns the job's id.
 

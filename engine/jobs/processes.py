@@ -36,6 +36,7 @@ from engine.jobs.job_files import (
     stop_flag,
     write_job,
 )
+from engine.permissions import ForPerson, check_ends, leads_only
 from engine.types.callbacks import Ask, Tell
 from engine.types.corpora import ImportJob, ImportRequest, Progress
 from storage.home import Home, check_corpus_name
@@ -48,7 +49,7 @@ Spawn = Callable[[str], "subprocess.Popen[bytes]"]
 _ID = re.compile(r"[0-9]{8}T[0-9]{6}[0-9]{6}-[0-9a-f]{6}\Z")
 
 
-class ImportJobs:
+class ImportJobs(ForPerson):
     """The imports of one home, running and past. Safe to share between threads."""
 
     def __init__(self, home: Home) -> None:
@@ -59,12 +60,15 @@ class ImportJobs:
     def start(self, request: ImportRequest, owner: str = "") -> ImportJob:
         """Begin an import in a process of its own.
 
+        Args:
+            owner: who asks for it, where nobody is logged in.
+
         Raises:
             CorpusNameError: the name is not allowed.
             CorpusBusyError: a job of this home is importing into that corpus.
             StorageError: the process could not be started.
         """
-        job = _new_job(request, owner)
+        job = _new_job(request, self.person.name or owner)
         return self._start(job, self._spawn)
 
     @contextmanager
@@ -100,10 +104,12 @@ class ImportJobs:
             self._file(job.id).unlink(missing_ok=True)
             self._flag(job.id).unlink(missing_ok=True)
 
+    @leads_only
     def resume(self, id_: str) -> ImportJob:
         """Run the same import again: what is stored is kept, the rest is indexed.
 
         Raises:
+            NotAllowedError: this is for no lead.
             UnknownNameError: there is no such job.
             CorpusBusyError: it (or another job on its corpus) is still running.
         """
@@ -125,13 +131,21 @@ class ImportJobs:
         return self._start(job, self._spawn)
 
     def cancel(self, id_: str) -> None:
-        """Ask a job to stop after the batch at hand; nothing happens when it runs no more."""
-        if self.job(id_).state == "running":
+        """Ask a job to stop after the batch at hand; nothing happens when it runs no more.
+
+        Raises:
+            NotAllowedError: somebody else started it, and this is for no lead.
+        """
+        job = self.job(id_)
+        check_ends(self.person, job.owner)
+        if job.state == "running":
             self._flag(id_).touch()
 
     def dismiss(self, id_: str) -> None:
-        """Take a job that has ended off the list. What it indexed stays."""
-        if self.job(id_).state == "running":
+        """Take a job that has ended off the list. What it indexed stays. Raises as cancel."""
+        job = self.job(id_)
+        check_ends(self.person, job.owner)
+        if job.state == "running":
             raise BadInputError("The import is still running.", "Cancel it first.")
         for path in (self._file(id_), self._flag(id_), self._log(id_)):
             path.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from engine.errors import CorpusBusyError, SeedLensError, UnknownNameError
+from engine.permissions import ForPerson, check_ends
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job, JobState
 
@@ -71,7 +72,7 @@ class _Thread(Generic[P, R]):
         return self.report  # type: ignore[return-value]  # R may be None
 
 
-class JobRunner:
+class JobRunner(ForPerson):
     """The jobs of one process that run in threads. Safe to share between threads.
 
     A job is known by its id, and by a key: what it is about (a kind, a corpus, a request).
@@ -92,6 +93,7 @@ class JobRunner:
                 report. A report whose ``stopped`` is "cancelled" makes the job a cancelled one,
                 and so does a :class:`CancelledWorkError`.
             progress: before the work has told any.
+            owner: who asks for it, where nobody is logged in.
             job_id: of a job whose id somebody has given already; "" for a new one.
             busy: what is said where that job has another request; "" where it will do.
 
@@ -108,6 +110,7 @@ class JobRunner:
                     raise CorpusBusyError(busy, "Wait until that is done, or cancel it.")
                 return running
             job_id = job_id or new_job_id()
+            owner = self.person.name or owner
             self._jobs[job_id] = (key, request, owner, _Thread(work, progress))
             ended = [i for i, (*_, thread) in self._jobs.items() if thread.ended.is_set()]
             for old in ended[: max(0, len(ended) - KEPT)]:
@@ -162,14 +165,21 @@ class JobRunner:
             return self.job(ids[-1]) if ids else None
 
     def cancel(self, job_id: str) -> None:
-        """End a job after the step at hand; nothing happens when it has ended or is unknown."""
+        """End a job after the step at hand; nothing happens when it has ended or is unknown.
+
+        Raises:
+            NotAllowedError: somebody else started it, and this is for no lead.
+        """
         if job_id in self._jobs:
-            self._jobs[job_id][-1].stop.set()
+            *_, owner, thread = self._jobs[job_id]
+            check_ends(self.person, owner)
+            thread.stop.set()
 
     def dismiss(self, job_id: str) -> None:
-        """Forget a job that has ended."""
+        """Forget a job that has ended. Raises as :meth:`cancel`."""
         with self._lock:
             if job_id in self._jobs and self._jobs[job_id][-1].ended.is_set():
+                check_ends(self.person, self._jobs[job_id][-2])
                 del self._jobs[job_id]
 
     def result(self, job_id: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from engine.errors import BadInputError
 from engine.llm.endpoint_errors import BudgetReachedError
 from engine.types.models import ModelUsage
+from storage.spending import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,60 @@ class Budget:
                 "Give the price per million input and output tokens too.",
             )
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether anything is limited."""
+        return (self.calls, self.tokens, self.cost) != (None, None, None)
+
+    def reached_by(self, calls: int, tokens_in: int, tokens_out: int) -> str:
+        """The limit that these go beyond, in words; "" for none."""
+        if self.calls is not None and calls > self.calls:
+            return f"{self.calls:,} calls"
+        if self.tokens is not None and tokens_in + tokens_out > self.tokens:
+            return f"{self.tokens:,} tokens"
+        if self.cost is not None and self.price is not None:
+            return f"a cost of {self.cost:g}" * (self.price.cost(tokens_in, tokens_out) > self.cost)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one person may have asked today, whatever the run.
+
+    Attributes:
+        person: their address.
+        limits: of a day.
+    """
+
+    person: str
+    limits: Budget
+    spending: Spending
+
+    def hold(self, input_tokens: int, output_tokens: int) -> None:
+        """Set tokens aside for a call that starts now: they count as spent until it has ended.
+
+        Raises:
+            BudgetReachedError: with this call, today's budget would be exceeded.
+            StorageError: nobody knows what was spent.
+        """
+        with self.spending.lock:
+            spent = self.spending.of(self.person)
+            limit = self.limits.reached_by(
+                spent.calls + 1,
+                spent.input_tokens + input_tokens,
+                spent.output_tokens + output_tokens,
+            )
+            if limit:
+                raise BudgetReachedError(
+                    f"Your budget of {limit} a day is reached; what was answered counts.",
+                    "Go on tomorrow: answers that are there are not asked for twice.",
+                )
+            self.spending.add(self.person, 1, input_tokens, output_tokens)
+
+    def settle(self, held: tuple[int, int], used: tuple[int, int]) -> None:
+        """End a call that :meth:`hold` began, with the tokens that it took."""
+        self.spending.add(self.person, 0, used[0] - held[0], used[1] - held[1])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(ModelUsage):
@@ -101,10 +156,14 @@ class Usage(ModelUsage):
 
 
 class Meter:
-    """Counts what is used and says when the budget is reached. For one event loop."""
+    """Counts what is used and says when the budget is reached. For one event loop.
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+    Args:
+        account: of the person that asks; None where nothing limits their day.
+    """
+
+    def __init__(self, budget: Budget, account: Account | None = None) -> None:
+        self._budget, self._account = budget, account
         self._calls = self._input = self._output = self._guessed = 0
         self._held_input = self._held_output = 0
 
@@ -126,19 +185,12 @@ class Meter:
         Raises:
             BudgetReachedError: with this call, the budget would be exceeded; nothing is set aside.
         """
-        budget, price = self._budget, self._budget.price
         tokens_in = self._input + self._held_input + input_tokens
         tokens_out = self._output + self._held_output + output_tokens
-        if budget.calls is not None and self._calls + 1 > budget.calls:
-            raise _reached(f"{budget.calls:,} calls")
-        if budget.tokens is not None and tokens_in + tokens_out > budget.tokens:
-            raise _reached(f"{budget.tokens:,} tokens")
-        if (
-            budget.cost is not None
-            and price is not None
-            and price.cost(tokens_in, tokens_out) > budget.cost
-        ):
-            raise _reached(f"a cost of {budget.cost:g}")
+        if limit := self._budget.reached_by(self._calls + 1, tokens_in, tokens_out):
+            raise _reached(limit)
+        if self._account is not None:
+            self._account.hold(input_tokens, output_tokens)
         self._calls += 1
         self._held_input += input_tokens
         self._held_output += output_tokens
@@ -158,6 +210,8 @@ class Meter:
         if used is None and answered:
             self._guessed += 1
             used = held
+        if self._account is not None:
+            self._account.settle(held, used or (0, 0))
         if used is not None:
             self._input += used[0]
             self._output += used[1]

@@ -90,7 +90,7 @@ class Client:
         self._started = time.perf_counter()
         self._counts: Counter[str] = Counter()  # questions, by the names of Usage
         self._served: Counter[str] = Counter()  # replies, by the model said to have answered
-        self._meter = Meter(connection.budget)
+        self._meter = Meter(connection.budget, connection.account)
         self._lookup = CapabilityLookup(transport, store, self._control, self._meter)
         self._questioner = Questioner(transport, self._meter, self._cache)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.config import Settings
-from engine.llm.budget import Budget, Price
+from engine.llm.budget import Account, Budget, Price
 from engine.llm.capabilities import remembered
 from engine.llm.client import Client
 from engine.llm.endpoint_errors import EndpointError, NoEndpointError
@@ -21,6 +21,8 @@ from engine.llm.endpoints import (
 from engine.llm.run import complete
 from engine.types.reranking import EndpointInfo
 from storage.answers import Answers
+from storage.home import Home
+from storage.spending import spending_of
 
 HOW = (
     f"Hosted: set {ADDRESS} to the provider's address (https://api.openai.com/v1, say), {KEY} "
@@ -38,7 +40,8 @@ _ENTER = (
 def connect(
     settings: Settings, endpoint: Endpoint | None = None, most_calls: int | None = None
 ) -> Connection:
-    """The connection to an endpoint, with the budget of the settings.
+    """The connection to an endpoint, with the budgets of the settings: of this run, and of
+    the person's day where the endpoint is asked for somebody who logged in.
 
     Args:
         endpoint: None for the one that the settings name.
@@ -54,6 +57,12 @@ def connect(
     price = None
     if settings.llm_input_price is not None or settings.llm_output_price is not None:
         price = Price(settings.llm_input_price or 0.0, settings.llm_output_price or 0.0)
+    account = None
+    daily = Budget(
+        settings.llm_daily_calls, settings.llm_daily_tokens, settings.llm_daily_cost, price
+    )
+    if daily.is_limited and not endpoint.person.is_operator:
+        account = Account(endpoint.person.address, daily, spending_of(Home(settings.home).spending))
     limits = [limit for limit in (most_calls, settings.llm_max_calls) if limit is not None]
     calls = min(limits, default=None)
     return Connection(
@@ -61,6 +70,7 @@ def connect(
         Budget(calls, settings.llm_max_tokens, settings.llm_max_cost, price),
         settings.llm_concurrency,
         RetryPolicy(settings.llm_timeout_seconds, first_wait=settings.llm_retry_seconds),
+        account,
     )
 
 

@@ -11,9 +11,12 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import SecretStr
 
 from engine.config import Settings
-from engine.llm.budget import Budget
+from engine.llm.addresses import is_allowed
+from engine.llm.budget import Account, Budget
 from engine.llm.endpoint_errors import NoEndpointError
+from engine.permissions import check_lead
 from engine.types.models import Estimate
+from engine.types.people import OPERATOR, Person
 
 DEFAULT_ADDRESS = "https://api.openai.com/v1"
 ADDRESS, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "SEEDLENS_LLM_MODEL"
@@ -30,6 +33,8 @@ class Endpoint:
         address: base URL, the ``/v1`` included, without user, password, query and last slash.
         model: what the endpoint calls the model.
         key: sent to ``address`` only; shown nowhere.
+        public_only: it is asked only at addresses on the internet.
+        person: on whose behalf it is asked.
 
     Raises:
         NoEndpointError: the address is no web address, the model is blank, or the key holds
@@ -39,6 +44,8 @@ class Endpoint:
     address: str
     model: str
     key: SecretStr = field(default=SecretStr(""))
+    public_only: bool = False
+    person: Person = field(default=OPERATOR, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "address", _checked(self.address))
@@ -60,6 +67,7 @@ def find_endpoint(
     settings: Settings,
     secrets: Mapping[str, str] | None = None,
     session: Mapping[str, str] | None = None,
+    person: Person = OPERATOR,
 ) -> Endpoint | None:
     """The endpoint that was set, or None when none was.
 
@@ -69,9 +77,11 @@ def find_endpoint(
 
     Args:
         secrets, session: values by these names; missing or blank means not set.
+        person: who entered what the session says, and on whose behalf the endpoint is asked.
 
     Raises:
         NoEndpointError: settings that cannot be used.
+        NotAllowedError: somebody who logged in entered an address, and is no lead.
     """
     environment = {
         ADDRESS: settings.openai_base_url,
@@ -86,7 +96,14 @@ def find_endpoint(
         sources_of_key, address = sources, DEFAULT_ADDRESS
     else:
         return None
-    return Endpoint(address, _first(sources, MODEL)[1], SecretStr(_first(sources_of_key, KEY)[1]))
+    model, key = _first(sources, MODEL)[1], _first(sources_of_key, KEY)[1]
+    endpoint = Endpoint(address, model, SecretStr(key), person=person)
+    if place != 0 or person.is_operator:
+        return endpoint
+    check_lead(person)
+    return replace(
+        endpoint, public_only=not is_allowed(endpoint.address, settings.llm_allowed_hosts)
+    )
 
 
 def ambient_headers(address: str) -> tuple[str, ...]:
@@ -155,6 +172,7 @@ class Connection:
     """How to reach a model and how much to ask of it.
 
     Attributes:
+        account: what the person that asks may spend today; None for no limit.
         concurrency: requests under way at once.
     """
 
@@ -162,6 +180,7 @@ class Connection:
     budget: Budget = field(default_factory=Budget)
     concurrency: int = CONCURRENCY
     retries: RetryPolicy = field(default_factory=RetryPolicy)
+    account: Account | None = None
 
     def within(self, announced: Estimate) -> Connection:
         """The same connection for a run of no more requests than were announced; any number

@@ -24,6 +24,7 @@ import httpx2
 import openai
 import tenacity
 
+from engine.llm.addresses import go_to_public_address
 from engine.llm.budget import Meter
 from engine.llm.endpoint_errors import EndpointError, RefusedError, TransientError, UnsupportedError
 from engine.llm.endpoints import Endpoint, RetryPolicy, ambient_headers
@@ -253,6 +254,8 @@ class Transport:
                 limit.reschedule(min(until, latest))
 
     def _explained(self, error: Exception) -> EndpointError:
+        if isinstance(error.__cause__, EndpointError):  # raised before anything was sent
+            return error.__cause__
         if isinstance(error, (openai.APITimeoutError, TimeoutError)):
             return timed_out(self.endpoint, self._retries.timeout, responsive=self.responsive)
         return explained(error, self.endpoint)
@@ -296,6 +299,7 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
         for name in dropped:
             request.headers.pop(name, None)
 
+    hooks = [drop, go_to_public_address] if endpoint.public_only else [drop]
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=endpoint.address,
@@ -305,7 +309,7 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
         http_client=openai.DefaultAsyncHttpx2Client(
             verify=_certificates(),
             follow_redirects=False,  # a redirect would send questions to another address
-            event_hooks={"request": [drop]},
+            event_hooks={"request": hooks},
         ),
     )
 

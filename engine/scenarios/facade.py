@@ -18,6 +18,7 @@ from engine.llm.budget import Usage
 from engine.llm.client import open_client
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Connection, Endpoint
+from engine.permissions import ForPerson, leads_only
 from engine.scenarios.plans import estimated, filled, own_writer, recipe_of
 from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import ModelWriter, Writer
@@ -38,7 +39,7 @@ from storage.ledger import Ledger
 from storage.locks import alone
 
 
-class Scenarios:
+class Scenarios(ForPerson):
     """Scenarios of one home. Safe to share between threads.
 
     Attributes:
@@ -83,6 +84,7 @@ class Scenarios:
 
     # -- changing it -------------------------------------------------------------------
 
+    @leads_only
     def set_weight(self, corpus: str, weight: float) -> None:
         """Set what documents count for against their best scenario; holds from the next search.
 
@@ -94,6 +96,7 @@ class Scenarios:
             store = self._store(corpus)
             store.set(replace(store.settings, weight=weight))
 
+    @leads_only
     def remove(self, corpus: str) -> None:
         """Remove all scenarios of a corpus. Answers of models stay in the ledger.
 
@@ -124,6 +127,7 @@ class Scenarios:
         recipe = recipe_of(store, request, model)
         return estimated(store, request, recipe, connection, self._answers)
 
+    @leads_only
     def start(
         self,
         request: ScenarioRequest,

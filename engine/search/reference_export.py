@@ -20,6 +20,7 @@ from bibtexparser.model import Entry, Field
 from engine.config import ASSETS
 from engine.errors import SeedLensError
 from engine.types.documents import Document
+from engine.types.links import escaped_address, web_address
 from engine.types.trails import KeptDocument
 
 CslItem = dict[str, Any]
@@ -101,8 +102,6 @@ _LATEX = str.maketrans({
     ">": r"\textgreater{}", "|": r"\textbar{}",
     **{c: f"\\{c}" for c in "$&%#_"},
 })  # fmt: skip
-_VERBATIM = str.maketrans({c: f"%{ord(c):02X}" for c in "{}\\ "})
-"""Links are not escaped as LaTeX; what would break the entry is escaped as in addresses."""
 
 
 class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
@@ -149,7 +148,7 @@ def csl_item(document: Document) -> CslItem:
         },
         "genre": _genre(known),
         "DOI": doi[0].rstrip(".,;") if doi else "",
-        "URL": document.url or "",
+        "URL": web_address(document.url or "") or "",
         "abstract": _line(document.text) if document.text != document.title else "",
     }
     if not item["page"] and known.get("start_page"):
@@ -281,9 +280,9 @@ def _bibtex_fields(item: CslItem, entry_type: str) -> Iterator[tuple[str, str]]:
             text = item[csl].replace("-", "--") if csl == "page" else item[csl]
             yield publisher.get(entry_type, name) if csl == "publisher" else name, _latex(text)
     if "DOI" in item:
-        yield "doi", item["DOI"].translate(_VERBATIM)
+        yield "doi", escaped_address(item["DOI"])
     if "URL" in item and not _is_doi_link(item):
-        yield "url", item["URL"].translate(_VERBATIM)
+        yield "url", escaped_address(item["URL"])
     if "abstract" in item:
         yield "abstract", _latex(item["abstract"])
     if "note" in item:

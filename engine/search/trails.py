@@ -11,6 +11,7 @@ from engine.errors import UnknownNameError
 from engine.search.queries import query_to_dict
 from engine.search.reference_export import to_bibtex, to_citations, to_csl_json, to_ris
 from engine.types.documents import Document
+from engine.types.links import escaped_address, web_address
 from engine.types.searches import Query
 from engine.types.trails import CITATION_STYLES, EXPORT_FORMATS, KeptDocument
 
@@ -114,5 +115,7 @@ def _plain(text: str) -> str:
 
 
 def _link(url: str) -> str:
-    """A web address that Markdown shows as a link and that cannot end its own brackets."""
-    return f"<{re.sub(r'[<>]', '', url)}>" if not re.search(r"\s", url) else _plain(url)
+    """A web address that Markdown shows as a link and that cannot end its own brackets; what is
+    none is words."""
+    address = web_address(url)
+    return f"<{escaped_address(address)}>" if address else _plain(url)

@@ -58,6 +58,16 @@ def web_address(text: str) -> str | None:
     return urlunsplit((parts.scheme, host + port, parts.path, parts.query, parts.fragment))
 
 
+def escaped_address(address: str) -> str:
+    """An address of ASCII letters, digits and the signs of addresses alone: no bracket, brace,
+    quote or backslash of it ends a link in Markdown or a field in BibTeX.
+
+    >>> escaped_address("https://example.org/a>b{c}?d=1%20")
+    'https://example.org/a%3Eb%7Bc%7D?d=1%20'
+    """
+    return quote(address, safe="%/:?#[]@!$&'()*+,;=~")
+
+
 def _candidates(document: Document) -> Iterator[str]:
     if document.url:
         yield document.url

@@ -32,6 +32,19 @@ class Person:
     def is_lead(self) -> bool:
         return self.role == "lead"
 
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is whoever runs SeedLens, who does not log in."""
+        return not self.address
+
+    def may_end(self, owner: str) -> bool:
+        """Whether they may end a job that somebody of this name started."""
+        return self.is_lead or owner == self.name
+
+
+OPERATOR = Person("", "", "lead")
+"""Whoever runs SeedLens: commands, programs, and the app where nobody logs in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:
@@ -49,10 +62,17 @@ class Provider:
 
 @dataclass(frozen=True)
 class Login:
-    """How people log in, and who may: ``people`` by address, at least one provider."""
+    """How people log in, and who may.
+
+    Attributes:
+        providers: at least one.
+        people: by address.
+        is_https: browsers come by https, as ``redirect_uri`` says.
+    """
 
     providers: tuple[Provider, ...]
     people: Mapping[str, Person]
+    is_https: bool = False
 
     def find(self, address: str) -> Person | None:
         """The person of an address; case does not matter."""

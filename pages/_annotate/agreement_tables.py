@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 import pandas as pd
@@ -12,6 +11,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import Agreement, AgreementMeasure, Project, Scale
 from engine.types.evaluations import NDCG, Interval, SystemScores
 from engine.types.grading import ModelCheck
+from pages._common.outside_text import escape
 from pages._evaluate.evaluate_tables import table
 
 WORDS = (
@@ -33,9 +33,9 @@ def agreement(explorer: Explorer, project: Project) -> None:
     """Over all, by aspect, and in pairs."""
     result = explorer.annotation.agreement(project)
     if result.notes:
-        st.html(f'<div class="sl-facts">{html.escape(" ".join(result.notes))}</div>')
+        st.html(f'<div class="sl-facts">{escape(" ".join(result.notes))}</div>')
     if not any(measure.items for measure in result.measures) and not result.pairs:
-        st.html(f'<div class="sl-empty">{html.escape(no_agreement_words(project))}</div>')
+        st.html(f'<div class="sl-empty">{escape(no_agreement_words(project))}</div>')
     else:
         st.header("People", anchor=False, help=WORDS)
         aspects_table(result, "annotate_overall", "Agreement over all people")
@@ -150,7 +150,7 @@ def wide(label: str, table: str) -> str:
         label: what it is, for screen readers.
         table: its HTML.
     """
-    name = html.escape(label, quote=True)
+    name = escape(label)
     return f'<div class="sl-wide" tabindex="0" role="region" aria-label="{name}">{table}</div>'
 
 
@@ -163,11 +163,8 @@ def confusion_html(
     """Counts of items by the two grades that they got; the darker, the more."""
     most = max((n for row in counts for n in row), default=0) or 1
     names = {grade.value: grade.name for grade in scale.grades}
-    one, other = (html.escape(name) for name in pair)
-    head = "".join(
-        f'<th scope="col" title="{html.escape(names.get(g, ""), quote=True)}">{g}</th>'
-        for g in grades
-    )
+    one, other = (escape(name) for name in pair)
+    head = "".join(f'<th scope="col" title="{escape(names.get(g, ""))}">{g}</th>' for g in grades)
     body = ""
     for grade, row in zip(grades, counts, strict=True):
         cells = "".join(
@@ -175,7 +172,7 @@ def confusion_html(
             f'style="--share:{100 * number / most:.0f}%">{f"{number:,}" if number else "·"}</td>'
             for column, number in zip(grades, row, strict=True)
         )
-        body += f'<tr><th scope="row">{grade} {html.escape(names.get(grade, ""))}</th>{cells}</tr>'
+        body += f'<tr><th scope="row">{grade} {escape(names.get(grade, ""))}</th>{cells}</tr>'
     return wide(
         f"What {pair[0]} and {pair[1]} said",
         f'<table class="sl-confusion"><caption>Rows: what {one} said. Columns: what {other} said. '

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 
 import streamlit as st
@@ -33,6 +32,7 @@ from pages._annotate.annotate_url import (
     set_annotator,
 )
 from pages._annotate.judging_view import judging_view
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
 
 EXPLORING = "what is judged on Explore"
@@ -217,7 +217,7 @@ def _nothing_to_judge(project: Project, who: str) -> None:
         if leads
         else f"Its leads{named} have not filled the pool yet."
     )
-    st.html(f'<div class="sl-empty">Nothing is to be judged here yet. {html.escape(words)}</div>')
+    st.html(f'<div class="sl-empty">Nothing is to be judged here yet. {escape(words)}</div>')
     if leads:
         _, middle, _ = st.columns([4, 2, 4])
         middle.button(
@@ -236,7 +236,7 @@ def _without_project(view: AnnotateView) -> None:
         "scale, and by whom. What you grade on Explore is kept apart, and its agreement and "
         "files are here too."
     )
-    st.html(f'<div class="sl-empty">{html.escape(words)}</div>')
+    st.html(f'<div class="sl-empty">{escape(words)}</div>')
     _, middle, _ = st.columns([4, 2, 4])
     middle.button(
         "Make a project", key="annotate_make", on_click=go, args=(NEW,), type="primary",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import replace
 
@@ -26,6 +25,7 @@ from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
 from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.outside_text import escape
 from pages._common.shared import attempt
 
 
@@ -124,15 +124,15 @@ def difference_html(
         rows.append((f"Decided by {item.decided_by}", item.people, item.decision))
     rows.append((f"{model} (a model)", item.model, item.reason))
     boxes = "".join(
-        f'<div><div class="who">{html.escape(who)}</div><div class="grade">{grade} · '
-        f"{html.escape(names.get(grade, ''))}</div>"
-        + (f'<p class="note">{html.escape(words)}</p>' if words else "")
+        f'<div><div class="who">{escape(who)}</div><div class="grade">{grade} · '
+        f"{escape(names.get(grade, ''))}</div>"
+        + (f'<p class="note">{escape(words)}</p>' if words else "")
         + "</div>"
         for who, grade, words in rows
     )
     return (
-        f'<section class="sl-differ"><div class="title">{html.escape(title)}</div>'
-        f'<div class="sl-facts">{html.escape(asked)}</div>'
+        f'<section class="sl-differ"><div class="title">{escape(title)}</div>'
+        f'<div class="sl-facts">{escape(asked)}</div>'
         f'<div class="sl-said">{boxes}</div>{whole}</section>'
     )
 
@@ -208,7 +208,7 @@ def _standing(comparison: ModelCheck) -> None:
     graded = counted(comparison.graded, "item")
     people = "none of them" if not comparison.items else f"{comparison.items:,} of them"
     words = [f"{comparison.annotator} graded {graded}; people graded {people}.", *comparison.notes]
-    st.html(f'<div class="sl-facts">{html.escape(" ".join(words))}</div>')
+    st.html(f'<div class="sl-facts">{escape(" ".join(words))}</div>')
 
 
 def _draw(explorer: Explorer, project: Project, who: str) -> None:

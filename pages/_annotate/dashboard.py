@@ -23,6 +23,7 @@ from pages._annotate.agreement_tables import WORDS, no_agreement_words, wide
 from pages._annotate.annotate_url import MEASURES, AnnotateView, go
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
+from pages._common.outside_text import escape
 
 STEPS = {"items": "By items", "day": "By day"}
 _PACE = "Judgments a minute over the last 20, breaks of more than five minutes left out."
@@ -85,8 +86,7 @@ def people_html(people: Sequence[PersonProgress], now: datetime) -> str:
         "Last active": "",
     }
     head = "".join(
-        f'<th scope="col"{f""" title="{html.escape(words, quote=True)}" """ if words else ""}>'
-        f"{name}</th>"
+        f'<th scope="col"{f""" title="{escape(words)}" """ if words else ""}>{name}</th>'
         for name, words in heads.items()
     )
     rows = "".join(_person(person, now) for person in people)
@@ -135,7 +135,7 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
         project, "day" if view.step == "day" else "items"
     )
     if not points:
-        st.html(f'<div class="sl-empty">{html.escape(no_agreement_words(project))}</div>')
+        st.html(f'<div class="sl-empty">{escape(no_agreement_words(project))}</div>')
         return
     st.session_state.update(annotate_measure=view.measure, annotate_step=view.step)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -165,7 +165,7 @@ def _over_time(explorer: Explorer, view: AnnotateView, project: Project) -> None
         alt=alt,
         key="annotate_over_time",
     )
-    words = html.escape(f"{last_words(found)} {undefined_words(found)}")
+    words = escape(f"{last_words(found)} {undefined_words(found)}")
     st.html(f'<div class="sl-facts">{words}</div>')
     with st.expander("The points as a table"):
         st.html(points_html(found, title))
@@ -213,7 +213,7 @@ def points_html(found: Found, title: str) -> str:
     return wide(
         f"{title} over time",
         '<table class="sl-people"><thead><tr><th scope="col">Items (n)</th>'
-        f'<th scope="col">Until (UTC)</th><th scope="col">{html.escape(title)}</th>'
+        f'<th scope="col">Until (UTC)</th><th scope="col">{escape(title)}</th>'
         f'<th scope="col">95 % interval</th></tr></thead><tbody>{rows}</tbody></table>',
     )
 

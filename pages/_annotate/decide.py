@@ -17,6 +17,7 @@ from pages._annotate.annotate_url import is_lead
 from pages._annotate.judging_view import DocumentCache, is_plain, seed_data, seeds_of
 from pages._common.components import dark
 from pages._common.document_view import letter, meta, shortened
+from pages._common.outside_text import escape
 from pages._common.shared import ASSETS, attempt
 
 AT = "annotate_disagreement"
@@ -166,19 +167,19 @@ def card_html(
     rows = ""
     for number, sentence in enumerate(document.sentences):
         who = ", ".join((marked or {}).get(number, ()))
-        by = f' <span class="by">marked by {html.escape(who)}</span>' if who else ""
+        by = f' <span class="by">marked by {escape(who)}</span>' if who else ""
         rows += (
             f'<li class="role-{"none" if sentence.role is None else sentence.role}'
             f'{" on" if number in on else ""}"><span class="letter">'
-            f'{html.escape(letter(sentence.role, lens))}</span><span class="text">'
-            f"{html.escape(sentence.text)}{by}</span></li>"
+            f'{escape(letter(sentence.role, lens))}</span><span class="text">'
+            f"{escape(sentence.text)}{by}</span></li>"
         )
-    title = html.escape(document.title or shortened(document.text))
-    theme, label = " dark" if dark() else "", html.escape(kicker, quote=True)
+    title = escape(document.title or shortened(document.text))
+    theme, label = " dark" if dark() else "", escape(kicker)
     return (
         f'<section class="sl-paper{theme}" tabindex="0" aria-label="{label}">'
-        f'<div class="kicker">{html.escape(kicker)}</div><div class="title">{title}</div>'
-        f'<div class="meta">{html.escape(meta(document))}</div><ul>{rows}</ul></section>'
+        f'<div class="kicker">{escape(kicker)}</div><div class="title">{title}</div>'
+        f'<div class="meta">{escape(meta(document))}</div><ul>{rows}</ul></section>'
     )
 
 
@@ -192,9 +193,9 @@ def said_html(said: Sequence[Judgment], scale: Scale) -> str:
         else:
             grade = f"{judgment.relevance} · {names.get(judgment.relevance, 'not of this scale')}"
         origin = " (a model)" if judgment.origin == "model" else ""
-        note = f'<p class="note">{html.escape(judgment.note)}</p>' if judgment.note else ""
+        note = f'<p class="note">{escape(judgment.note)}</p>' if judgment.note else ""
         cells += (
             f'<div><div class="who">{html.escape(judgment.annotator)}{origin}</div>'
-            f'<div class="grade">{html.escape(grade)}</div>{note}</div>'
+            f'<div class="grade">{escape(grade)}</div>{note}</div>'
         )
     return f'<div class="sl-said">{cells}</div>'

@@ -12,12 +12,15 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.annotating import ImportedJudgments, Project
 from engine.types.plurals import counted
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, error_boundary, escape_label, note
 
+SPREADSHEET = "spreadsheet"
 FORMATS = {
     "trec": "TREC qrels",
     "beir": "BEIR",
     "csv": "CSV, with notes and times",
+    SPREADSHEET: "CSV for a spreadsheet, to read",
     "jsonl": "JSONL, with notes and times",
     "hand-over": "Everything one annotator did",
 }
@@ -55,10 +58,11 @@ def _export(explorer: Explorer, project: Project) -> None:
         )  # fmt: skip
     exported = explorer.annotation.exchange.export(
         project,
-        kind,
+        "csv" if kind == SPREADSHEET else kind,
         per_annotator=chosen == EACH,
         annotator="" if chosen in (ADJUDICATED, EACH) else chosen,
         median=median,
+        spreadsheet=kind == SPREADSHEET,
     )
     made = {name: "".join(pieces).encode() for name, pieces in exported.files.items()}
     name, data = packed(made, f"{project.name or project.corpus}-{kind}.zip")
@@ -67,7 +71,7 @@ def _export(explorer: Explorer, project: Project) -> None:
         on_click="ignore", type="primary",
     )  # fmt: skip
     for text in exported.notes:
-        st.html(f'<div class="sl-facts">{html.escape(text)}</div>')
+        st.html(f'<div class="sl-facts">{escape(text)}</div>')
 
 
 def packed(made: dict[str, bytes], archive: str) -> tuple[str, bytes]:

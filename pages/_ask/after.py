@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +14,7 @@ from pages._ask.ask_page import ask, price_of
 from pages._ask.ask_url import AskView
 from pages._ask.earlier import reopen
 from pages._common.document_view import shortened
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, download, escape_label
 from pages._model.model_settings import endpoint
 
@@ -79,7 +79,7 @@ def _follow_up(explorer: Explorer, job: AskJob) -> None:
         args=(lambda: ask(explorer, request()),),
     )  # fmt: skip
     words = price_of(explorer, request(), info)
-    right.html(f'<div class="md-dim ask-price">{html.escape(words)}</div>')
+    right.html(f'<div class="md-dim ask-price">{escape(words)}</div>')
 
 
 def _forget(explorer: Explorer, job_id: str) -> None:

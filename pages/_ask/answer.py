@@ -18,6 +18,7 @@ from pages._ask.ask_page import shown_job
 from pages._common import document_view
 from pages._common.components import component, dark, listen
 from pages._common.job_words import duration, report_line
+from pages._common.outside_text import escape
 from pages._common.shared import engine, error_boundary, note
 from pages._common.waiting import renew_when
 
@@ -86,8 +87,8 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     where = f"{asked.corpus} · {passages} by {asked.system}{scenarios}"
     left, right = st.columns([7, 1], vertical_alignment="top")
     left.html(
-        f'<h2 class="ask-question" title="{html.escape(asked.question, quote=True)}">'
-        f"{html.escape(document_view.shortened(asked.question, LONGEST_HEADING))}</h2>"
+        f'<h2 class="ask-question" title="{escape(asked.question)}">'
+        f"{escape(document_view.shortened(asked.question, LONGEST_HEADING))}</h2>"
         f'<div class="md-dim">{html.escape(where)}</div>'
         f'<div class="md-line md-quiet">{_time_line(job)}</div>'
     )

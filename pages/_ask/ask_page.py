@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
+from contextlib import suppress
 from dataclasses import replace
 
 import streamlit as st
 
-from engine.errors import SeedLensError
+from engine.errors import NotAllowedError, SeedLensError
 from engine.explorer import Explorer
 from engine.types.plurals import counted
 from engine.types.reading import LONGEST_QUESTION, MOST_PASSAGES, AskJob, AskRequest
@@ -15,6 +15,7 @@ from engine.types.reranking import CostEstimate, EndpointInfo
 from pages._ask.ask_url import AskView
 from pages._ask.earlier import earlier, examples
 from pages._common.job_words import money, tokens
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
 from pages._login import login
@@ -66,7 +67,7 @@ def controls(explorer: Explorer, view: AskView, names: list[str], job: AskJob | 
             args=(lambda: ask(explorer, _asked()),), disabled=not info.set_up or busy,
         )  # fmt: skip
         words = price_of(explorer, view.request(has_scenarios=has_scenarios), info)
-        st.html(f'<div class="md-dim ask-price">{html.escape(words)}</div>')
+        st.html(f'<div class="md-dim ask-price">{escape(words)}</div>')
     earlier(explorer, view)
     folded_panel(explorer, "ask")
 
@@ -130,7 +131,8 @@ def ask(explorer: Explorer, request: AskRequest) -> None:
     """Have a question answered, and show that from now on; what was under way ends."""
     job_id = explorer.reader.ask(request, chosen(explorer), owner=login.owner())
     if shown := st.session_state.get(JOB):
-        explorer.reader.jobs.cancel(shown)
+        with suppress(NotAllowedError):  # a link showed what somebody else asked
+            explorer.reader.jobs.cancel(shown)
     AskView.change(lambda now: replace(now, question=request.question, answer=job_id))
 
 

@@ -16,6 +16,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.documents import Document
 from pages._common.document_view import meta, shortened
+from pages._common.outside_text import escape
 
 ROWS = 16
 """That a long table shows; the rest is scrolled to."""
@@ -127,7 +128,7 @@ def table_height(rows: int, most: int) -> Any:
 
 def opened_html(kicker: str, name: str) -> str:
     """What is open in a pane, in one line of escaped HTML."""
-    kicker, name = html.escape(kicker), html.escape(name)
+    kicker, name = escape(kicker), escape(name)
     return f'<div class="bd-at"><span>{kicker}</span> <strong>{name}</strong></div>'
 
 
@@ -144,7 +145,7 @@ def read(explorer: Explorer, corpus: str, doc_id: str, quote: str) -> None:
     try:
         document = explorer.document(corpus, doc_id)
     except SeedLensError as error:  # deleted since
-        st.html(f'<div class="bd-card"><div>{html.escape(error.message)}</div></div>')
+        st.html(f'<div class="bd-card"><div>{escape(error.message)}</div></div>')
         return
     st.html(document_html(document, quote))
 
@@ -154,9 +155,9 @@ def document_html(document: Document, quote: str) -> str:
     title = document.title or shortened(document.text)
     body, missing = marked(document.text, quote), ""
     if quote and "<mark>" not in body + marked(title, quote):
-        missing = f'<p class="bd-quote">“{html.escape(quote)}”</p>'
-    about = f'<div class="meta">{html.escape(meta(document))}</div>' if meta(document) else ""
-    label = html.escape(f"Document: {title}", quote=True)
+        missing = f'<p class="bd-quote">“{escape(quote)}”</p>'
+    about = f'<div class="meta">{escape(meta(document))}</div>' if meta(document) else ""
+    label = escape(f"Document: {title}")
     return (
         f'<section class="bd-card" tabindex="0" aria-label="{label}">'
         f'<div class="kicker">Document · {html.escape(document.doc_id)}</div>'
@@ -174,10 +175,10 @@ def marked(text: str, quote: str) -> str:
     words = quote.split()
     match = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE) if words else None
     if match is None:
-        return html.escape(text)
+        return escape(text)
     start, end = match.span()
-    inside = html.escape(text[start:end])
-    return f"{html.escape(text[:start])}<mark>{inside}</mark>{html.escape(text[end:])}"
+    inside = escape(text[start:end])
+    return f"{escape(text[:start])}<mark>{inside}</mark>{escape(text[end:])}"
 
 
 def marked_words(text: str, words: Sequence[str]) -> str:

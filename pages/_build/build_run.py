@@ -22,6 +22,7 @@ from pages._build.build_lines import (
 from pages._build.build_url import SHOWN_BY, STEPS, go
 from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
+from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, engine, escape_label, remembered, show_problem
 from pages._model.model_form import endpoint_panel, is_panel_busy
 from pages._model.model_settings import chosen, endpoint
@@ -239,7 +240,7 @@ def _ended(job: StepJob) -> str:
     notes = job.report.notes if job.report else ()
     # How many clusters become no query, and why, stands above the clusters.
     told = job.report is not None and job.report.step == "collapse"
-    lines = [html.escape(line) for line in notes if not (told and " no query: " in line)]
+    lines = [escape(line) for line in notes if not (told and " no query: " in line)]
     if job.state == "failed" or not is_finished(job.report):
         lines.append("What was made is kept; running goes on from there.")
     below = f'<div class="md-dim">{"<br>".join(lines)}</div>' if lines else ""

@@ -24,6 +24,7 @@ from pages._build.build_reading import (
     read,
     titles,
 )
+from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, show_problem
 
 WHICH = {"all": "All", "in": "Become queries", "out": "Left out"}
@@ -101,8 +102,7 @@ def _table(clusters: Sequence[Cluster], labels: Mapping[str, Label], spec: Build
 def _merge(explorer: Explorer, build: OpenBuild, chosen: Sequence[Cluster]) -> None:
     """The chosen clusters become one, under the largest one's name unless another is given."""
     names = "".join(
-        f'<li>{html.escape(c.name)} <span class="md-dim">{many(len(c.doc_ids), "document")}'
-        "</span></li>"
+        f'<li>{escape(c.name)} <span class="md-dim">{many(len(c.doc_ids), "document")}</span></li>'
         for c in chosen
     )
     largest = chosen[0]

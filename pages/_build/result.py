@@ -19,6 +19,7 @@ from engine.types.searches import Query
 from pages._annotate.exchange_files import packed
 from pages._build.build_lines import WORDS, many, percent
 from pages._build.build_reading import table_height
+from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, note
 
 _PAGES = Path(__file__).resolve().parents[1]
@@ -167,7 +168,7 @@ def provenance_html(made: Provenance, steps: Sequence[StepState]) -> str:
         *((WORDS[step.step].by, _by(made, step)) for step in steps),
     ]
     body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th><td>{html.escape(value)}</td></tr>'
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
         for name, value in rows
     )
     return f'<table class="bd-provenance"><tbody>{body}</tbody></table>'

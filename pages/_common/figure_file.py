@@ -7,6 +7,8 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from engine.types.spreadsheets import spreadsheet_cell
+
 
 @dataclass(frozen=True, slots=True)
 class FigureFile:
@@ -40,9 +42,9 @@ def _cell(value: object) -> object:
 
 
 def to_csv(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """A table as CSV."""
+    """A table as CSV, in which no text is a formula to a spreadsheet program."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(lines)
+    for line in (head, *lines):
+        writer.writerow([spreadsheet_cell(v) if isinstance(v, str) else v for v in line])
     return out.getvalue()

@@ -19,6 +19,7 @@ from engine.types.models import ModelReport
 from pages._common.job_words import joined, report_line
 from pages._common.shared import attempt, note
 from pages._common.waiting import renew_when
+from pages._login import login
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at a job that takes minutes."""
@@ -90,8 +91,9 @@ class JobCard:
         with left:
             progress(self.line(now) + _asides(now), now.progress.share, self.label)
         with right:
-            cancel = partial(self.cancel, now.id)
-            self._button("cancel", "Cancel", cancel, self.what_stays, disabled=now.stopping)
+            cancel, mine = partial(self.cancel, now.id), login.acting().may_end(now.owner)
+            words = self.what_stays if mine else "Whoever started it can cancel it, and leads can."
+            self._button("cancel", "Cancel", cancel, words, disabled=now.stopping or not mine)
             self.more(now)
 
     def _at_its_end(self, job: AnyJob) -> None:
@@ -103,7 +105,7 @@ class JobCard:
                 verb = "Try again" if job.state == "failed" else "Resume"
                 self._button("resume", verb, self.resume, "Goes on with what is left.")
             self.more(job)
-            if self.dismiss is not None:
+            if self.dismiss is not None and login.acting().may_end(job.owner):
                 dismiss = partial(self.dismiss, job.id)
                 words = f"Removes this line. {self.what_stays}"
                 self._button("dismiss", "Dismiss", dismiss, words)

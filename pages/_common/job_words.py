@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable
 
 from engine.types.models import Estimate, ModelReport, ModelRunReport, ModelUsage
 from engine.types.plurals import counted
 from engine.types.reranking import CostEstimate, EndpointInfo, Move, Reranking, RerankJob
 from engine.types.searches import PAGE_SIZE
+from pages._common.outside_text import escape
 
 ENDS = {
     "": "Done",
@@ -265,5 +265,5 @@ def joined(parts: Iterable[str]) -> str:
 
 
 def _span(text: str, title: str) -> str:
-    shown = f' title="{html.escape(title, quote=True)}"' if title else ""
-    return f"<span{shown}>{html.escape(text)}</span>"
+    shown = f' title="{escape(title)}"' if title else ""
+    return f"<span{shown}>{escape(text)}</span>"

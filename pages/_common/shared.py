@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import html
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +15,8 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
+from pages._common.outside_text import escape, with_marks
+from pages._login import login
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 log = logging.getLogger("seedlens")
@@ -23,15 +25,19 @@ T = TypeVar("T")
 
 @st.cache_resource(show_spinner=False)
 def open_engine() -> Explorer:
-    """Open the engine, once for all sessions. Pages call :func:`engine`."""
+    """Open the engine, once for all sessions, as its operator. Pages call :func:`engine`."""
     explorer = Explorer()
     explorer.start()
     return explorer
 
 
 def engine() -> Explorer:
-    """The engine, one for all sessions."""
-    return open_engine()
+    """The engine, which does for whoever is here what they may do.
+
+    Raises:
+        NotLoggedInError, RefusedError, LoginSetupError: nobody is, who may be.
+    """
+    return open_engine().acting_as(login.acting())
 
 
 def warm_up() -> None:
@@ -41,7 +47,7 @@ def warm_up() -> None:
     of torch alive that takes 300 ms, so they are frozen once they are there.
     """
     try:
-        engine().warm_up()
+        open_engine().warm_up()
     except Exception:
         log.exception("Warming up failed; the pages will say why.")
     finally:
@@ -121,17 +127,24 @@ def note(message: str, remedy: str = "", kind: str = "note") -> None:
     """A message box. Its words may come from documents, so they are escaped, never Markdown."""
     role = "alert" if kind == "error" else "status"
     st.html(
-        f'<div class="sl-note sl-{kind}" role="{role}"><strong>{html.escape(message)}</strong> '
-        f"{html.escape(remedy)}</div>"
+        f'<div class="sl-note sl-{kind}" role="{role}"><strong>{escape(message)}</strong> '
+        f"{escape(remedy)}</div>"
     )
+
+
+_ADDRESS = re.compile(r"https?:(?=//)|www(?=\.)|@", re.IGNORECASE)
 
 
 def escape_label(text: str) -> str:
     r"""Words that a widget label shows as they are: Streamlit reads labels as Markdown.
 
+    Addresses become links even where their characters are escaped: a word joiner, which is not
+    seen, ends what would be one.
+
     >>> print(escape_label("![](x) <b>"))
     \!\[\]\(x\) \<b\>
     """
+    text = _ADDRESS.sub("\\g<0>\u2060", with_marks(text))
     return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|~$:<>" else c for c in " ".join(text.split()))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +14,7 @@ from engine.types.comparisons import Sensitivity, SensitivityJob
 from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, time_left
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, download, engine, error_boundary, note, show_error
 from pages._compare.compare_tables import collection_tables, matrix_csv, paper_table, table_csv
 from pages._compare.compare_url import CompareView
@@ -34,7 +34,7 @@ def whole_collection(explorer: Explorer, view: CompareView) -> None:
         return
     pairs = sum(bool(t.aspect and t.seed) for t in collection.topics)
     st.html(
-        f'<h3>{html.escape(collection.name)}</h3><div class="cmp-dim">All {pairs} pairs of seed '
+        f'<h3>{escape(collection.name)}</h3><div class="cmp-dim">All {pairs} pairs of seed '
         "and aspect, under every wording, on every system. Each wording is read from its words "
         "alone; nothing else tells a system which aspect is meant.</div>"
     )

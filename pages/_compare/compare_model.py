@@ -20,6 +20,7 @@ from engine.types.reranking import EndpointInfo
 from engine.types.searches import PAGE_SIZE
 from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import asked_so_far, duration, estimate_line, joined, top_sentence
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, engine, note, show_error
 from pages._compare.compare_session import Asked, Stamp, asked, compared, estimated
 from pages._compare.compare_url import RERANK_DEPTH, CompareView
@@ -208,10 +209,7 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
         line += "; what was answered is free"
     elif count > 1:
         line = f"All {count} variants: {line}"
-    st.html(
-        f'<div class="md-line"><span title="{html.escape(BESIDE, quote=True)}">'
-        f"{html.escape(line)}</span></div>"
-    )
+    st.html(f'<div class="md-line"><span title="{escape(BESIDE)}">{html.escape(line)}</span></div>')
 
 
 def progress_line(job: VariantsJob) -> str:

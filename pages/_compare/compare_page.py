@@ -17,6 +17,7 @@ from engine.types.lenses import Lens
 from engine.types.searches import Query
 from pages._common import workspace
 from pages._common.document_view import meta
+from pages._common.outside_text import escape
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label, note, show_error
 from pages._common.url_state import corpus_to_open
@@ -171,14 +172,14 @@ def seed_words(seed: Document, lens: Lens, aspect: str) -> None:
     keys = [a.key for a in lens.aspects]
     index = keys.index(aspect) if aspect in keys else None
     serving = [s.text for s in seed.sentences if s.role == index]
-    title = html.escape(seed.title or "Pasted text")
+    title = escape(seed.title or "Pasted text")
     parts = [f'<div class="cmp-seed"><div class="cmp-title">{title}</div>']
     about = meta(seed)
     parts += [f'<div class="cmp-meta">{html.escape(about)}</div>'] if about else []
     if index is not None and serving:
-        name = html.escape(lens.aspects[index].name)
+        name = escape(lens.aspects[index].name)
         noun = "sentence" if len(serving) == 1 else "sentences"
-        items = "".join(f"<li>{html.escape(text)}</li>" for text in serving)
+        items = "".join(f"<li>{escape(text)}</li>" for text in serving)
         parts.append(
             f"<details><summary>Its {len(serving)} {noun} of {name}</summary>"
             f"<ul>{items}</ul></details>"
@@ -212,7 +213,7 @@ def aspect_box(explorer: Explorer, view: CompareView, lens: Lens) -> None:
     )
     words = about_no_aspect(view, workspace.pages().found(View), lens)
     if words:
-        st.html(f'<div class="cmp-dim">{html.escape(words)}</div>')
+        st.html(f'<div class="cmp-dim">{escape(words)}</div>')
 
 
 def about_no_aspect(view: CompareView, search: View, lens: Lens) -> str:

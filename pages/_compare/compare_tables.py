@@ -20,6 +20,7 @@ from engine.types.plurals import counted
 from pages._common.chart_style import number as shown
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile, to_csv
+from pages._common.outside_text import escape
 from pages._common.shared import note
 from pages._compare import compare_charts
 from pages._evaluate.published import COLUMNS, WORDINGS
@@ -65,7 +66,7 @@ def measures(comparison: Comparison) -> None:
         words = f"{comparison.unjudged_reason} What is shown compares rankings with each other."
     else:
         words = "One seed has no interval; the whole collection has."
-    st.html(f'<h3>Measures</h3>{table}<div class="cmp-dim">{html.escape(words)}</div>')
+    st.html(f'<h3>Measures</h3>{table}<div class="cmp-dim">{escape(words)}</div>')
 
 
 def _columns(comparison: Comparison) -> list[Column]:
@@ -108,13 +109,12 @@ def html_table(
         titles: tooltips of some of the heads.
     """
     top = "".join(
-        f'<th scope="col" title="{html.escape(titles.get(name, name), quote=True)}">'
-        f"{html.escape(name)}</th>"
+        f'<th scope="col" title="{escape(titles.get(name, name))}">{escape(name)}</th>'
         for name in heads
     )
     body = "".join(
         f'<tr><th scope="row">{html.escape(first)}</th>'
-        + "".join(f"<td>{html.escape(text)}</td>" for text in others)
+        + "".join(f"<td>{escape(text)}</td>" for text in others)
         + "</tr>"
         for first, *others in rows
     )
@@ -157,8 +157,7 @@ def _overview(table: Sensitivity) -> str:
          lambda r: "–" if r.read_as_asked is None else f"{r.read_as_asked:.0%}"),
     ]  # fmt: skip
     heads = "".join(
-        f'<th scope="col" title="{html.escape(meaning, quote=True)}">{name}</th>'
-        for name, meaning, _ in columns
+        f'<th scope="col" title="{escape(meaning)}">{name}</th>' for name, meaning, _ in columns
     )
     body = "".join(_group(system, columns) for system in table.systems)
     return (

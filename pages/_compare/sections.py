@@ -15,6 +15,7 @@ from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.lenses import Lens
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile, to_csv
+from pages._common.outside_text import escape
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.waiting import renew_when
 from pages._compare import compare_charts
@@ -125,7 +126,7 @@ def verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
         rows.append(
             f'<details class="cmp-verdict"><summary><span class="cmp-kind cmp-{word.split()[0]}">'
             f'<span class="cmp-mark cmp-{mark}" aria-hidden="true"></span> {word}</span> '
-            f"<span>{_figures_whole(html.escape(verdict.text))}{more}</span>"
+            f"<span>{_figures_whole(escape(verdict.text))}{more}</span>"
             '<span class="cmp-more">numbers</span></summary>'
             f"<div>{html.escape(verdict.numbers)}</div></details>"
         )

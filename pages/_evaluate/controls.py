@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +14,7 @@ from engine.types.evaluations import CollectionInfo
 from engine.types.jobs import Job
 from engine.types.reranking import CostEstimate
 from pages._common.job_words import estimate_line
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label, connected, request_of
 from pages._evaluate.evaluate_url import (
@@ -226,7 +226,7 @@ def model_row(explorer: Explorer, estimate: CostEstimate | None) -> None:
         words = f"Cost: {estimate_line(estimate)}; answers in the ledger cost nothing."
     info = endpoint(explorer)
     with st.container(key="evaluate_model", gap="xsmall"):
-        st.html(f'<div class="md-line"><span>{html.escape(words)}</span></div>')
+        st.html(f'<div class="md-line"><span>{escape(words)}</span></div>')
         name = info.model if info.set_up else "none is connected"
         label = escape_label(f"Language model: {name}")
         with (

@@ -25,6 +25,7 @@ from engine.types.jobs import Job
 from engine.types.plurals import counted
 from pages._common.job_card import JobCard
 from pages._common.job_words import joined, report_line, time_left
+from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, escape_label, note, show_error
 from pages._evaluate.evaluate_url import EvaluateView, of_request
 from pages._login import login
@@ -151,7 +152,7 @@ def answered(explorer: Explorer, view: EvaluateView, info: CollectionInfo) -> Ev
     if evaluation is None:
         names = ", ".join(evaluations.missing(request)) or "these systems"
         st.html(
-            f'<div class="sl-empty">{html.escape(names)} not ranked yet with these settings. '
+            f'<div class="sl-empty">{escape(names)} not ranked yet with these settings. '
             "Press Run; it goes on when you leave the page, and its result stays.</div>"
         )
     return evaluation

@@ -12,8 +12,10 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import NDCG, CollectionInfo, Evaluation
+from engine.types.spreadsheets import spreadsheet_cell
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
+from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, escape_label, note
 from pages._evaluate.evaluate_charts import (
     interval_plot,
@@ -112,8 +114,8 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
     """
     with st.popover(label, type="tertiary"):
         lines = "".join(
-            f"<dt><strong>{html.escape(name)}</strong></dt>"
-            f'<dd style="margin:0 0 .5rem">{html.escape(words)}</dd>'
+            f"<dt><strong>{escape(name)}</strong></dt>"
+            f'<dd style="margin:0 0 .5rem">{escape(words)}</dd>'
             for name, words in terms.items()
         )
         st.html(
@@ -273,14 +275,14 @@ def _export(
     evaluations, request = explorer.evaluations, request_of(explorer, view, info)
     titles = explorer.collections.query_titles(info.key)
     with popover:
-        download("Systems (CSV)", lambda: _csv(leaderboard_rows(evaluation)), "systems.csv")
+        download("Systems (CSV)", lambda: to_csv(leaderboard_rows(evaluation)), "systems.csv")
         download(
-            "Queries (CSV)", lambda: _csv(query_rows(evaluation, view.measure, titles, info)),
+            "Queries (CSV)", lambda: to_csv(query_rows(evaluation, view.measure, titles, info)),
             f"queries-{view.measure}.csv",
         )  # fmt: skip
         reports = evaluation.model_reports
         if reports:
-            download("Model (CSV)", lambda: _csv(report_rows(reports)), "model.csv")
+            download("Model (CSV)", lambda: to_csv(report_rows(reports)), "model.csv")
         download("Everything (JSON)", lambda: evaluations.to_json(evaluation), "evaluation.json")
         for name, scores in evaluation.systems.items():
             # A run that ended early is not kept.
@@ -300,5 +302,7 @@ def download(name: str, data: Callable[[], str], file: str) -> None:
     )  # fmt: skip
 
 
-def _csv(frame: pd.DataFrame) -> str:
-    return str(frame.to_csv(index=False))
+def to_csv(frame: pd.DataFrame) -> str:
+    """A table as CSV, in which no text is a formula to a spreadsheet program."""
+    safe = frame.map(lambda cell: spreadsheet_cell(cell) if isinstance(cell, str) else cell)
+    return str(safe.to_csv(index=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.evaluations import CollectionInfo
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import collection_label
 from pages._evaluate.evaluate_url import EvaluateView
@@ -89,7 +89,5 @@ def _uploader(label: str, key: str, help_: str, take: Callable[[str, bytes], obj
 
 def _line(name: str, words: str, key: str, remove: Callable[[Any], None], what: Any) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(
-            f'<div class="sl-facts"><strong>{html.escape(name)}</strong> {html.escape(words)}</div>'
-        )
+        st.html(f'<div class="sl-facts"><strong>{escape(name)}</strong> {escape(words)}</div>')
         st.button("Remove", key=key, on_click=attempt, args=(lambda: remove(what),))

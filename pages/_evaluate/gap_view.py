@@ -38,7 +38,7 @@ from pages._evaluate.evaluate_page import (
     seeds_of,
     show_end,
 )
-from pages._evaluate.evaluate_results import definitions, download
+from pages._evaluate.evaluate_results import definitions, download, to_csv
 from pages._evaluate.evaluate_tables import (
     GAP_TERMS,
     gap_verdict,
@@ -210,7 +210,7 @@ def _export(explorer: Explorer, gap: Gap) -> None:
         return
     with popover:
         rows = point_rows(gap, plain=True)
-        download("Gap (CSV)", lambda: str(rows.to_csv(index=False)), "gap.csv")
+        download("Gap (CSV)", lambda: to_csv(rows), "gap.csv")
         download("Everything (JSON)", lambda: explorer.gaps.to_json(gap), "gap.json")
         st.caption("The chart has its own menu for SVG, PNG and CSV; the address is the link.")
 

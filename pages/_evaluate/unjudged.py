@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from engine.types.evaluations import CollectionInfo
 from engine.types.plurals import counted
 from engine.types.searches import Ranking
 from pages._annotate.annotate_url import annotator, is_lead
+from pages._common.outside_text import escape
 from pages._common.shared import attempt
 from pages._evaluate.evaluate_page import request_of
 from pages._evaluate.evaluate_url import EvaluateView
@@ -49,7 +49,7 @@ def unjudged_documents(explorer: Explorer, view: EvaluateView, info: CollectionI
     may_add = is_lead(project, who)
     if lacking and not may_add:
         words += f" Leads can add them: {', '.join(project.leads) or 'ask one'}."
-    st.html(f'<div class="sl-note" role="status">{html.escape(words)}</div>')
+    st.html(f'<div class="sl-note" role="status">{escape(words)}</div>')
     may_judge = not project.annotators or who in (*project.annotators, *project.leads)
     with st.container(key="evaluate_unjudged", horizontal=True):
         if lacking and may_add:

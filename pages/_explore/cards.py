@@ -16,6 +16,7 @@ from engine.types.searches import Result, SearchResults
 from pages._common import document_view
 from pages._common.components import Event, component, dark, listeners
 from pages._common.job_words import change, change_sentence
+from pages._common.outside_text import escape
 
 _SEED = component("seed")
 _SKIP = component("skip")
@@ -198,7 +199,7 @@ def _changed(page: SearchResults, reads_aspect: bool, reranking: Reranking | Non
 
 
 def _meter(name: str, share: float, words: str, title: str) -> str:
-    meaning = html.escape(title, quote=True)
+    meaning = escape(title)
     return (
         f'<div class="sl-head sl-changed" title="{meaning}">'
         f'<span>{name} <span class="sl-meter" role="meter" aria-label="{name}: {meaning}" '

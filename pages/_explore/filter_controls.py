@@ -14,6 +14,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.corpora import FieldValues
 from engine.types.searches import Filter, Query, SearchResults
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label
 from pages._explore.explore_url import View, filters_of
 
@@ -98,7 +99,7 @@ def _drop(explorer: Explorer, which: Sequence[Filter]) -> None:
 def _line(words: str, why: str, remove: Callable[[], None]) -> None:
     """A filter that no control shows, and a button that removes it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f"<strong>{html.escape(words)}</strong> {html.escape(why)}")
+        st.html(f"<strong>{escape(words)}</strong> {escape(why)}")
         st.button(
             f"Remove {escape_label(words)}", key=f"explore_filter_remove_{words}",
             on_click=attempt, args=(remove,), type="tertiary",
@@ -229,7 +230,7 @@ def nothing(explorer: Explorer, page: SearchResults) -> None:
 
 
 def _empty(words: str) -> None:
-    st.html(f'<div class="sl-empty">{html.escape(words)}</div>')
+    st.html(f'<div class="sl-empty">{escape(words)}</div>')
 
 
 def _which_filter(explorer: Explorer, query: Query) -> None:

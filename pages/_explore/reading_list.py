@@ -24,6 +24,7 @@ from engine.types.trails import (
 )
 from pages._common.components import component, listeners
 from pages._common.document_view import meta, title_of
+from pages._common.outside_text import escape
 from pages._common.shared import (
     ASSETS,
     attempt_at,
@@ -102,7 +103,7 @@ def _undo() -> None:
 
 def _line(words: str, more: str = "") -> None:
     st.html(
-        f'<div class="rl-line">{html.escape(words)}</div>'
+        f'<div class="rl-line">{escape(words)}</div>'
         + (f'<div class="rl-dim">{html.escape(more)}</div>' if more else "")
     )
 

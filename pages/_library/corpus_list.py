@@ -11,6 +11,7 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, ImportJob
+from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, error_boundary, escape_label
 from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
@@ -61,7 +62,7 @@ def _cells(values: tuple[str, ...]) -> str:
 
 
 def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
-    name = f"<strong>{html.escape(info.name)}</strong>"
+    name = f"<strong>{escape(info.name)}</strong>"
     if explorer.library.is_synthetic(info):
         name += ' <span class="sl-tag" title="Invented documents, to try SeedLens">synthetic</span>'
     changed = datetime.fromisoformat(info.updated_at).astimezone()
@@ -130,7 +131,7 @@ def _corpus(
 @st.dialog("Delete this corpus?")
 def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
     st.html(
-        f"<p><strong>{html.escape(info.name)}</strong> holds {info.documents:,} documents. "
+        f"<p><strong>{escape(info.name)}</strong> holds {info.documents:,} documents. "
         "Grades, trails and the files it was made from stay. "
         "You can undo this here for a day.</p>"
     )
@@ -164,9 +165,7 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
         st.text("Nothing is stored yet.")
         return
     contents = explorer.library.contents(info.name)
-    titles = "".join(
-        f"<li>{html.escape(cut(t, 200) or '(no title)')}</li>" for t in contents.titles
-    )
+    titles = "".join(f"<li>{escape(cut(t, 200) or '(no title)')}</li>" for t in contents.titles)
     years = f"{contents.years[0]} to {contents.years[1]}" if contents.years else "none given"
     if contents.years and contents.undated:
         years += f" ({contents.undated:,} without a year)"

@@ -11,6 +11,7 @@ from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, ImportReport, Progress
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
+from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, show_problem
 from pages._library.corpus_list import source_name
 
@@ -57,9 +58,9 @@ def jobs_section(explorer: Explorer) -> None:
 
 def _job(explorer: Explorer, job: ImportJob) -> None:
     jobs = explorer.library.jobs
-    source = html.escape(source_name(explorer, str(job.request.source)))
+    source = escape(source_name(explorer, str(job.request.source)))
     st.html(
-        f'<div class="sl-head"><strong>{html.escape(job.request.name)}</strong>'
+        f'<div class="sl-head"><strong>{escape(job.request.name)}</strong>'
         f'<span class="sl-dim" style="overflow-wrap:anywhere">{source}</span>'
         f"<span>{'' if job.running else job.state}</span></div>"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.corpora import Preview
 from engine.types.documents import SourceDocument
+from pages._common.outside_text import escape
 from pages._library.corpus_list import cut
 
 CELL_CHARACTERS = 300
@@ -68,7 +68,7 @@ def card(document: SourceDocument, sentences: list[str]) -> str:
     """The first document as it will be read; everything from the file is escaped."""
 
     def safe(text: str, most: int) -> str:
-        return html.escape(cut(text, most))
+        return escape(cut(text, most))
 
     people = ", ".join(document.authors[:5]) + (" …" if len(document.authors) > 5 else "")
     facts = [str(document.year or ""), people, document.url or "", f"id {document.doc_id}"]

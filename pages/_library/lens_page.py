@@ -17,6 +17,7 @@ from engine.types.lenses import Aspect, Lens
 from engine.types.plurals import counted
 from pages._annotate.decide import card_html
 from pages._common.components import dark
+from pages._common.outside_text import escape
 from pages._common.shared import ASSETS, error_boundary, escape_label, note
 from pages._library.lens_editor import MOST_ASPECTS, LensView, show_progress
 
@@ -190,7 +191,7 @@ def tally(documents: Sequence[Document], lens: Lens) -> str:
     roles = Counter(sentence.role for document in documents for sentence in document.sentences)
     each = "".join(
         f'<span class="role-{index}"><span class="letter">{html.escape(aspect.letter)}</span> '
-        f"{html.escape(aspect.name)} {roles[index]:,}</span>"
+        f"{escape(aspect.name)} {roles[index]:,}</span>"
         for index, aspect in enumerate(lens.aspects)
     )
     if roles[None]:

@@ -16,6 +16,7 @@ from engine.types.scenarios import (
     ScenarioState,
 )
 from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
+from pages._common.outside_text import escape
 
 COMPONENTS: dict[Component, str] = {
     "M": "main topic",
@@ -131,14 +132,14 @@ def outcome_line(job: ScenarioJob) -> str:
 
 def scenario_list(title: str, scenarios: tuple[Scenario, ...]) -> str:
     """The scenarios of one document as HTML; everything in them is escaped."""
-    head = f'<div class="sc-title">{html.escape(title)}</div>'
+    head = f'<div class="sc-title">{escape(title)}</div>'
     if not scenarios:
         said = '<div class="md-dim">It has no scenarios of its text as it is now.</div>'
         return f'<div class="sc-read">{head}{said}</div>'
     one = scenarios[0]
     topic = "" if one.topic == title else f"Main topic: {html.escape(one.topic)}"
     by = (
-        f'<div class="sc-by"><span class="sl-tag">{html.escape(by_whom(one.source, one.model))}'
+        f'<div class="sc-by"><span class="sl-tag">{escape(by_whom(one.source, one.model))}'
         f"</span><span>{topic}</span></div>"
     )
     rows = "".join(

@@ -17,7 +17,7 @@ import streamlit as st
 from engine import people
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError, StorageError
 from engine.people import read_login
-from engine.types.people import Login, Person
+from engine.types.people import OPERATOR, Login, Person
 from pages._login import sessions
 
 log = logging.getLogger("seedlens")
@@ -84,6 +84,14 @@ def person() -> Person | None:
     return people.admit(wanted, st.user.to_dict())
 
 
+def acting() -> Person:
+    """For whom the engine acts: who is here, or the operator where no login is asked for.
+
+    Raises as :func:`person`.
+    """
+    return person() or OPERATOR
+
+
 def name() -> str | None:
     """The name that what is judged is stored under; None where no login decides it."""
     who = person()
@@ -120,6 +128,15 @@ def is_wanted() -> bool:
         return True
 
 
+def is_https() -> bool:
+    """Whether people log in over https; False where they do not log in, or cannot."""
+    try:
+        wanted = login()
+    except LoginSetupError:
+        return False
+    return wanted is not None and wanted.is_https
+
+
 def log_out() -> NoReturn:
     """End this login in all tabs of the browser, and leave for the provider's own log-out."""
     try:
@@ -143,7 +160,9 @@ def has_ended(cookies: Mapping[str, str]) -> bool:
 
 
 def log_setup() -> None:
-    """Say at the start how people log in, or why nobody can."""
+    """Say at the start how people log in, or why nobody can, and who else reads the secrets."""
+    for file in people.exposed(Path(path) for path in st.get_option("secrets.files")):
+        log.warning("Others can read %s: run chmod 600 on it.", file)
     try:
         wanted = login()
     except LoginSetupError as error:

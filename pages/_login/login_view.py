@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
 from engine.types.people import Person, Provider
+from pages._common.outside_text import escape
 from pages._common.shared import ASSETS, note
 from pages._common.visit_memory import forget_visit
 from pages._login import login as _login
@@ -40,7 +41,7 @@ def corner(person: Person | None) -> None:
     with st.container(key="login_corner"), st.popover(person.name, type="tertiary"):
         role = "Lead" if person.is_lead else "Annotator"
         st.html(
-            f'<div class="lg-who"><strong>{html.escape(person.name)}</strong><br>'
+            f'<div class="lg-who"><strong>{escape(person.name)}</strong><br>'
             f"{html.escape(person.address)}<br>{role}</div>"
         )
         if st.button("Log out", key="login_out", width="stretch"):
@@ -58,7 +59,7 @@ def _frame(heading: str, words: str, kind: str = "") -> None:
     st.html(ASSETS / "components" / "login_page.css")
     st.image(ASSETS / "logo.png", width=64)
     role = f' role="{kind}"' if kind else ""
-    st.html(f'<div class="lg-words"{role}><h1>{html.escape(heading)}</h1><p>{words}</p></div>')
+    st.html(f'<div class="lg-words"{role}><h1>{escape(heading)}</h1><p>{words}</p></div>')
 
 
 def _ask_to_log_in() -> None:
@@ -79,7 +80,7 @@ def _label(provider: Provider) -> str:
 def _refuse(error: RefusedError) -> None:
     _log_once(logging.WARNING, f"Refused {error.address!r}: {error.message}")
     who = f"You logged in as <b>{html.escape(error.address)}</b>. " if error.address else ""
-    _frame("You cannot enter", who + html.escape(f"{error.message} {error.remedy}"), "alert")
+    _frame("You cannot enter", who + escape(f"{error.message} {error.remedy}"), "alert")
     if st.button("Log out", key="login_out", type="primary"):
         _login.log_out()
 

@@ -14,6 +14,7 @@ from engine.types.reranking import EndpointInfo
 from pages._common.job_words import endpoint_parts
 from pages._common.shared import ASSETS, engine, escape_label, note
 from pages._common.waiting import renew_when
+from pages._login import login
 from pages._model.beside import beside
 from pages._model.model_settings import (
     ADDRESS,
@@ -49,6 +50,9 @@ def endpoint_panel(explorer: Explorer) -> EndpointInfo:
     problem = st.session_state.get(_PROBLEM, "")
     if problem and not _checking():
         note(f"{info.model or 'The model'} could not be asked.", problem, kind="error")
+    if not login.acting().is_lead:
+        note("Leads connect a model.", "Ask one of them, or whoever runs SeedLens.")
+        return info
     if not info.set_up:
         lines = "".join(f"<li>{_code(line)}</li>" for line in info.how)
         st.html(

@@ -7,13 +7,15 @@ kept for the visit; answers are in the ledger for good.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from engine.errors import UnknownNameError
+from engine.errors import NotAllowedError, UnknownNameError
 from engine.types.jobs import Job
 from pages._common.visit_memory import memory
+from pages._login import login
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -42,7 +44,8 @@ class VisitJobs(Generic[Key]):
         try:
             return self._job_of(job_id)
         except UnknownNameError:  # the server keeps the latest only, and those of corpora as now
-            self.cancel(job_id)  # nobody can look at it any more; its answers are kept
+            with suppress(NotAllowedError):  # of somebody else, who may look at it
+                self.cancel(job_id)  # nobody can look at it any more; its answers are kept
             self._ids.pop(key, None)
             self._recalled.discard(key)
             return None
@@ -67,6 +70,11 @@ class VisitJobs(Generic[Key]):
         return self.keep(key, job_id)
 
     def others_running(self, shown: Job[Any, Any] | None) -> list[Job[Any, Any]]:
-        """What this visit asked for, is under way, and is not shown."""
+        """What this visit asked for and may end, is under way, and is not shown."""
         jobs = [self.find(key) for key in list(self._ids)]
-        return [j for j in jobs if j and j.running and (shown is None or j.id != shown.id)]
+        who = login.acting()
+        return [
+            j
+            for j in jobs
+            if j and j.running and who.may_end(j.owner) and (shown is None or j.id != shown.id)
+        ]

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from engine.config import ROOT
 from engine.types.searches import Query
 from tests.browser.browser_steps import assert_fits, bring, download, read_text
 from tests.browser.conftest import Server, Visit, running_app, visit_with
@@ -498,3 +499,15 @@ def test_ids_links_and_long_texts_of_any_kind_are_shown_as_they_are(
     result("constructor").get_by_role("button", name="Details").click()
     result("constructor").get_by_role("button", name="Show the rest").click()
     expect(result("constructor")).to_contain_text(last)
+
+
+def test_characters_that_turn_text_unseen_are_seen_in_components(browser: Browser) -> None:
+    source = (ROOT / "assets" / "components" / "common.js").read_text("utf-8")
+    page = browser.new_page()
+    shown = page.evaluate(f"""() => {{ {source}
+      const spans = marked("ab\\u202ecd", [[1, 4]], "")
+      return [make("p", "", "a\\u2066b").textContent, spans.textContent,
+              spans.querySelector("mark").textContent]
+    }}""")
+    page.close()
+    assert shown == ["a\u25cab", "ab\u25cacd", "b\u25cac"]

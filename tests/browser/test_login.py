@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import logging
 import os
 import re
@@ -337,3 +338,17 @@ def test_nothing_is_uploaded_or_counted_for_strangers(served: Served) -> None:
         request = urllib.request.Request(served.server.url + path, b"x", method=method)
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(request)
+
+
+def test_a_page_on_another_port_of_this_machine_opens_no_websocket(served: Served) -> None:
+    own = served.server.url
+    opening = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+               "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
+    found = {}
+    for origin in (own, "http://127.0.0.1:3000", "http://localhost:3000", "https://example.org"):
+        connection = http.client.HTTPConnection(own.removeprefix("http://"), timeout=10)
+        connection.request("GET", "/_stcore/stream", headers={**opening, "Origin": origin})
+        found[origin] = connection.getresponse().status
+        connection.close()
+    assert found.pop(own) == 101
+    assert set(found.values()) == {403}

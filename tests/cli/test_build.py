@@ -171,6 +171,13 @@ def test_files_of_each_step_are_edited_and_taken_in(labelled: Path, tmp_path: Pa
     assert queries[rows[0]["cluster"]]["text"] == "Whatever stands under lamps."
     assert queries[rows[1]["cluster"]]["dropped"]
     assert "0 changed" in _edit(labelled, "verbalise", file, rows).stdout
+
+    rows[0]["query"] = "=1+1"
+    assert "1 changed" in _edit(labelled, "verbalise", file, rows).stdout
+    safe = run_inside(labelled, "build", "show", *PLACE, "--step", "verbalise", "--spreadsheet")
+    assert "'=1+1" in safe.stdout
+    taken = _edit(labelled, "verbalise", file, safe.stdout)
+    assert "0 changed" in taken.stdout, "the mark is taken off again"
     assert {s["step"]: s["edits"] for s in _show(labelled)["steps"]}["verbalise"] == 2
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from engine.cli.doctor import examine
+from engine.cli.doctor import Check, examine
 from engine.cli.main import app
 from engine.config import Settings
 from engine.errors import LoginSetupError, NotLoggedInError, RefusedError
@@ -145,8 +146,27 @@ def test_a_file_that_cannot_be_opened_may_ask_for_login(tmp_path: Path) -> None:
 def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only secrets.toml that commands find."""
     path = tmp_path / "secrets.toml"
+    path.touch(0o600)
     monkeypatch.setattr("engine.people.secrets_files", lambda: (path,))
     return path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_secrets_that_others_can_read_are_warned_of(
+    secrets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.execv", lambda *_: None)
+    monkeypatch.setattr("os.chdir", lambda _: None)
+    monkeypatch.setattr("engine.cli.doctor._encoder", lambda _: Check("encoder", True, ""))
+    secrets.write_text(AUTH + PEOPLE)
+
+    def said() -> str:
+        checks = {check.name: check for check in examine(Settings())}
+        return CliRunner().invoke(app, []).stderr + checks["login"].detail
+
+    assert "others can read" not in said()
+    secrets.chmod(0o644)
+    assert said().count("others can read") == 2
 
 
 def test_serving_beyond_this_machine_without_login_is_warned_of(

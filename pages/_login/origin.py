@@ -1,0 +1,85 @@
+"""Requests of other pages, and what is sent over https alone.
+
+Streamlit accepts WebSockets of every page on this machine: it compares the names of hosts, not
+their ports, and asks an outside service for its own public address when a name is foreign.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages._login import login
+
+_PORTS = {"http": 80, "https": 443}
+ONE_YEAR = "max-age=31536000"
+
+
+class SameOrigin:
+    """Refuses WebSockets that another page opened, by name or port of its host."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            headers = Headers(scope=scope)
+            if not is_same_origin(headers.get("origin"), headers.get("host", "")):
+                await receive()  # websocket.connect
+                await send({"type": "websocket.close", "code": 1008})
+                return
+        await self._app(scope, receive, send)
+
+
+def is_same_origin(origin: str | None, host: str) -> bool:
+    """Whether a page of ``origin`` is one of the server that was asked as ``host``.
+
+    Programs send no origin: None is the same. A host without a port has that of the origin's
+    scheme, which a proxy may have taken off.
+
+    >>> is_same_origin("https://seedlens.example.org", "seedlens.example.org")
+    True
+    >>> is_same_origin("http://localhost:3000", "localhost:8501")
+    False
+    """
+    if origin is None:
+        return True
+    try:
+        theirs, ours = urlsplit(origin), urlsplit(f"//{host}")
+        port = _PORTS[theirs.scheme]
+        return bool(theirs.hostname) and (theirs.hostname, theirs.port or port) == (
+            ours.hostname,
+            ours.port or port,
+        )
+    except (ValueError, KeyError):  # "null", or no address at all
+        return False
+
+
+class OnlyHttps:
+    """Keeps cookies and browsers to https where ``redirect_uri`` says that people come by it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not login.is_https():
+            await self._app(scope, receive, send)
+            return
+
+        async def send_on(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["strict-transport-security"] = ONE_YEAR
+                message["headers"] = [
+                    (k, _secure(v) if k == b"set-cookie" else v) for k, v in headers.raw
+                ]
+            await send(message)
+
+        await self._app(scope, receive, send_on)
+
+
+def _secure(cookie: bytes) -> bytes:
+    attributes = {part.strip().lower() for part in cookie.split(b";")}
+    return cookie if b"secure" in attributes else cookie + b"; Secure"

@@ -1,0 +1,108 @@
+"""What each person had a language model do today, kept beyond a restart."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+
+from storage.errors import StorageError
+
+DAYS_KEPT = 7
+"""Files of days before are deleted after so many."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """Requests, and tokens of what was asked and answered."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Spending:
+    """The requests of a day by person, in one file a day of a folder, a line each. Safe to share
+    between threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.lock = threading.RLock()
+        self._day = ""
+        self._read = 0
+        self._spent: defaultdict[str, Spent] = defaultdict(Spent)
+
+    def of(self, person: str) -> Spent:
+        """What a person spent today, whichever process asked.
+
+        Raises:
+            StorageError: nobody knows.
+        """
+        with self.lock:
+            file = self._today()
+            try:
+                with file.open("rb") as lines:
+                    lines.seek(self._read)
+                    for line in lines:
+                        if not line.endswith(b"\n"):
+                            break  # it is being written
+                        self._take(line)
+                        self._read += len(line)
+            except FileNotFoundError:
+                pass
+            except (OSError, ValueError) as error:
+                raise StorageError(
+                    f"What was spent today cannot be read from {file}.", "Remove the file."
+                ) from error
+            return self._spent[person]
+
+    def add(self, person: str, calls: int, input_tokens: int, output_tokens: int) -> None:
+        """A person spent more.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        line = json.dumps([person, calls, input_tokens, output_tokens]) + "\n"
+        with self.lock:
+            file = self._today()
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+                try:
+                    os.write(handle, line.encode())
+                finally:
+                    os.close(handle)
+            except OSError as error:
+                raise StorageError(
+                    f"What a model is asked cannot be counted in {file}: {error.strerror}.",
+                    "Check its permissions and the room on that disk.",
+                ) from error
+
+    def _take(self, line: bytes) -> None:
+        person, *numbers = json.loads(line)
+        calls, input_tokens, output_tokens = map(int, numbers)
+        spent = self._spent[person]
+        spent.calls += calls
+        spent.input_tokens += input_tokens
+        spent.output_tokens += output_tokens
+
+    def _today(self) -> Path:
+        """The file of today; another day begins with nothing."""
+        day = date.today().isoformat()
+        if day != self._day:
+            self._day, self._read = day, 0
+            self._spent.clear()
+            for old in sorted(self._folder.glob("????-??-??.jsonl"))[:-DAYS_KEPT]:
+                old.unlink(missing_ok=True)
+        return self._folder / f"{day}.jsonl"
+
+
+@lru_cache(maxsize=8)
+def spending_of(folder: Path) -> Spending:
+    """The one of this process for a folder."""
+    return Spending(folder)
