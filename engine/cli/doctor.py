@@ -21,6 +21,13 @@ PACKAGES = (
 )
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect is an error, as for the client: it would send the key to another address."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow nothing."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One finding; ``optional`` ones do not make the doctor unhappy."""
@@ -105,12 +112,14 @@ def _endpoint() -> Check:
     if key := os.environ.get("OPENAI_API_KEY"):
         request.add_header("Authorization", f"Bearer {key}")
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=5) as answer:
             return Check("LLM endpoint", True, f"{shown} answers ({answer.status})", optional=True)
     except urllib.error.HTTPError as error:
         detail = f"{shown} answers {error.code} ({error.reason})"
         if error.code in (401, 403):
             detail += "; check OPENAI_API_KEY"
+        elif 300 <= error.code < 400:
+            detail += "; redirects are not followed: set OPENAI_BASE_URL to the address itself"
     except (OSError, ValueError, http.client.HTTPException) as error:
         detail = f"{shown} does not answer: {getattr(error, 'reason', error)}"
     return Check("LLM endpoint", False, detail, optional=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.cli import doctor
 from tests.cli.command_line import run_inside
 
 
@@ -81,6 +82,40 @@ def test_the_doctor_says_what_is_wrong_with_an_endpoint(
     assert not check["ok"]
     assert said in check["detail"]
     assert checked.code == 0
+
+
+def test_the_doctor_sends_the_key_to_no_other_address() -> None:
+    asked: list[str | None] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.headers["Authorization"])
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    class Redirecting(Elsewhere):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{elsewhere.server_port}/v1/models")
+            self.end_headers()
+
+    elsewhere = HTTPServer(("127.0.0.1", 0), Elsewhere)
+    redirecting = HTTPServer(("127.0.0.1", 0), Redirecting)
+    for server in (elsewhere, redirecting):
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{redirecting.server_port}/v1")
+        patch.setenv("OPENAI_API_KEY", "sk-secret")
+        check = doctor._endpoint()
+    for server in (elsewhere, redirecting):
+        server.shutdown()
+        server.server_close()
+    assert asked == []
+    assert not check.ok
+    assert "redirects are not followed" in check.detail
 
 
 def test_the_doctor_finds_a_home_that_cannot_be_used(tmp_path: Path) -> None:
