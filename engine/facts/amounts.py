@@ -161,6 +161,7 @@ class _Reading:
         self._things = Things(text)
         self._taken = {quantity.span[1] for quantity in quantities}
         self._amounts: dict[Thing, list[Fact]] = {}
+        self._values: dict[tuple[Thing, str], set[float]] = {}
         self._extra: dict[Thing, Span] = {}
         self._at_end: dict[int, Thing] = {}
         self._links: list[Link] = []
@@ -198,15 +199,20 @@ class _Reading:
     def _state(self, quantity: Quantity) -> None:
         thing = self._owner(quantity)
         span = thing.names[-1] if thing.names else None
-        others = {one.low for one in self._amounts.get(thing, []) if one.unit == quantity.unit}
+        others = self._values.get((thing, quantity.unit), set())
         differs = bool(others) and round_in(quantity.low, quantity.unit) not in others
         if span and differs and self._renames(thing, span):
             thing = self._things.distinct(span, thing)
-        self._amounts.setdefault(thing, []).append(stated(quantity))
+        self._add(thing, stated(quantity))
         self._at_end[quantity.span[1]] = thing
         self._things.recent.append(thing)
         self._count(quantity, thing)
         self._change(quantity, thing)
+
+    def _add(self, thing: Thing, amount: Fact) -> None:
+        """Note an amount, and its value by unit: a thing may have thousands."""
+        self._amounts.setdefault(thing, []).append(amount)
+        self._values.setdefault((thing, amount.unit), set()).add(amount.low)
 
     def _owner(self, quantity: Quantity) -> Thing:
         """What a stated amount belongs to; a thing without a name when the text does not say."""
@@ -273,7 +279,7 @@ class _Reading:
         total = round_in(count * quantity.low, quantity.unit)
         how = f"{self._text[slice(*before[-1].span)]} at {_words(quantity)} each"
         whole = _fact(total, total, quantity.unit, (first, end), NAMED, how, quantity.span)
-        self._amounts[thing].append(whole)
+        self._add(thing, whole)
 
     def _change(self, quantity: Quantity, thing: Thing) -> None:
         """ "Rose 10 percent to 550 euros": what it was before."""
@@ -284,7 +290,7 @@ class _Reading:
         value = round_in(quantity.low / factor, quantity.unit)
         how = f"before it '{self._text[slice(*span)].strip()}', to {_words(quantity)}"
         earlier = _fact(value, value, quantity.unit, span, UNNAMED, how, quantity.span)
-        self._amounts[thing].append(earlier)
+        self._add(thing, earlier)
 
     def _relate(self, relation: Relation) -> None:
         """Note the relation between two things; an object left out is the last thing spoken of."""

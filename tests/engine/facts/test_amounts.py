@@ -199,3 +199,13 @@ def test_a_text_without_sentences_is_read_all_the_same(text: str) -> None:
     began = time.process_time()
     find_amounts(text)
     assert time.process_time() - began < 5
+
+
+def test_the_time_of_many_amounts_of_one_thing_grows_with_the_text() -> None:
+    def seconds(repeats: int) -> float:
+        started = time.process_time()
+        find_amounts("$1 " * repeats)
+        return time.process_time() - started
+
+    seconds(100)  # what is compiled and loaded at the first call
+    assert seconds(9000) < 18 * seconds(1500)
