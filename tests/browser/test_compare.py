@@ -112,7 +112,7 @@ def test_variants_are_added_duplicated_renamed_and_removed(visit: Visit) -> None
     compared(page, 4)
     expect(page.get_by_label("Wording of variant 4")).to_have_value("")
     expect(page.locator(".variant").nth(3)).to_contain_text("No instruction")
-    page.goto(
+    visit.open(
         link([{**THREE[0], "system": "aspect"}, {**THREE[0], "name": "b", "system": "dense"}])
     )
     compared(page, 2)
