@@ -103,7 +103,8 @@ def _person(person: PersonProgress, now: datetime) -> str:
     when = "" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"
     cells = [
         f"{person.share:.0%}",
-        f'<span class="sl-meter"><span style="width:{100 * done:.0f}%"></span></span> {done:.0%}',
+        f'<span class="sl-meter"><span style="width:{100 * done:.0f}%"></span></span> '
+        f'<span class="sl-percent">{done:.0%}</span>',
         *(f"{n:,}" for n in (queue.total, queue.done, person.graded, queue.skipped, queue.unsure)),
         pace,
         f'<span title="{when}">{ago(person.last, now)}</span>',
