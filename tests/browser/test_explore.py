@@ -110,6 +110,7 @@ def test_the_page_is_readable_in_the_dark_and_in_a_narrow_window(
 def finder(page: Page) -> Locator:
     """The field for words, its popover opened by the key."""
     results(page)
+    expect(page.get_by_role("button", name="Help: keys and tour")).to_be_visible()  # has the keys
     page.keyboard.press("/")
     field = page.get_by_role("combobox", name="Search titles")
     expect(field).to_be_focused()
@@ -374,6 +375,7 @@ def test_a_question_mark_shows_all_keys_until_escape(visit: Visit, found: int) -
     page = visit.open(METHOD if found else METHOD + "&where=venue%3DNowhere")
     expect(page.get_by_text("No document meets" if not found else "1–20 of")).to_be_visible()
     expect(page.locator("article")).to_have_count(found)
+    expect(page.get_by_role("button", name="Help: keys and tour")).to_be_visible()
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Help")
     expect(keys).to_contain_text("Next result, previous result")

@@ -172,13 +172,14 @@ def test_files_of_each_step_are_edited_and_taken_in(labelled: Path, tmp_path: Pa
     assert queries[rows[1]["cluster"]]["dropped"]
     assert "0 changed" in _edit(labelled, "verbalise", file, rows).stdout
 
+    rows = _sheet(labelled, "verbalise")
     rows[0]["query"] = "=1+1"
     assert "1 changed" in _edit(labelled, "verbalise", file, rows).stdout
     safe = run_inside(labelled, "build", "show", *PLACE, "--step", "verbalise", "--spreadsheet")
     assert "'=1+1" in safe.stdout
     taken = _edit(labelled, "verbalise", file, safe.stdout)
     assert "0 changed" in taken.stdout, "the mark is taken off again"
-    assert {s["step"]: s["edits"] for s in _show(labelled)["steps"]}["verbalise"] == 2
+    assert {s["step"]: s["edits"] for s in _show(labelled)["steps"]}["verbalise"] == 3
 
 
 def test_an_older_file_changes_nothing_that_others_changed_since(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from tests.pages.visits import (
     script,
     shown,
 )
+from tests.support import make_explorer
 
 SEED, OTHER, THIRD = "demo-0001", "demo-0002", "demo-0003"
 WORDING = "trained without labelled data"
@@ -143,11 +145,22 @@ def test_only_the_latest_views_are_kept() -> None:
 # -- the pages themselves ------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def home_of_two(
+    small_home: Path, lab_source: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A home with two corpora, ``lab`` with a test collection. For reading only."""
+    home = tmp_path_factory.mktemp("two") / "home"
+    shutil.copytree(small_home, home)
+    make_explorer(home).library.import_documents(ImportRequest(lab_source, "lab"))
+    return home
+
+
 @pytest.fixture
-def two(small_copy: Explorer, lab_source: Path, serve: Serve) -> Explorer:
-    """The app on two corpora, ``lab`` with a test collection."""
-    small_copy.library.import_documents(ImportRequest(lab_source, "lab"))
-    return serve(small_copy)
+def two(home_of_two: Path, home: Path, serve: Serve) -> Explorer:
+    """The app on a copy of that home."""
+    shutil.copytree(home_of_two, home)
+    return serve(make_explorer(home))
 
 
 @pytest.fixture

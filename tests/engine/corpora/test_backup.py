@@ -59,7 +59,10 @@ def test_what_cannot_be_made_again_is_enough_to_have_it_all_after_an_import(
     file = tmp_path / "small.zip"
     report = back_up(small_copy.home, small_copy.ledger, file, "irreplaceable")
     assert report.corpora == ()
-    assert report.without == (("small", str(small_source)),)
+    # The corpus was made once for all test processes: its source has the folder of one of them.
+    assert [(name, Path(source).name) for name, source in report.without] == [
+        ("small", small_source.name)
+    ]
     restore(file, Home(tmp_path / "other"))
     other = make_explorer(tmp_path / "other")
     assert [(c.name, c.state) for c in other.library.corpora()] == [("small", "indexing")]
