@@ -135,6 +135,7 @@ def test_the_variants_are_reranked_and_judged_by_whether_the_model_follows_them(
     other.page.context.close()
 
 
+@pytest.mark.nightly
 def test_without_a_model_the_switch_says_how_to_connect_one(visit: Visit) -> None:
     page = open_comparison(visit, link())
     before = lines(page)

@@ -79,7 +79,10 @@ def test_every_mode_improves_on_its_first_stage_and_reports_what_it_took(
     assert (report.position_bias is not None) == compares
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode",
+    [m if m == "pairwise" else pytest.param(m, marks=pytest.mark.nightly) for m in MODES],
+)
 def test_over_http_the_order_is_that_of_the_judge_itself(
     pool_server: ModelServer, evaluated: Evaluate, collection: Collection, mode: str
 ) -> None:
