@@ -16,7 +16,7 @@ from pages._common.shared import attempt_at, show_problem
 from pages._library.corpus_list import source_name
 
 _PHASES = {
-    "checking": "Reading and checking every document",
+    "checking": "Reading and checking every document, then loading the model",
     "indexing": "Indexing",
     "finishing": "Building the search indexes",
     "done": "Done",
