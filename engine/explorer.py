@@ -32,7 +32,6 @@ from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
-from engine.permissions import ForPerson, acting_as
 from engine.scenarios.facade import Scenarios
 from engine.search.filters import parse_filters
 from engine.search.finding import find_documents
@@ -47,7 +46,7 @@ from engine.types.encoders import EMBEDDED_SHA256, Encoder, Passage
 from engine.types.evaluations import Evaluation, SystemScores
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
-from engine.types.people import OPERATOR, Person
+from engine.types.people import OPERATOR, ForPerson, Person, acting_as
 from engine.types.searches import Filter, FoundDocument, Query, SearchResults
 from storage.home import Home
 from storage.ledger import Ledger

@@ -1,52 +1,23 @@
 """What each person may do, checked where it is done.
 
 The app acts as whoever is logged in (:meth:`engine.explorer.Explorer.acting_as`); commands,
-programs and an app without login act as :data:`OPERATOR`, who may do everything.
+programs and an app without login act as the operator (:data:`engine.types.people.OPERATOR`), who
+may do everything. Who may end a job, :func:`engine.jobs.runner.check_ends` knows.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from copy import copy
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from engine.errors import NotAllowedError
-from engine.types.people import OPERATOR, Person
-
-
-class ForPerson:
-    """Something that acts for a person, and refuses what they may not do.
-
-    Attributes:
-        person: for whom; see :func:`acting_as`.
-    """
-
-    person: Person = OPERATOR
-
+from engine.types.people import ForPerson, Person
 
 Part = TypeVar("Part", bound=ForPerson)
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-def acting_as(whole: Part, person: Person) -> Part:
-    """The same object for a person: it shares all state with ``whole``, and so do the parts of it
-    that are for a person too."""
-    copies: dict[int, ForPerson] = {}
-
-    def copied(part: ForPerson) -> ForPerson:
-        if id(part) not in copies:
-            own = copies[id(part)] = copy(part)
-            own.person = person
-            for name, value in vars(part).items():
-                if isinstance(value, ForPerson):
-                    setattr(own, name, copied(value))
-        return copies[id(part)]
-
-    own: Part = copied(whole)  # type: ignore[assignment]  # a copy is of the same class
-    return own
 
 
 def leads_only(
@@ -66,13 +37,6 @@ def check_lead(person: Person) -> None:
     """Raise NotAllowedError for an annotator."""
     if not person.is_lead:
         raise NotAllowedError("This is for leads.", "Ask one of them.")
-
-
-def check_ends(person: Person, owner: str) -> None:
-    """Raise NotAllowedError unless a person may end a job that ``owner`` started."""
-    if not person.may_end(owner):
-        by = f"{owner} started it, and" if owner else "It was started by somebody else;"
-        raise NotAllowedError(f"{by} only they and leads can end it.", "Ask one of them.")
 
 
 def check_own(person: Person, name: str) -> None:

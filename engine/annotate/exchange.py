@@ -21,7 +21,7 @@ from engine.collections.judgment_formats import text_of
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.types.annotating import (
     JUDGMENT_FORMATS,
     MODEL_PREFIX,
@@ -29,6 +29,7 @@ from engine.types.annotating import (
     Origin,
     Project,
 )
+from engine.types.people import ForPerson
 from engine.types.searches import Query
 from storage.ledger import Ledger
 from storage.records import Judgment

@@ -39,7 +39,7 @@ from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import ask_model, complete
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.search.judging_criterion import criterion_for
 from engine.search.searcher import Searcher
 from engine.types.annotating import Item, Judgment, Project
@@ -53,6 +53,7 @@ from engine.types.grading import (
     ModelCheck,
 )
 from engine.types.models import Estimate
+from engine.types.people import ForPerson
 from engine.types.plurals import counted
 from storage.judgment_events import Judging
 from storage.ledger import Ledger

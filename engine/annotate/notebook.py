@@ -11,9 +11,9 @@ from typing import Any
 from engine.annotate.annotation import Annotation
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
-from engine.permissions import ForPerson
 from engine.search.queries import query_from_json, query_id, query_to_json
 from engine.types.annotating import Judgment
+from engine.types.people import ForPerson
 from engine.types.searches import Query
 from engine.types.trails import KeptDocument, SavedSearch, TrailInfo
 from storage.ledger import Ledger

@@ -15,7 +15,7 @@ from engine.errors import BadInputError
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import built_in_variants
 from engine.measures.metrics import judged_at, mean
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.annotating import (
@@ -28,6 +28,7 @@ from engine.types.annotating import (
 )
 from engine.types.callbacks import Ask
 from engine.types.models import RunProgress
+from engine.types.people import ForPerson
 from engine.types.searches import Query, Ranking
 from storage.projects import PoolRow
 

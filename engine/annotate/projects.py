@@ -16,7 +16,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import find_aspect
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
 from engine.types.annotating import (
     ADJUDICATED,
@@ -31,6 +31,7 @@ from engine.types.annotating import (
     Scale,
     Source,
 )
+from engine.types.people import ForPerson
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger

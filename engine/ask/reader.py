@@ -15,16 +15,16 @@ from engine.ask.history import History
 from engine.ask.passages import any_scenarios, passages_of, stored_scenarios
 from engine.config import Settings
 from engine.errors import BadInputError, SeedLensError, UnknownNameError
-from engine.jobs.runner import JobRunner, new_job_id
+from engine.jobs.runner import JobRunner, check_ends, new_job_id
 from engine.llm.connecting import connect
 from engine.llm.endpoints import Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
-from engine.permissions import ForPerson, check_ends
 from engine.search.searcher import Searcher
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
+from engine.types.people import ForPerson
 from engine.types.reading import (
     LONGEST_QUESTION,
     MOST_PASSAGES,

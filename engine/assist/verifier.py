@@ -17,11 +17,11 @@ from engine.llm.budget import RoundProgress
 from engine.llm.connecting import HOW, connect, describe, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
-from engine.permissions import ForPerson
 from engine.rerank import MODES
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.models import ModelReport
+from engine.types.people import ForPerson
 from engine.types.reranking import (
     CostEstimate,
     EndpointInfo,

@@ -21,7 +21,7 @@ from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Endpoint
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.types.builds import (
     BUILD_STEPS,
     BuildSpec,
@@ -32,6 +32,7 @@ from engine.types.builds import (
     StepReport,
 )
 from engine.types.callbacks import Ask, tell_nobody
+from engine.types.people import ForPerson
 from storage.builds import BuildRow
 from storage.home import Home
 from storage.ledger import Ledger

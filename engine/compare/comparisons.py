@@ -21,7 +21,6 @@ from engine.corpora.library import Library
 from engine.errors import BadInputError
 from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.lenses.variants import SETS, built_in_variants
-from engine.permissions import ForPerson
 from engine.search.reports import sensitivity_report
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -37,6 +36,7 @@ from engine.types.comparisons import (
     Variant,
 )
 from engine.types.models import RunProgress
+from engine.types.people import ForPerson
 from engine.types.searches import Query
 
 _Key = tuple[str, str, tuple[str, ...], tuple[str, ...]]

@@ -29,7 +29,6 @@ from engine.llm.budget import RoundProgress, Usage
 from engine.llm.client import Client
 from engine.llm.judging_prompts import Criterion
 from engine.llm.run import ask_model
-from engine.permissions import ForPerson
 from engine.rerank import Progress, Reranked
 from engine.search.judging_criterion import criterion_for
 from engine.types.callbacks import Ask
@@ -40,6 +39,7 @@ from engine.types.comparisons import (
     VariantsRequest,
 )
 from engine.types.models import ModelReport
+from engine.types.people import ForPerson
 from engine.types.reranking import CostEstimate
 
 _Key = tuple[Criterion, tuple[str, ...]]

@@ -45,7 +45,7 @@ from engine.lenses.definitions import (
     lens_from_json,
     own_lens,
 )
-from engine.permissions import ForPerson, check_lead, check_source, leads_only
+from engine.permissions import check_lead, check_source, leads_only
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.collections import Collection
 from engine.types.corpora import (
@@ -61,6 +61,7 @@ from engine.types.corpora import (
 from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
+from engine.types.people import ForPerson
 from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger

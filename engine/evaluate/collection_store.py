@@ -22,12 +22,13 @@ from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
 from engine.evaluate.judged_projects import JudgedProjects, ProjectKey
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
 from engine.types.corpora import CorpusInfo
 from engine.types.evaluations import CollectionInfo, UploadedRun
+from engine.types.people import ForPerson
 from engine.types.plurals import counted
 from engine.types.searches import Query, Ranking
 from storage.ledger import Ledger

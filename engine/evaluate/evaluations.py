@@ -19,7 +19,7 @@ from engine.evaluate.unlabelled import Unlabelled
 from engine.evaluate.watch import Tell
 from engine.jobs.runner import JobRunner
 from engine.llm.endpoints import Connection, Endpoint
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.rerank import MODES
 from engine.search.reports import evaluation_report
 from engine.search.searcher import Searcher
@@ -34,6 +34,7 @@ from engine.types.evaluations import (
     EvaluationRequest,
 )
 from engine.types.jobs import Job
+from engine.types.people import ForPerson
 from engine.types.reranking import CostEstimate
 from engine.types.searches import Ranking
 from storage.ledger import Ledger

@@ -24,13 +24,14 @@ from engine.evaluate.watch import Tell, Watch
 from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.llm.budget import RoundProgress
 from engine.llm.endpoints import Connection, Endpoint
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.search.reports import gap_from_report, gap_report
 from engine.search.searcher import Searcher
 from engine.search.topics import sampled
 from engine.types.callbacks import Ask, never, tell_nobody
 from engine.types.evaluations import EvaluationProgress
 from engine.types.jobs import Job
+from engine.types.people import ForPerson
 from engine.types.reranking import CostEstimate, Gap, GapRecord, GapReport, GapRequest
 from storage.ledger import Ledger
 from storage.records import EvaluationRow

@@ -36,9 +36,10 @@ from engine.jobs.job_files import (
     stop_flag,
     write_job,
 )
-from engine.permissions import ForPerson, check_ends, leads_only
+from engine.jobs.runner import check_ends
 from engine.types.callbacks import Ask, Tell
 from engine.types.corpora import ImportJob, ImportRequest, Progress
+from engine.types.people import ForPerson
 from storage.home import Home, check_corpus_name
 
 log = logging.getLogger("seedlens.jobs")
@@ -104,18 +105,18 @@ class ImportJobs(ForPerson):
             self._file(job.id).unlink(missing_ok=True)
             self._flag(job.id).unlink(missing_ok=True)
 
-    @leads_only
     def resume(self, id_: str) -> ImportJob:
         """Run the same import again: what is stored is kept, the rest is indexed.
 
         Raises:
-            NotAllowedError: this is for no lead.
+            NotAllowedError: somebody else started it, and this is for no lead.
             UnknownNameError: there is no such job.
             CorpusBusyError: it (or another job on its corpus) is still running.
         """
-        now = _now()
+        job, now = self.job(id_), _now()
+        check_ends(self.person, job.owner)
         job = replace(
-            self.job(id_),
+            job,
             state="running",
             progress=_NOTHING_YET,
             report=None,

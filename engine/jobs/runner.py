@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
-from engine.errors import CorpusBusyError, SeedLensError, UnknownNameError
-from engine.permissions import ForPerson, check_ends
+from engine.errors import CorpusBusyError, NotAllowedError, SeedLensError, UnknownNameError
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job, JobState
+from engine.types.people import ForPerson, Person
 
 log = logging.getLogger("seedlens")
 P = TypeVar("P")
@@ -186,6 +186,13 @@ class JobRunner(ForPerson):
         """Wait for a job and return its report, or raise what it raised; UnknownNameError."""
         self.job(job_id)
         return self._jobs[job_id][-1].result()
+
+
+def check_ends(person: Person, owner: str) -> None:
+    """Raise NotAllowedError unless a person may end, or resume, a job that ``owner`` started."""
+    if not person.may_end(owner):
+        by = f"{owner} started it, and" if owner else "It was started by somebody else;"
+        raise NotAllowedError(f"{by} only they and leads can end it.", "Ask one of them.")
 
 
 def in_foreground(work: Callable[[Ask], R]) -> R:

@@ -18,12 +18,13 @@ from engine.llm.budget import Usage
 from engine.llm.client import open_client
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Connection, Endpoint
-from engine.permissions import ForPerson, leads_only
+from engine.permissions import leads_only
 from engine.scenarios.plans import estimated, filled, own_writer, recipe_of
 from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import ModelWriter, Writer
 from engine.scenarios.writing import BATCH, Runner, TellScenarios
 from engine.types.callbacks import Ask, tell_nobody
+from engine.types.people import ForPerson
 from engine.types.scenarios import (
     COMPONENTS,
     Component,

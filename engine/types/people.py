@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
+from typing import TypeVar
 
 from engine.types.annotating import Role
 
@@ -44,6 +46,37 @@ class Person:
 
 OPERATOR = Person("", "", "lead")
 """Whoever runs SeedLens: commands, programs, and the app where nobody logs in."""
+
+
+class ForPerson:
+    """Something that acts for a person, and refuses what they may not do.
+
+    Attributes:
+        person: for whom; see :func:`acting_as`.
+    """
+
+    person: Person = OPERATOR
+
+
+Part = TypeVar("Part", bound=ForPerson)
+
+
+def acting_as(whole: Part, person: Person) -> Part:
+    """The same object for a person: it shares all state with ``whole``, and so do the parts of it
+    that are for a person too."""
+    copies: dict[int, ForPerson] = {}
+
+    def copied(part: ForPerson) -> ForPerson:
+        if id(part) not in copies:
+            own = copies[id(part)] = copy(part)
+            own.person = person
+            for name, value in vars(part).items():
+                if isinstance(value, ForPerson):
+                    setattr(own, name, copied(value))
+        return copies[id(part)]
+
+    own: Part = copied(whole)  # type: ignore[assignment]  # a copy is of the same class
+    return own
 
 
 @dataclass(frozen=True, slots=True)

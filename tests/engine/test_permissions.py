@@ -21,10 +21,10 @@ from engine.errors import NotAllowedError
 from engine.explorer import Explorer
 from engine.jobs.runner import JobRunner
 from engine.llm.addresses import is_public
-from engine.permissions import acting_as, check_source
+from engine.permissions import check_source
 from engine.types.annotating import Judgment
 from engine.types.corpora import ImportRequest
-from engine.types.people import OPERATOR, Person
+from engine.types.people import OPERATOR, Person, acting_as
 from engine.types.searches import Query
 from tests.model_server import ModelServer
 from tests.model_sessions import SEED, entered
