@@ -4,8 +4,11 @@ const isWriting = (target) =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
 
 // Whether a dialog or a menu lies over the page: Streamlit's, or one of ours in any component.
-const isCovered = () =>
-  globalThis.seedlensDialog?.isConnected || Boolean(document.querySelector('[role="dialog"], [data-baseweb="popover"]'))
+// A dialog of ours is closed before it is removed: a key pressed meanwhile is for the page.
+const isCovered = () => {
+  const ours = globalThis.seedlensDialog
+  return Boolean((ours?.open && ours.isConnected) || document.querySelector('[role="dialog"], [data-baseweb="popover"]'))
+}
 
 // Whether a key is for the page: nobody is writing, nothing lies over it, no modifier is held.
 const isForPage = (event) => {
