@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Protocol
 
 from engine.config import Settings
 from engine.corpora.folders import READERS_GRACE, Trash, registered, store_of, sweep
@@ -32,7 +32,14 @@ from storage.vectors import DocumentTable
 BYTES_PER_CHARACTER = 100
 """Disk that an indexed character takes while it is indexed: 50 measured on abstracts, vectors
 included, and as much again until the fragments are compacted."""
-LoadEncoder = Callable[[str], Encoder]
+MANY = 100
+"""Documents from which the preparation of a faster encoder costs less than it saves."""
+
+
+class LoadEncoder(Protocol):
+    """Loads a model by name; ``bulk`` where preparing it to be faster is worth some seconds."""
+
+    def __call__(self, source: str, *, bulk: bool) -> Encoder: ...
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,9 @@ class Importer:
             sweep(self.home, known)
         elif (deleted := self.ledger.corpus(request.name)) is not None:
             Trash(self.home, self.ledger).give_up(deleted)
-        encoder = self.load_encoder(self._encoder_source(request, known))
+        encoder = self.load_encoder(
+            self._encoder_source(request, known), bulk=checked.documents >= MANY
+        )
         if known is not None and EncoderSpec.from_json(known.encoder) != encoder.spec:
             raise BadInputError(
                 f"The model '{encoder.spec.source}' is not the one that corpus "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -224,9 +223,7 @@ class Library(ForPerson):
         cancelled: Ask = never,
     ) -> ImportReport:
         """See :meth:`engine.corpora.importing.Importer.run`."""
-        importer = Importer(
-            self._home, self._ledger, self._settings, partial(self._load, bulk=True)
-        )
+        importer = Importer(self._home, self._ledger, self._settings, self._load)
         return importer.run(request, on_progress, cancelled)
 
     def import_here(

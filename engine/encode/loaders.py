@@ -22,6 +22,14 @@ from engine.errors import ModelMissingError
 from engine.numeric import FloatArray, unit
 from engine.types.encoders import EMBEDDED, EMBEDDED_SHA256, EncoderSpec
 
+_EMBEDDED = Preset(
+    key=EMBEDDED,
+    model="sentence-transformers/all-MiniLM-L6-v2",
+    kind="encoder",
+    pooling="mean",
+    window=256,
+)
+"""As its own files say. transformers reads it: to import sentence-transformers takes a second."""
 PROJECTION = ASSETS / "models" / "projection.npy"
 """(384, 128) float32: orthonormal directions fitted by benchmarks/fit_projection.py."""
 TOKEN_DIMENSION = 128
@@ -54,7 +62,7 @@ def _load(source: str, bulk: bool) -> OnePassEncoder:
     preset, location = resolve(source)
     folder, published = _locate(location)
     try:
-        model = load_model(folder, preset)
+        model = load_model(folder, _EMBEDDED if published else preset)
         return OnePassEncoder(_parts(source, model, published, bulk=bulk))
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         first = (str(error).splitlines() or [repr(error)])[0]
