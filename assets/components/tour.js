@@ -27,6 +27,7 @@ class Tour {
     this.parent = parent
     this.at = null // the stop that is shown
     this.ended = false
+    this.scrolled = new Map() // node -> where it stood
   }
 
   get open() {
@@ -53,8 +54,17 @@ class Tour {
     this.hide()
     this.layer = this.at = null
     this.ended = true
+    this.scrolled.forEach((top, node) => { node.scrollTop = top })
+    this.scrolled.clear()
     if (hadFocus) this.home.focus({ preventScroll: true })
     if (this.due) this.tell()
+  }
+
+  // Where all that the tour scrolls stood before it, to be put back at its end.
+  remember(target) {
+    for (let node = target; node; node = node.parentElement ?? node.getRootNode().host) {
+      if (!this.scrolled.has(node)) this.scrolled.set(node, node.scrollTop)
+    }
   }
 
   // Put on the page, and kept in place while it is there: the page moves under it.
@@ -112,6 +122,7 @@ class Tour {
     const narrow = window.innerWidth < NARROW
     if (this.reveal && targets.length) {
       this.reveal = false
+      this.remember(targets[0])
       Object.assign(targets[0].style, { scrollMarginTop: "5rem", scrollMarginBottom: "1.5rem" })
       targets[0].scrollIntoView({ block: narrow ? "start" : "nearest" })
     }

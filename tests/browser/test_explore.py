@@ -73,6 +73,7 @@ def test_a_first_visit_has_a_tour_that_can_be_left_and_started_again(visit: Visi
     expect(seed).to_be_focused()
     seed.get_by_role("button", name="Leave").click()
     expect(tour).to_have_count(0)
+    expect(page.get_by_text("Corpus", exact=True)).to_be_in_viewport(ratio=1)
 
 
 def test_the_tour_stands_at_the_foot_of_a_phone_below_what_it_is_about(
