@@ -140,7 +140,9 @@ def _guidance(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
     left, right = st.columns(2)
     left.selectbox(
         "Aspect it stands in", choices, choices.index(spec.aspect), key=key("aspect"),
-        format_func=lambda name: with_marks(aspects.get(name, name) or "") or "anywhere in the document",
+        format_func=lambda name: (
+            with_marks(aspects.get(name, name) or "") or "anywhere in the document"
+        ),
         help="Its sentences are pointed out to the model; it reads all the same.",
     )  # fmt: skip
     size = explorer.library.corpus(spec.corpus).documents
