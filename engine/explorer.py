@@ -32,6 +32,7 @@ from engine.lenses.embedded_texts import EmbeddedTexts
 from engine.lenses.instructions import LensWords
 from engine.lenses.variants import SETS
 from engine.numeric import FloatArray
+from engine.permissions import check_operator, leads_only, operator_only
 from engine.scenarios.facade import Scenarios
 from engine.search.filters import parse_filters
 from engine.search.finding import find_documents
@@ -94,58 +95,70 @@ class Explorer(ForPerson):
             if not os.access(self.home.ledger, os.R_OK):
                 raise
             log.warning("%s What is there can be searched.", error.message)
-        self.ledger = Ledger(self.home.ledger, self.settings.ledger_wait_seconds)
+        self._ledger = Ledger(self.home.ledger, self.settings.ledger_wait_seconds)
         self.library = Library(
-            self.home, self.ledger, self.settings, tuple(SYSTEMS), tuple(PREPARED)
+            self.home, self._ledger, self.settings, tuple(SYSTEMS), tuple(PREPARED)
         )
-        self.annotation = Annotation(self.ledger, self.library, self.searcher, self.settings)
+        self.annotation = Annotation(self._ledger, self.library, self.searcher, self.settings)
         self.notebook = Notebook(
-            self.ledger, self.library, self.annotation, self.settings.annotator
+            self._ledger, self.library, self.annotation, self.settings.annotator
         )
         self.comparing = Comparisons(self.library, self.notebook.grades, self.searcher)
-        self.collections = CollectionStore(self.ledger, self.library)
-        self.scenarios = Scenarios(self.home, self.ledger, self.settings, self.library)
+        self.collections = CollectionStore(self._ledger, self.library)
+        self.scenarios = Scenarios(self.home, self._ledger, self.settings, self.library)
         self.builds = CollectionBuilds(
-            self.home, self.ledger, self.settings, self.library, self.annotation
+            self.home, self._ledger, self.settings, self.library, self.annotation
         )
-        self.verifier = Verifier(self.settings, self.ledger, self.searcher)
-        unlabelled = Unlabelled(self.home, self.ledger, self.settings, self.library)
+        self.verifier = Verifier(self.settings, self._ledger, self.searcher)
+        unlabelled = Unlabelled(self.home, self._ledger, self.settings, self.library)
         connect = self.verifier.connection
         self.evaluations = Evaluations(
-            self.ledger, self.collections, unlabelled, self.searcher, connect
+            self._ledger, self.collections, unlabelled, self.searcher, connect
         )
-        self.gaps = Gaps(self.ledger, self.collections, self.searcher, connect)
-        self.reader = Reader(self.settings, self.ledger, self.searcher)
+        self.gaps = Gaps(self._ledger, self.collections, self.searcher, connect)
+        self.reader = Reader(self.settings, self._ledger, self.searcher)
         self._acting: dict[Person, Explorer] = {OPERATOR: self}
         embed = self._embedded_texts(EMBEDDED_SHA256, self.library.embedded)
         self._lens_words: Callable[[Lens], LensWords] = lru_cache(maxsize=32)(
             partial(LensWords, embed=embed)
         )
 
+    @property
+    def ledger(self) -> Ledger:
+        """What is stored, for commands and programs: nothing in it knows who may do what."""
+        check_operator(self.person)
+        return self._ledger
+
     def acting_as(self, person: Person) -> Explorer:
         """This explorer for a person who logged in: it refuses what they may not do.
 
         What is refused raises NotAllowedError. State is shared; asking again gives the same object.
+        Only the operator's explorer acts as somebody else.
         """
+        if person != self.person:
+            check_operator(self.person)
         found = self._acting.get(person)
         return found or self._acting.setdefault(person, acting_as(self, person))
 
+    @operator_only
     def start(self) -> None:
         """What the app does once: :meth:`tidy`, and index the demo in a new home."""
         self.tidy()
-        if not any(row.state == "ready" for row in self.ledger.corpora()):
+        if not any(row.state == "ready" for row in self._ledger.corpora()):
             job = self.library.demo_job()
             if job is None or job.state in ("interrupted", "elsewhere"):
                 self.library.start_demo()
 
+    @operator_only
     def tidy(self) -> None:
         """What the app does once a day: copy the ledger, and forget what was deleted long ago."""
-        for step in (self.ledger.keep_copy, self.library.note_corpora, self.library.empty_trash):
+        for step in (self._ledger.keep_copy, self.library.note_corpora, self.library.empty_trash):
             try:
                 step()
             except (StorageError, OSError) as error:  # people can search all the same
                 log.warning("%s", error)
 
+    @operator_only
     def warm_up(self) -> None:
         """Do once what the first searches would wait for: the model, and corpora in memory."""
         for name in self.library.names()[:MOST_OPEN]:
@@ -210,6 +223,7 @@ class Explorer(ForPerson):
                 return document.doc_id, "method" if "method" in keys else keys[0]
         return opened.doc_ids[0], ""
 
+    @leads_only
     def human_rows(self, project: Project) -> dict[str, SystemScores]:
         """annotator -> how well their own grades rank what was decided without them."""
         queries, judgments = self.annotation.queries(project), self.annotation.judgments(project)
@@ -217,6 +231,7 @@ class Explorer(ForPerson):
 
     # -- measuring ---------------------------------------------------------------------
 
+    @operator_only
     def evaluate(
         self,
         collection: Collection,
@@ -235,6 +250,7 @@ class Explorer(ForPerson):
         searcher = self.searcher(corpus or self.library.import_collection(collection))
         return evaluate(searcher, collection, systems, steer=steer, sample=sample, human=human)
 
+    @operator_only
     def sensitivity(
         self,
         collection: Collection,

@@ -8,6 +8,7 @@ may do everything. Who may end a job, :func:`engine.jobs.runner.check_ends` know
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -33,6 +34,36 @@ def leads_only(
     return checked
 
 
+def operator_only(
+    method: Callable[Concatenate[Part, P], R],
+) -> Callable[Concatenate[Part, P], R]:
+    """A method that raises NotAllowedError for whoever logged in: for commands and programs, which
+    name paths of this machine, and for what the app does by itself."""
+
+    @functools.wraps(method)
+    def checked(self: Part, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        check_operator(self.person)
+        return method(self, *args, **kwargs)
+
+    return checked
+
+
+def all_for_leads(part: type[Part]) -> type[Part]:
+    """A part of the facade whose public methods are all :func:`leads_only`, new ones too."""
+    for name, method in list(vars(part).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(part, name, leads_only(method))
+    return part
+
+
+def check_operator(person: Person) -> None:
+    """Raise NotAllowedError for whoever logged in."""
+    if not person.is_operator:
+        raise NotAllowedError(
+            "This is for whoever runs SeedLens.", "Ask them for it: it is done by a command."
+        )
+
+
 def check_lead(person: Person) -> None:
     """Raise NotAllowedError for an annotator."""
     if not person.is_lead:
@@ -44,6 +75,18 @@ def check_own(person: Person, name: str) -> None:
     if not person.is_operator and name != person.name:
         raise NotAllowedError(
             f"You are logged in as {person.name}, and cannot judge as {name}.", "Log in as them."
+        )
+
+
+def check_sees(person: Person, name: str | None) -> None:
+    """Raise NotAllowedError where an annotator would see what others said.
+
+    Args:
+        name: of whoever said it; None for everybody.
+    """
+    if not person.is_lead and name != person.name:
+        raise NotAllowedError(
+            "What others said is for leads.", "Annotators see their own judgments alone."
         )
 
 

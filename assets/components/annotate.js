@@ -21,7 +21,7 @@ const progressNode = (session) => {
   meter.append(make("span"))
   meter.firstChild.style.width = `${progress.total ? (100 * done) / progress.total : 0}%`
   const words = make("span", "words", `${session.data.annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${paceWords(progress, progress.total - done)}`)
-  words.title = "Judged of what you are asked for. The pace is that of your last 20 judgments, breaks left out."
+  setTip(words, "Judged of what you are asked for. The pace is that of your last 20 judgments, breaks left out.")
   node.append(meter, words)
   node.append(make("span", "stored", session.outbox.events.length ? "storing …" : "all stored"))
   return node
@@ -37,7 +37,7 @@ const headed = (cls, kicker, document_) => {
   const card = make("section", `card ${cls}`)
   card.tabIndex = 0
   card.dataset.key = cls
-  card.setAttribute("aria-label", kicker)
+  setLabel(card, kicker)
   card.append(make("div", "kicker", kicker))
   if (document_.title) card.append(make("div", "title text", document_.title))
   if (document_.meta) card.append(make("div", "meta text", document_.meta))
@@ -90,7 +90,7 @@ const evidenceNode = (session, act) => {
   toggle.prepend(make("kbd", "", "E"))
   toggle.dataset.key = "evidence"
   toggle.setAttribute("aria-expanded", String(session.looking))
-  toggle.title = "What SeedLens finds alike in the two. It may sway you: judge first where you can."
+  setTip(toggle, "What SeedLens finds alike in the two. It may sway you: judge first where you can.")
   node.append(toggle)
   if (!session.looking) return node
   const found = session.evidence.get(session.at)
@@ -128,7 +128,7 @@ const candidateNode = (session, item, act) => {
     const row = button(`sentence ${roleClass(sentence.role)}`, undefined, null, () => act((d) => d.mark(index)))
     row.dataset.key = `mark-${index}`
     row.setAttribute("aria-pressed", String(marks.includes(index)))
-    row.title = "Mark as what decides it"
+    setTip(row, "Mark as what decides it")
     row.append(make("span", "letter", sentence.letter), make("span", "text", sentence.text))
     list.append(row)
   })
@@ -140,9 +140,10 @@ const guidesNode = (session, seed) => {
   const drawer = make("aside", "card guides")
   drawer.tabIndex = 0
   drawer.dataset.key = "guides"
-  drawer.setAttribute("aria-label", "Guidelines")
+  setLabel(drawer, "Guidelines")
   drawer.append(make("div", "kicker", "Guidelines"))
-  const texts = [session.data.guidelines[""], session.data.guidelines[seed?.aspect_key ?? ""]]
+  const guidelines = new Map(Object.entries(session.data.guidelines))
+  const texts = [guidelines.get(""), guidelines.get(seed?.aspect_key ?? "")]
   const words = [...new Set(texts)].filter((parts) => parts?.length)
   for (const parts of words) drawer.append(...parts.map(guideNode))
   if (!words.length) drawer.append(make("p", "", "This project has no guidelines yet; its leads can write them under Project."))
@@ -181,7 +182,7 @@ const keyButton = (cap, name, meaning, pressed, does) => {
   node.dataset.key = `key-${cap}`
   node.append(make("kbd", "", cap), make("span", "name", name))
   if (meaning) node.append(make("span", "meaning", meaning))
-  node.title = meaning ? `${name}: ${meaning}` : name
+  setTip(node, meaning ? `${name}: ${meaning}` : name)
   node.setAttribute("aria-keyshortcuts", cap)
   if (pressed !== null) node.setAttribute("aria-pressed", String(pressed))
   return node

@@ -2,7 +2,7 @@
 const GUIDE_TAGS = new Set(["p", "ul", "ol", "li", "blockquote", "strong", "em", "code", "pre", "hr", "br", "a", "table", "thead", "tbody", "tr", "th", "td"])
 
 const guideNode = (part) => {
-  if (typeof part === "string") return document.createTextNode(part)
+  if (typeof part === "string") return document.createTextNode(withMarks(part))
   const heading = /^h[1-6]$/.test(part.tag)
   const node = make(heading ? "h4" : GUIDE_TAGS.has(part.tag) ? part.tag : "span")
   node.append(...(part.children ?? []).map(guideNode))
@@ -15,7 +15,7 @@ const guideNode = (part) => {
   const box = make("div", "table") // wide tables scroll in a box of their own
   box.tabIndex = 0
   box.setAttribute("role", "region")
-  box.setAttribute("aria-label", "Table of the guidelines")
+  setLabel(box, "Table of the guidelines")
   box.append(node)
   return box
 }

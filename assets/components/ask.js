@@ -27,7 +27,7 @@ const documentNode = (passage, marks) => {
   if (passage.after) node.append(make("span", "around", " …"))
   node.tabIndex = 0
   node.setAttribute("role", "region")
-  node.setAttribute("aria-label", `Passage ${passage.number} in its document`)
+  setLabel(node, `Passage ${passage.number} in its document`)
   return node
 }
 
@@ -78,11 +78,11 @@ const chipNode = (citation, at, actions) => {
 const answerNode = (data, actions) => {
   const node = make("div", "answer")
   node.setAttribute("role", "region")
-  node.setAttribute("aria-label", "Answer")
+  setLabel(node, "Answer")
   node.setAttribute("aria-live", "polite")
   node.setAttribute("aria-busy", String(data.state === "running"))
   data.parts.forEach((part, at) => {
-    node.append(document.createTextNode(at ? part.text : part.text.trimStart()))
+    node.append(document.createTextNode(withMarks(at ? part.text : part.text.trimStart())))
     if (!part.citations.length) return
     const chips = make("span", "chips")
     for (const citation of part.citations) chips.append(chipNode(citation, at, actions))

@@ -23,7 +23,7 @@ export default function (component) {
     list.append(item)
   }
   const nav = make("nav")
-  nav.setAttribute("aria-label", "Steps of the build")
+  setLabel(nav, "Steps of the build")
   nav.append(list)
   redrawn(root, focused, [nav])
 }

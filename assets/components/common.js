@@ -3,6 +3,10 @@
 // Characters that turn the order of what follows, unseen, are seen: one mark each.
 const withMarks = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, "\u25ca")
 
+// The words of an attribute, as those of a node.
+const setTip = (node, words) => { node.title = withMarks(words) }
+const setLabel = (node, words) => node.setAttribute("aria-label", withMarks(words))
+
 const make = (tag, cls, text) => {
   const node = document.createElement(tag)
   if (cls) node.className = cls
@@ -17,8 +21,8 @@ const button = (cls, text, label, onclick) => {
   const node = make("button", cls, text)
   node.type = "button"
   if (label) {
-    node.title = label
-    node.setAttribute("aria-label", label)
+    setTip(node, label)
+    setLabel(node, label)
   }
   node.onclick = onclick
   return node
@@ -38,8 +42,9 @@ const paperLink = (address, title) => {
   const url = address && URL.canParse(address) ? new URL(address) : null
   if (!url || !["http:", "https:"].includes(url.protocol)) return null
   const node = make("a", "paperlink", `Open at ${url.hostname}`)
-  Object.assign(node, { href: url.href, target: "_blank", rel: "noopener noreferrer", title: url.href })
-  node.setAttribute("aria-label", `Open “${title}” at ${url.hostname}, in a new tab`)
+  Object.assign(node, { href: url.href, target: "_blank", rel: "noopener noreferrer" })
+  setTip(node, url.href)
+  setLabel(node, `Open “${title}” at ${url.hostname}, in a new tab`)
   return node
 }
 
@@ -86,7 +91,7 @@ const beginning = (nodes, most, whole, key, redraw) => {
 // One tab stop for a row of buttons; arrows go from one to the next (ARIA's toolbar).
 const toolbar = (node, label) => {
   node.setAttribute("role", "toolbar")
-  node.setAttribute("aria-label", label)
+  setLabel(node, label)
   const buttons = () => [...node.querySelectorAll("button:not(:disabled)")]
   const stopAt = (one) => buttons().forEach((each) => { each.tabIndex = each === one ? 0 : -1 })
   stopAt(buttons()[0])

@@ -203,7 +203,7 @@ const listen = (svg, data, ink, status, open) => {
   nodes.forEach((node, index) => {
     const line = of.get(node.dataset.doc)
     node.setAttribute("role", "button")
-    node.setAttribute("aria-label", `${line.title}. Ranks: ${told(line, data)}`)
+    setLabel(node, `${line.title}. Ranks: ${told(line, data)}`)
     node.setAttribute("aria-pressed", String(line.doc_id === data.selected))
     node.setAttribute("tabindex", index ? "-1" : "0")
     node.dataset.key = `line-${line.doc_id}`
@@ -245,7 +245,7 @@ export default function (component) {
     const width = Math.max(count < MANY ? 320 : 300 + 56 * count, state.width)
     const svg = picture(data, width, data.ink, getComputedStyle(root).fontFamily)
     svg.setAttribute("role", "group")
-    svg.setAttribute("aria-label", `Ranks of ${data.lines.length} documents across ${data.columns.length} variants`)
+    setLabel(svg, `Ranks of ${data.lines.length} documents across ${data.columns.length} variants`)
     const status = make("div", "status")
     const top = make("div", "flowtop")
     top.append(status, exportMenu({ ...data, ink: data.file_ink }, paintFile(data)))

@@ -10,7 +10,7 @@ const side = (letter, role, who, body) => {
 
 const pairNode = (pair, first) => {
   const node = make("div", pair.gained ? "both gained" : "both")
-  node.title = `Cosine of the two passages: ${pair.score.toFixed(2)}`
+  setTip(node, `Cosine of the two passages: ${pair.score.toFixed(2)}`)
   if (pair.gained) node.append(make("span", "tag text", `not under ${first}`))
   node.append(
     side(pair.seed_letter, pair.seed_role, "seed", marked(pair.seed_text, pair.seed_marks, "seedtext")),
@@ -48,7 +48,7 @@ const rankCells = (paper, columns) => {
   const cells = make("span", "cells")
   paper.ranks.forEach((rank, i) => {
     const cell = make("span", "cell", rank === null ? "–" : String(rank))
-    cell.title = `${columns[i]}: ${rank === null ? "not ranked" : `rank ${rank}`}`
+    setTip(cell, `${columns[i]}: ${rank === null ? "not ranked" : `rank ${rank}`}`)
     cells.append(cell)
   })
   return cells
@@ -68,7 +68,7 @@ export default function (component) {
     const cells = make("span", "cells")
     data.columns.forEach((name, i) => {
       const cell = make("span", "cell", String(i + 1))
-      cell.title = name
+      setTip(cell, name)
       cells.append(cell)
     })
     head.append(make("span", "", "Rank under variant"), cells)
@@ -82,7 +82,7 @@ export default function (component) {
     row.setAttribute("aria-expanded", String(open))
     row.dataset.key = `paper-${paper.doc_id}`
     row.append(make("span", "title text", paper.title), rankCells(paper, data.columns))
-    row.setAttribute("aria-label", `${paper.title}. Ranks: ${data.columns.map((c, i) => `${c} ${paper.ranks[i] ?? "none"}`).join(", ")}`)
+    setLabel(row, `${paper.title}. Ranks: ${data.columns.map((c, i) => `${c} ${paper.ranks[i] ?? "none"}`).join(", ")}`)
     node.append(row)
     if (open) node.append(openedNode(data.opened))
     list.append(node)

@@ -46,7 +46,7 @@ export default function (component) {
     name.type = "text"
     name.value = row.name
     name.maxLength = 80
-    name.setAttribute("aria-label", `Name of variant ${index + 1}`)
+    setLabel(name, `Name of variant ${index + 1}`)
     name.dataset.key = `name-${index}`
     name.onchange = () => {
       if (!name.value.trim()) {
@@ -58,7 +58,7 @@ export default function (component) {
     }
 
     const system = make("select")
-    system.setAttribute("aria-label", `System of variant ${index + 1}`)
+    setLabel(system, `System of variant ${index + 1}`)
     system.dataset.key = `system-${index}`
     const known = data.systems.includes(row.system) ? data.systems : [...data.systems, row.system]
     for (const choice of known) {
@@ -83,7 +83,7 @@ export default function (component) {
     wording.value = row.wording
     wording.rows = 1
     wording.placeholder = "no instruction"
-    wording.setAttribute("aria-label", `Wording of variant ${index + 1}`)
+    setLabel(wording, `Wording of variant ${index + 1}`)
     wording.dataset.key = `wording-${index}`
     wording.oninput = () => grow(wording)
     wording.onchange = () => {
@@ -112,7 +112,7 @@ export default function (component) {
       changed()
     }
     const steering = field("aspect weight", steer)
-    steering.title = "How far the aspect outweighs the whole document: 0 % the whole document, 100 % the aspect only."
+    setTip(steering, "How far the aspect outweighs the whole document: 0 % the whole document, 100 % the aspect only.")
     steering.append(value)
     const showSteer = () => (steering.hidden = !data.steered.includes(row.system))
     showSteer()
@@ -126,7 +126,7 @@ export default function (component) {
       changed()
     }
     const cutting = make("label", "field cut")
-    cutting.title = "Leave out the seed's other sentences."
+    setTip(cutting, "Leave out the seed's other sentences.")
     cutting.append(subset, make("span", "", "only the aspect's sentences"))
 
     system.onchange = () => {
@@ -150,14 +150,14 @@ export default function (component) {
       ask(rows)
     }
     const choosing = field("aspect", aspect)
-    choosing.title = "Chosen beside the wording: then the wording weighs the aspect's sentences, and rules out others."
+    setTip(choosing, "Chosen beside the wording: then the wording weighs the aspect's sentences, and rules out others.")
 
     const last = make("div", "last")
     last.append(steering, choosing, cutting)
-    const named = Object.fromEntries(data.aspects.map(({ key, name: words }) => [key, words]))
+    const named = new Map(data.aspects.map(({ key, name: words }) => [key, words]))
     const corrections = [
       ["reading", row.reading.split(",").filter(Boolean).map((term) =>
-        term === "any" ? "no aspect" : `${term[0] === "-" ? "−" : "+"}${named[term.slice(1)] ?? term.slice(1)}`).join(" ")],
+        term === "any" ? "no aspect" : `${term[0] === "-" ? "−" : "+"}${named.get(term.slice(1)) ?? term.slice(1)}`).join(" ")],
       ["sentences", row.sentences.split(",").filter(Boolean).map((i) => `sentence ${Number(i) + 1}`).join(", ")],
     ]
     for (const [what, words] of corrections) {
@@ -189,7 +189,7 @@ export default function (component) {
   list.append(end)
 
   state.read = (lines) => readings.forEach((node, i) => {
-    const line = lines[i] ?? ""
+    const line = withMarks(lines[i] ?? "")
     if (node.textContent !== line) node.textContent = line
   })
   state.read(data.read)

@@ -8,7 +8,7 @@ const FILE_FONT = "SeedLens Figure"
 const draw = (tag, attributes, text) => {
   const node = document.createElementNS(NS, tag)
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value)
-  if (text !== undefined) node.textContent = text
+  if (text !== undefined) node.textContent = withMarks(text)
   return node
 }
 
@@ -143,7 +143,7 @@ const sheet = async ({ title, caption, ink }, paint) => {
   const drawing = await paint(room)
   const scale = Math.min(room.width / drawing.width, room.height / drawing.height)
   const { width, height } = SLIDE
-  const svg = draw("svg", { xmlns: NS, "xmlns:xlink": XLINK, width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title })
+  const svg = draw("svg", { xmlns: NS, "xmlns:xlink": XLINK, width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": withMarks(title) })
   const left = SLIDE.side + (room.width - scale * drawing.width) / 2
   const place = draw("g", { transform: `translate(${left.toFixed(2)} ${before}) scale(${scale.toFixed(4)})` })
   place.append(drawing.node)
@@ -189,7 +189,7 @@ const ICON = "M8 1.5v8M4.8 6.7 8 9.9l3.2-3.2M2 11v3h12v-3"
 const KINDS = {
   svg: ["SVG", "SVG, for slides and print"],
   png: ["PNG", `PNG, ${SLIDE.scale * SLIDE.width} × ${SLIDE.scale * SLIDE.height}`],
-  csv: ["CSV", "CSV, the data"],
+  csv: ["CSV", "CSV, the data, safe for spreadsheets"],
 }
 
 // The menu of one chart; `paint` as in `sheet`.

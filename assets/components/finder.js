@@ -35,7 +35,7 @@ class Finder {
     this.list = make("div", "options")
     this.list.id = "options"
     this.list.setAttribute("role", "listbox")
-    this.list.setAttribute("aria-label", "Documents")
+    setLabel(this.list, "Documents")
     this.pager = make("div", "pager")
     const label = make("label", "field")
     label.append(make("span", "", "Search titles, texts and their meaning"), this.input)

@@ -6,7 +6,7 @@ export default function (component) {
   root.classList.toggle("dark", Boolean(data.dark))
   const key = focusKey(root)
   const change = (event) => setTriggerValue("change", { ...event, at: Date.now() })
-  const aspects = Object.fromEntries(data.aspects.map((aspect) => [aspect.key, aspect]))
+  const aspects = new Map(data.aspects.map((aspect) => [aspect.key, aspect]))
   const cross = (label, name, event) => {
     const node = crossButton("off", label, () => change(event))
     node.dataset.key = `off-${name}`
@@ -14,20 +14,20 @@ export default function (component) {
   }
 
   const row = make("section", "reading")
-  row.setAttribute("aria-label", "What the search is read as")
+  setLabel(row, "What the search is read as")
   row.append(make("span", "label", "Read as"))
   const chips = make("ul", "chips")
   for (const term of data.reading) {
-    const aspect = aspects[term.slice(1)]
+    const aspect = aspects.get(term.slice(1))
     if (!aspect) continue
     const wanted = term[0] === "+"
     const chip = make("li", `chip ${wanted ? "" : "against "}${roleClass(aspect.role)}`)
     const turned = `${wanted ? "-" : "+"}${aspect.key}`
     const name = button("flip", `${wanted ? "+" : "−"} ${aspect.name}`, null, () => change({ old: term, term: turned }))
-    name.title = wanted
+    setTip(name, wanted
       ? `${aspect.name} is asked for: click to rule it out`
-      : `${aspect.name} is ruled out: click to ask for it`
-    name.setAttribute("aria-label", `${wanted ? "+" : "−"} ${aspect.name}: ${name.title}`)
+      : `${aspect.name} is ruled out: click to ask for it`)
+    setLabel(name, `${wanted ? "+" : "−"} ${aspect.name}: ${name.title}`)
     name.dataset.key = `term-${aspect.key}`
     chip.append(name, cross(`Remove ${aspect.name} from what the search is read as`, aspect.key, { old: term }))
     chips.append(chip)
@@ -35,7 +35,7 @@ export default function (component) {
   for (const index of data.sentences) {
     const chip = make("li", "chip")
     const name = make("span", "name", `sentence ${index + 1}`)
-    name.title = data.texts[index] ?? ""
+    setTip(name, data.texts[index] ?? "")
     chip.append(name, cross(`Remove sentence ${index + 1} from what the search is read as`, `s${index}`, { sentence: index }))
     chips.append(chip)
   }
@@ -43,14 +43,14 @@ export default function (component) {
   row.append(chips)
 
   const add = make("select", "add")
-  add.setAttribute("aria-label", "Add to what the search is read as")
+  setLabel(add, "Add to what the search is read as")
   add.dataset.key = "add"
   add.append(new Option("add …", ""))
   const group = (label, options) => {
     if (!options.length) return
     const node = make("optgroup")
     node.label = label
-    node.append(...options.map(([text, value]) => new Option(text, value)))
+    node.append(...options.map(([text, value]) => new Option(withMarks(text), value)))
     add.append(node)
   }
   const free = data.aspects.filter(({ key: one }) => !data.reading.some((term) => term.slice(1) === one))
@@ -68,7 +68,7 @@ export default function (component) {
 
   if (data.by_words) {
     const again = button("again", "Let the words decide", null, () => change({ by_words: true }))
-    again.title = "Take back the aspect, the picked sentences and all corrections"
+    setTip(again, "Take back the aspect, the picked sentences and all corrections")
     again.dataset.key = "again"
     row.append(again)
   }

@@ -43,7 +43,7 @@ export default function (component) {
     if (/^https?:\/\//i.test(one.url)) {
       const link = make("a", "", "open paper")
       Object.assign(link, { href: one.url, target: "_blank", rel: "noopener noreferrer" })
-      link.setAttribute("aria-label", `Open “${one.title}” in a new tab`)
+      setLabel(link, `Open “${one.title}” in a new tab`)
       bar.append(link)
     }
     act("up", `Move “${one.title}” up`, () => send("move", one, { by: -1 }), index === 0)
@@ -58,7 +58,7 @@ export default function (component) {
     field.value = one.note
     field.placeholder = "Note"
     field.maxLength = 4000
-    field.setAttribute("aria-label", `Note on “${one.title}”`)
+    setLabel(field, `Note on “${one.title}”`)
     field.dataset.key = `note-${one.corpus}-${one.doc_id}`
     field.onchange = () => send("note", one, { note: field.value })
     return field

@@ -87,7 +87,7 @@ const action = (cls, text, label, key, onclick) => {
 const gradeButtons = (result, shown) => {
   const grades = make("span", "grades")
   grades.setAttribute("role", "group")
-  grades.setAttribute("aria-label", "Grade")
+  setLabel(grades, "Grade")
   for (const [grade, meaning] of shown.data.grades) {
     const node = action("", String(grade), `${grade}: ${meaning}`, `grade-${result.doc_id}-${grade}`, () => shown.grade(result, grade))
     node.setAttribute("aria-pressed", String(shown.grades.get(result.doc_id) === grade))
@@ -109,7 +109,7 @@ const actions = (result, shown) => {
   const pair = action("plain", "Compare side by side", `Compare side by side: the seed and “${title}”`, `pair-${doc_id}`, () => shown.pair(result))
   pair.setAttribute("aria-haspopup", "dialog")
   const explain = action("plain", "Explain with the model", `Explain with the model: “${title}”`, `explain-${doc_id}`, () => shown.explain(result))
-  explain.title = "Ask the model why this is similar: one question, answered here"
+  setTip(explain, "Ask the model why this is similar: one question, answered here")
   explain.disabled = shown.generated.get(doc_id)?.state === "asking"
   bar.append(gradeButtons(result, shown), seed, keep, details, pair, explain)
   return toolbar(bar, `Actions for “${title}”`)
@@ -154,7 +154,7 @@ const headNode = (shown) => {
   const head = make("div", "listhead")
   const choice = make("span", "layouts")
   choice.setAttribute("role", "group")
-  choice.setAttribute("aria-label", "Show results as")
+  setLabel(choice, "Show results as")
   for (const [layout, name] of [["cards", "Cards"], ["table", "Table"]]) {
     const node = action("", name, null, `layout-${layout}`, () => shown.show(layout))
     node.setAttribute("aria-pressed", String(shown.layout === layout))
@@ -215,7 +215,7 @@ export default function (component) {
   said.setAttribute("role", "status")
   const redraw = () => {
     redrawn(root, focusKey(root), [headNode(shown), listNode(shown), said])
-    said.textContent = shown.said
+    said.textContent = withMarks(shown.said)
   }
   const before = shownIn.get(parentElement)
   const shown = new Shown(data, before, send, redraw)

@@ -3,7 +3,7 @@ const LONGEST = 40 // sentences of a text that are shown at once
 
 const chip = (cls, text, title) => {
   const node = make("span", `move ${cls}`, text)
-  node.title = title
+  setTip(node, title)
   return node
 }
 
@@ -36,7 +36,7 @@ const line = (letter, role, who, body) => {
 
 const pairNode = (pair) => {
   const node = make("div")
-  node.title = `Cosine of the two passages: ${pair.score.toFixed(2)}`
+  setTip(node, `Cosine of the two passages: ${pair.score.toFixed(2)}`)
   node.append(line(pair.seed_letter, pair.seed_role, "seed", marked(pair.seed_text, pair.seed_marks, "seedtext")))
   node.append(line(pair.letter, pair.role, "this", marked(pair.doc_text, pair.doc_marks)))
   return node
@@ -45,7 +45,7 @@ const pairNode = (pair) => {
 // A date, an amount or a place that answers the query, and what it follows from.
 const factNode = (fact) => {
   const node = make("div", `fact ${fact.kind}`)
-  node.title = `Answers "${fact.asked}". ${Math.round(100 * fact.sure)} % of the facts got in this way are right.`
+  setTip(node, `Answers "${fact.asked}". ${Math.round(100 * fact.sure)} % of the facts got in this way are right.`)
   node.append(make("span", "tag", fact.kind), make("strong", "text", fact.text), make("span", "text how", fact.how))
   if (fact.generated) node.append(make("span", "tag", "generated"))
   return node
@@ -62,7 +62,7 @@ const scenarioNode = (scenario) => {
   const node = make("div", "scenario")
   const [word, title] = SOURCES.get(scenario.source)
   const tag = make("span", "tag", scenario.model ? `${word} by ${scenario.model}` : word)
-  tag.title = title
+  setTip(tag, title)
   const said = make("span")
   said.append(make("span", "text", scenario.need), " ", tag)
   const need = make("div", "need")
@@ -70,7 +70,7 @@ const scenarioNode = (scenario) => {
   const why = make("div", "why")
   why.append(make("span", "who", "why"), make("span", "text", scenario.why))
   node.append(need, why)
-  node.title = `A need that this document meets, and why. Cosine of query and scenario: ${scenario.score.toFixed(2)}`
+  setTip(node, `A need that this document meets, and why. Cosine of query and scenario: ${scenario.score.toFixed(2)}`)
   return node
 }
 
@@ -113,14 +113,14 @@ const explained = (words) => {
 // A line in which backticks stand around code.
 const instruction = (text) => {
   const node = make("p", "text")
-  text.split("`").forEach((part, i) => node.append(i % 2 ? make("code", "", part) : document.createTextNode(part)))
+  text.split("`").forEach((part, i) => node.append(i % 2 ? make("code", "", part) : document.createTextNode(withMarks(part))))
   return node
 }
 
 // What a model wrote about a result: never to be taken for the document's own words.
 const generatedNode = (result, words, shown) => {
   const node = make("section", `generated ${words.state}`)
-  node.setAttribute("aria-label", `Generated explanation of ${result.title}`)
+  setLabel(node, `Generated explanation of ${result.title}`)
   node.setAttribute("aria-live", "polite")
   const head = make("div", "head")
   head.append(make("span", "tag text", words.title))

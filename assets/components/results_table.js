@@ -33,7 +33,7 @@ const inOrder = (results, { column, down }, grades) => {
 const evidenceCell = (pair) => {
   if (!pair) return ""
   const node = make("span", roleClass(pair.role))
-  node.title = `Cosine of the two passages: ${pair.score.toFixed(2)}`
+  setTip(node, `Cosine of the two passages: ${pair.score.toFixed(2)}`)
   node.append(make("span", "letter", pair.letter), " ", marked(pair.doc_text, pair.doc_marks))
   return node
 }
@@ -44,7 +44,7 @@ const headerCell = ([name, heading, , high], shown) => {
   node.scope = "col"
   if (column === name) node.setAttribute("aria-sort", down ? "descending" : "ascending")
   const sort = action("sort", heading, null, `sort-${name}`, () => shown.sort(name, column === name ? !down : high))
-  sort.title = `Sort by ${heading.toLowerCase()}`
+  setTip(sort, `Sort by ${heading.toLowerCase()}`)
   const arrow = make("span", "arrow", column === name ? (down ? "↓" : "↑") : "")
   arrow.setAttribute("aria-hidden", "true")
   sort.append(arrow)
@@ -84,7 +84,7 @@ const tableNode = (shown) => {
   frame.tabIndex = 0 // it scrolls sideways in a narrow window
   frame.dataset.key = "frame"
   frame.setAttribute("role", "region")
-  frame.setAttribute("aria-label", "Results as a table")
+  setLabel(frame, "Results as a table")
   const table = make("table")
   table.append(make("caption", "", whatIsSorted(shown.data)))
   const head = make("tr")

@@ -6,7 +6,7 @@ const LONGEST = 10 // sentences that are shown at once
 const drawSeed = (root, data, setTriggerValue) => {
   const draw = () => drawSeed(root, data, setTriggerValue)
   const card = make("section", "card")
-  card.setAttribute("aria-label", "Seed")
+  setLabel(card, "Seed")
   card.append(make("h2", "kicker", data.pasted ? "Seed · pasted text" : "Seed"))
   if (data.title) card.append(make("h3", "title text", data.title))
   const meta = metaLine(data)
@@ -14,7 +14,7 @@ const drawSeed = (root, data, setTriggerValue) => {
 
   const aspects = make("div", "aspects")
   aspects.setAttribute("role", "group")
-  aspects.setAttribute("aria-label", "Aspect")
+  setLabel(aspects, "Aspect")
   aspects.append(make("span", "label", "Similar in"))
   data.aspects.forEach((aspect, index) => {
     const on = data.aspect === aspect.key
@@ -22,7 +22,7 @@ const drawSeed = (root, data, setTriggerValue) => {
     const node = button(on ? "" : roleClass(index), name, null, () =>
       setTriggerValue("aspect", { key: on ? "" : aspect.key, at: Date.now() }))
     node.dataset.key = `aspect-${aspect.key}`
-    node.title = aspect.definition
+    setTip(node, aspect.definition)
     node.setAttribute("aria-pressed", String(on))
     aspects.append(node)
   })
@@ -36,7 +36,7 @@ const drawSeed = (root, data, setTriggerValue) => {
     const row = button(cls, undefined, null, () => setTriggerValue("focus", { index, at: Date.now() }))
     row.dataset.key = `sentence-${index}`
     row.setAttribute("aria-pressed", String(picked))
-    row.title = weight > 0 ? `Weighs ${Math.round(weight * 100)} % of the aspect` : "Click: match only selected sentences"
+    setTip(row, weight > 0 ? `Weighs ${Math.round(weight * 100)} % of the aspect` : "Click: match only selected sentences")
     row.append(make("span", "letter", sentence.letter))
     row.append(make("span", "text", sentence.text))
     return row

@@ -7,7 +7,7 @@ export default function (component) {
 
   const draw = (all, focus) => {
     const nav = make("nav")
-    nav.setAttribute("aria-label", "Trail of seeds")
+    setLabel(nav, "Trail of seeds")
     const list = make("ol", "steps")
     const hidden = all || data.steps.length <= LATEST + 1 ? 0 : data.steps.length - LATEST
     if (hidden) {
@@ -34,7 +34,7 @@ export default function (component) {
       return node
     }
     const node = make("span", "current text", title)
-    node.title = title
+    setTip(node, title)
     node.setAttribute("aria-current", "page")
     return node
   }

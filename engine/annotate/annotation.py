@@ -31,7 +31,7 @@ from engine.annotate.projects import ProjectStore, check_annotator
 from engine.annotate.queueing import Queue, find_progress
 from engine.config import Settings
 from engine.corpora.library import Library
-from engine.permissions import check_lead, check_own, leads_only
+from engine.permissions import check_lead, check_own, check_sees, leads_only
 from engine.search.searcher import Searcher
 from engine.types.annotating import (
     Agreement,
@@ -83,6 +83,7 @@ class Annotation(ProjectStore):
 
     # -- pools -------------------------------------------------------------------------------
 
+    @leads_only
     def fill_pool(
         self,
         project: Project,
@@ -114,6 +115,7 @@ class Annotation(ProjectStore):
             on_query()
         return new
 
+    @leads_only
     def unjudged(
         self,
         project: Project,
@@ -150,16 +152,17 @@ class Annotation(ProjectStore):
             the judgment as it is stored.
 
         Raises:
-            NotAllowedError: whoever is logged in speaks under another name, or decides an item
-                and is no lead.
+            NotAllowedError: whoever is logged in speaks under another name, or decides an item or
+                adds a query to a project, and is no lead.
             UnknownNameError: the project does not have the query, or the corpus not the document.
             BadInputError: see :func:`engine.annotate.judgments.checked` and :func:`store`.
         """
         check_own(self.person, judgment.annotator)
         asked = query or self.query(project, judgment.query_id)
         self._library.open(project.corpus).document(judgment.doc_id)
-        if judgment.origin == "adjudication":
+        if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
+        if judgment.origin == "adjudication":
             check_decision(project, judgment)
         instruction = judgment.instruction or asked.instruction or ""
         judgment = checked(project, replace(judgment, instruction=instruction))
@@ -167,7 +170,7 @@ class Annotation(ProjectStore):
         if judgment.origin == "adjudication":
             check_decided(self._ledger.judging, judgment)
         if query is not None:
-            self.keep_query(project, judgment.query_id, query)
+            self._keep_query(project, judgment.query_id, query)
         store(self._ledger.judging, judgment)
         return judgment
 
@@ -197,12 +200,17 @@ class Annotation(ProjectStore):
     def queue(
         self, project: Project, annotator: str, only: Collection[Item] | None = None
     ) -> Queue:
-        """One annotator's queue as it stands; ``only`` some items of it, where they are given."""
+        """One annotator's queue as it stands; ``only`` some items of it, where they are given.
+
+        Raises:
+            NotAllowedError: an annotator asks for another's.
+        """
         annotator = check_annotator(annotator)
+        check_sees(self.person, annotator)
         pool = self.pool(project)
         if only is not None:
             pool = [item for item in pool if item.item in only]
-        return Queue.of(project, annotator, pool, self.judgments(project))
+        return Queue.of(project, annotator, pool, self._standing(project))
 
     def guideline_template(self, project: Project, aspect: str = "") -> str:
         """A skeleton for the project's guidelines, in Markdown: of one aspect, or for all ("").
@@ -216,6 +224,7 @@ class Annotation(ProjectStore):
 
     # -- what comes of it --------------------------------------------------------------------
 
+    @leads_only
     def progress(self, project: Project) -> ProjectProgress:
         """How far the project is, and each of its people."""
         return find_progress(project, self.pool(project), self.judgments(project))

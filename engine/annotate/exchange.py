@@ -21,7 +21,7 @@ from engine.collections.judgment_formats import text_of
 from engine.collections.readers import read_collection
 from engine.corpora.library import Library
 from engine.errors import BadInputError, UnknownNameError
-from engine.permissions import leads_only
+from engine.permissions import all_for_leads
 from engine.types.annotating import (
     JUDGMENT_FORMATS,
     MODEL_PREFIX,
@@ -37,6 +37,7 @@ from storage.records import Judgment
 IMPORTED = ("auto", "csfcube", *JUDGMENT_FORMATS)
 
 
+@all_for_leads
 class Exchange(ForPerson):
     """Exports and imports over one home."""
 
@@ -45,7 +46,6 @@ class Exchange(ForPerson):
 
     # -- out -------------------------------------------------------------------------------
 
-    @leads_only
     def export(
         self,
         project: Project,
@@ -130,7 +130,6 @@ class Exchange(ForPerson):
 
     # -- in --------------------------------------------------------------------------------
 
-    @leads_only
     def import_(
         self,
         corpus: str,
@@ -162,11 +161,14 @@ class Exchange(ForPerson):
                 are so, too, where that begins with ``model:``.
 
         Raises:
+            NotAllowedError: whoever is logged in may not import from there.
             BadInputError: lists the lines that are broken, by number; a person's name is one by
                 which a model graded here, or the model's is a person's; ``by_model`` without
                 a name, or of what says itself whose it is.
             UnknownNameError: no such corpus, project or format.
         """
+        if source is not None:
+            source = self._library.importable(source)
         path, kind = self._source(corpus, source, kind)
         if by_model:
             annotator = _model(kind, annotator, adjudicated=adjudicated)

@@ -39,7 +39,7 @@ from engine.llm.endpoints import Connection, Endpoint
 from engine.llm.estimates import estimator
 from engine.llm.messages import Prompt
 from engine.llm.run import ask_model, complete
-from engine.permissions import leads_only
+from engine.permissions import all_for_leads
 from engine.search.judging_criterion import criterion_for
 from engine.search.searcher import Searcher
 from engine.types.annotating import Item, Judgment, Project
@@ -269,6 +269,7 @@ SAMPLE = 100
 """Candidates whose lengths an estimate is made from."""
 
 
+@all_for_leads
 class ModelGrading(ForPerson):
     """Models that grade, over one home. Safe to share between threads.
 
@@ -316,7 +317,7 @@ class ModelGrading(ForPerson):
         plan = self._plan(project, name, request)
         cost = Estimate(calls=len(plan.candidates))
         if info.set_up and plan.candidates:
-            cost = self._cost(plan, connect(self._settings, endpoint))
+            cost = self._cost(plan, connect(self._settings, endpoint, person=self.person))
         return GradingEstimate(
             request=request,
             annotator=name,
@@ -328,7 +329,6 @@ class ModelGrading(ForPerson):
             **asdict(cost),
         )
 
-    @leads_only
     def start(
         self,
         project: Project,
@@ -349,7 +349,7 @@ class ModelGrading(ForPerson):
             CorpusBusyError: the project is being graded already; says in which process.
             StorageError: the home cannot be written to.
         """
-        connection = connect(self._settings, endpoint, most_calls)
+        connection = connect(self._settings, endpoint, most_calls, self.person)
         running = self.jobs.running(project.key)
         if running is not None:
             return running
@@ -385,7 +385,7 @@ class ModelGrading(ForPerson):
             EndpointError: the endpoint refused or failed, and there is not a single answer.
             NoEndpointError, UnknownNameError, BadInputError, CorpusBusyError: as :meth:`start`.
         """
-        connection = connect(self._settings, endpoint, most_calls)
+        connection = connect(self._settings, endpoint, most_calls, self.person)
         announced = self._check(project, model_annotator(connection.endpoint.model), request)
         connection = connection.within(announced)
 

@@ -11,6 +11,7 @@ from typing import Any
 from engine.annotate.annotation import Annotation
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
+from engine.permissions import check_sees
 from engine.search.queries import query_from_json, query_id, query_to_json
 from engine.types.annotating import Judgment
 from engine.types.people import ForPerson
@@ -53,7 +54,7 @@ class Notebook(ForPerson):
         judgment = Judgment(
             query_id(query),
             doc_id,
-            annotator or self._annotator,
+            annotator or self._own(self._annotator),
             relevance,
             "withdrawn" if relevance is None else "grade",
             note,
@@ -64,8 +65,13 @@ class Notebook(ForPerson):
         return annotation.judge(annotation.project(query.corpus), judgment, query)
 
     def grades(self, query: Query, annotator: str | None = None) -> dict[str, int]:
-        """The annotator's current grades for a query, by doc_id."""
-        who = annotator or self._annotator
+        """The annotator's current grades for a query, by doc_id.
+
+        Raises:
+            NotAllowedError: an annotator asks for another's.
+        """
+        who = annotator or self._own(self._annotator)
+        check_sees(self.person, who)
         rows = self._ledger.judging.latest(query.corpus, "", query_id(query), who)
         return {row.doc_id: row.relevance for row in rows if row.relevance is not None}
 
@@ -96,7 +102,7 @@ class Notebook(ForPerson):
                 row.trail_id, row.name, self._seed_titles(map(query_from_json, row.queries)),
                 len(row.queries), row.kept, row.time,
             )
-            for row in self._ledger.trails.all(owner)
+            for row in self._ledger.trails.all(self.person.name or owner)
         ]  # fmt: skip
 
     def trail_name(self, trail_id: str) -> str:
@@ -118,7 +124,7 @@ class Notebook(ForPerson):
         A trail belongs to whoever opens it first, before there is a search in it. Without login
         ("") it is everybody's, and one made without login is nobody's later.
         """
-        owner = self.person.name or owner
+        owner = self._own(owner)
         row = self._ledger.trails.name(trail_id) if trail_id else None
         if trail_id and (not owner or (row is not None and row.owner == owner)):
             return trail_id
@@ -130,7 +136,7 @@ class Notebook(ForPerson):
 
     def _put_name(self, trail_id: str, owner: str, **changes: Any) -> None:
         self._check_own(trail_id)
-        owner, now = self.person.name or owner, datetime.now(UTC)
+        owner, now = self._own(owner), datetime.now(UTC)
         row = self._ledger.trails.name(trail_id) or TrailNameRow(trail_id, "", owner, False, now)
         self._ledger.trails.put_name(replace(row, owner=row.owner or owner, time=now, **changes))
 
@@ -210,14 +216,16 @@ class Notebook(ForPerson):
 
     def saved_searches(self, owner: str = "") -> list[SavedSearch]:
         """The searches that ``owner`` saved, the latest first."""
-        return [SavedSearch(row.name, row.link) for row in self._ledger.trails.saved(owner)]
+        return [
+            SavedSearch(row.name, row.link) for row in self._ledger.trails.saved(self._own(owner))
+        ]
 
     def save_search(self, name: str, link: str, owner: str = "", *, saved: bool = True) -> None:
         """Save a search by its link, rename it by saving it again, or remove it."""
         name = " ".join(name.split())[:MOST_NAME]
         if not name:
             raise BadInputError("The search has no name.", "Give it one, then save it.")
-        self._ledger.trails.save_search(self.person.name or owner, name, link, saved=saved)
+        self._ledger.trails.save_search(self._own(owner), name, link, saved=saved)
 
     # Pasted texts
 

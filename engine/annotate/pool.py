@@ -15,7 +15,7 @@ from engine.errors import BadInputError
 from engine.jobs.runner import JobRunner
 from engine.lenses.variants import built_in_variants
 from engine.measures.metrics import judged_at, mean
-from engine.permissions import leads_only
+from engine.permissions import all_for_leads
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
 from engine.types.annotating import (
@@ -165,6 +165,7 @@ Fill = Callable[[Project, PoolRequest, Sequence[str]], int]
 """Pools some queries of a project; returns how many (query, document, source) were new."""
 
 
+@all_for_leads
 class PoolFilling(ForPerson):
     """Fills pools in the background. Safe to share between threads.
 
@@ -178,7 +179,6 @@ class PoolFilling(ForPerson):
     def __init__(self, fill: Fill, count: Callable[[Project], int]) -> None:
         self._fill, self._count, self.jobs = fill, count, JobRunner()
 
-    @leads_only
     def start(
         self, project: Project, request: PoolRequest, query_ids: Sequence[str], owner: str = ""
     ) -> str:

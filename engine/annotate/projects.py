@@ -16,7 +16,7 @@ from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.lenses.definitions import find_aspect
-from engine.permissions import leads_only
+from engine.permissions import check_sees, leads_only
 from engine.search.queries import check_query, query_from_json, query_id, query_to_json
 from engine.types.annotating import (
     ADJUDICATED,
@@ -296,6 +296,7 @@ class ProjectStore(ForPerson):
             find_aspect(lens, aspect)
         return self.put(project, check_annotator(author), before)
 
+    @leads_only
     def put(self, project: Project, author: str, before: Project | None = None) -> Project:
         """As :meth:`save`, for a project of a file, whoever made it and whatever aspects its
         guidelines are for."""
@@ -356,7 +357,7 @@ class ProjectStore(ForPerson):
             named = read_query_id(query_id, opened.row_of, opened.aspects)
             if named is not None:
                 query = Query(project.corpus, seed=named.seed, aspect=named.aspect)
-                self.keep_query(project, query_id, query)
+                self._keep_query(project, query_id, query)
                 return query
         raise UnknownNameError(
             f"The query '{query_id}' is not in project '{project.name or project.corpus}'.",
@@ -392,7 +393,7 @@ class ProjectStore(ForPerson):
             rows.set_asked(*project.key, ids, asked=True, author="", time=datetime.now(UTC))
         return ids
 
-    def keep_query(self, project: Project, query_id: str, query: Query) -> None:
+    def _keep_query(self, project: Project, query_id: str, query: Query) -> None:
         """Keep what was asked where the project has no query of this id: an id says nothing of
         own words and sentences."""
         if query_id not in self._known.get(project.key, {}):
@@ -431,9 +432,20 @@ class ProjectStore(ForPerson):
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
     ) -> list[Judgment]:
-        """What stands, adjudications included, in order of arrival."""
+        """What stands, adjudications included, in order of arrival.
+
+        Raises:
+            NotAllowedError: an annotator asks for what others said.
+        """
+        check_sees(self.person, annotator)
+        return self._standing(project, query_id, annotator)
+
+    def _standing(
+        self, project: Project, query_id: str | None = None, annotator: str | None = None
+    ) -> list[Judgment]:
         return self._ledger.judging.latest(*project.key, query_id, annotator)
 
+    @leads_only
     def history(self, project: Project) -> list[Judgment]:
         """Every event there ever was, undos included."""
         return self._ledger.judging.history(*project.key)

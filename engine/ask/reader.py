@@ -29,6 +29,7 @@ from engine.types.reading import (
     LONGEST_QUESTION,
     MOST_PASSAGES,
     Answer,
+    AskedQuestion,
     AskJob,
     AskRequest,
     Exchange,
@@ -52,7 +53,6 @@ class Reader(ForPerson):
 
     Attributes:
         jobs: answers under way, and the latest that have ended.
-        history: answers that have ended, as they are stored.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -63,7 +63,7 @@ class Reader(ForPerson):
     ) -> None:
         self._settings, self._answers, self._searcher = settings, ledger.answers, searcher
         self.jobs = JobRunner()
-        self.history = History(ledger.asked)
+        self._history = History(ledger.asked)
         self._examples: dict[str, tuple[str, list[str]]] = {}
         self._results: dict[tuple[Query, str], tuple[Result, ...]] = {}
 
@@ -74,7 +74,7 @@ class Reader(ForPerson):
 
     def estimate(self, request: AskRequest, endpoint: Endpoint | None = None) -> CostEstimate:
         """What an answer costs at most; nothing is asked. Raises as :meth:`ask`."""
-        connection = connect(self._settings, endpoint, None)
+        connection = connect(self._settings, endpoint, person=self.person)
         former = self._former(request)
         results, scenarios = self._find(request, former)
         asked = messages(request.question, passages_of(results, scenarios), former=former)
@@ -102,11 +102,11 @@ class Reader(ForPerson):
                 there are no scenarios to go along.
         """
         _check(request)
-        connection = connect(self._settings, endpoint, most_calls)
+        connection = connect(self._settings, endpoint, most_calls, self.person)
         former = self._former(request)
         found = self._find(request, former)
         work = AnswerWork(request, *found, connection, self._answers, former)
-        job: AskJob = Job(new_job_id(), request, "running", work.answer(), owner=owner)
+        job: AskJob = Job(new_job_id(), request, "running", work.answer(), owner=self._own(owner))
 
         def write(tell: Callable[[Answer], None], cancelled: Ask) -> ModelReport:
             return self._kept(job, lambda: work.write(tell, cancelled), work.answer)
@@ -123,7 +123,11 @@ class Reader(ForPerson):
         """
         with suppress(UnknownNameError):
             return self.jobs.job(job_id)
-        return self.history.find(job_id)
+        return self._history.find(job_id)
+
+    def asked(self, owner: str = "") -> list[AskedQuestion]:
+        """Somebody's questions, the newest first: those of ``owner`` where nobody is logged in."""
+        return self._history.list(self._own(owner))
 
     def forget(self, job_id: str) -> None:
         """Delete an answer that has ended; one that is written is left alone.
@@ -132,9 +136,9 @@ class Reader(ForPerson):
             NotAllowedError: somebody else asked, and this is for no lead.
         """
         with suppress(UnknownNameError):
-            check_ends(self.person, self.history.find(job_id).owner)
+            check_ends(self.person, self._history.find(job_id).owner)
         self.jobs.dismiss(job_id)
-        self.history.remove(job_id)
+        self._history.remove(job_id)
 
     def export(self, job: AskJob, form: Form) -> str:
         """An answer with its citations as a file's text; see :mod:`engine.ask.exporting`."""
@@ -169,7 +173,7 @@ class Reader(ForPerson):
             seconds = time.monotonic() - started
             if said.parts and not ended.running:
                 try:
-                    self.history.keep(replace(ended, progress=said, seconds=seconds))
+                    self._history.keep(replace(ended, progress=said, seconds=seconds))
                 except StorageError:
                     log.exception("An answer could not be kept; the page still has it.")
         return report

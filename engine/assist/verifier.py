@@ -113,7 +113,7 @@ class Verifier(ForPerson):
         Raises:
             NoEndpointError: none is set up; says how to.
         """
-        return connect(self._settings, endpoint, most_calls)
+        return connect(self._settings, endpoint, most_calls, self.person)
 
     def model(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +22,7 @@ from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Endpoint
-from engine.permissions import leads_only
+from engine.permissions import all_for_leads, operator_only
 from engine.types.builds import (
     BUILD_STEPS,
     BuildSpec,
@@ -38,6 +39,7 @@ from storage.home import Home
 from storage.ledger import Ledger
 
 
+@all_for_leads
 class CollectionBuilds(ForPerson):
     """Collections built for an attribute. Safe to share between threads and processes.
 
@@ -71,7 +73,6 @@ class CollectionBuilds(ForPerson):
             (r.corpus, r.build) for r in rows if r.corpus in there and corpus in (None, r.corpus)
         ]
 
-    @leads_only
     def open(self, corpus: str, name: str) -> OpenBuild:
         """A build, to read and to correct.
 
@@ -92,7 +93,6 @@ class CollectionBuilds(ForPerson):
         rows = self._ledger.builds
         return OpenBuild(spec, author, time, rows, self._library, self._annotation, self._recent)
 
-    @leads_only
     def save(self, spec: BuildSpec, author: str) -> BuildSpec:
         """Begin a build, or change its settings; what rested on what changed becomes stale.
 
@@ -123,10 +123,9 @@ class CollectionBuilds(ForPerson):
         build = self.open(corpus, name)
         check_step(build, step)
         info = describe(self._settings, self._ledger.answers, endpoint)
-        connection = connect(self._settings, endpoint) if info.set_up else None
+        connection = connect(self._settings, endpoint, person=self.person) if info.set_up else None
         return estimate_step(build, step, connection, self._ledger.answers)
 
-    @leads_only
     def start(
         self,
         corpus: str,
@@ -187,7 +186,7 @@ class CollectionBuilds(ForPerson):
         info = describe(self._settings, self._ledger.answers, endpoint)
         connection = None
         if info.set_up or step != "collapse":  # which can do without
-            connection = connect(self._settings, endpoint, most_calls)
+            connection = connect(self._settings, endpoint, most_calls, self.person)
             connection = connection.within(self.estimate(corpus, name, step, endpoint))
         return partial(run_step, self._home, self._ledger, build, step, author, connection)
 
@@ -197,7 +196,14 @@ class CollectionBuilds(ForPerson):
         """Where the collection comes from, as it stands."""
         return provenance(self.open(corpus, name))
 
-    @leads_only
+    def files(self, corpus: str, name: str) -> dict[str, bytes]:
+        """The files of :meth:`export` by their paths in its folder; raises as it does."""
+        with tempfile.TemporaryDirectory() as scratch:
+            out = Path(scratch) / "collection"
+            paths = export(self.open(corpus, name), out)
+            return {path.relative_to(out).as_posix(): path.read_bytes() for path in paths}
+
+    @operator_only
     def export(
         self, corpus: str, name: str, out: Path, *, overwrite: bool = False
     ) -> tuple[Path, ...]:

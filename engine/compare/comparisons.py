@@ -21,6 +21,7 @@ from engine.corpora.library import Library
 from engine.errors import BadInputError
 from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.lenses.variants import SETS, built_in_variants
+from engine.permissions import check_sees
 from engine.search.reports import sensitivity_report
 from engine.search.searcher import Searcher
 from engine.search.systems import find_system
@@ -123,6 +124,8 @@ class Comparisons(ForPerson):
         self, corpus: str, seed: str | None, text: str | None, aspect: str,
         annotator: str | None = None,
     ) -> Comparer:  # fmt: skip
+        annotator = annotator or self._own("") or None
+        check_sees(self.person, annotator or "")
         searcher = self._searcher(corpus)
         judgments = {}
         if seed is not None:

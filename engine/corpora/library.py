@@ -44,7 +44,13 @@ from engine.lenses.definitions import (
     lens_from_json,
     own_lens,
 )
-from engine.permissions import check_lead, check_source, leads_only
+from engine.permissions import (
+    check_lead,
+    check_operator,
+    check_source,
+    leads_only,
+    operator_only,
+)
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.collections import Collection
 from engine.types.corpora import (
@@ -60,7 +66,7 @@ from engine.types.corpora import (
 from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
-from engine.types.people import ForPerson
+from engine.types.people import ForPerson, Person
 from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
@@ -106,7 +112,7 @@ class Library(ForPerson):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = ImportJobs(home)
+        self.jobs = ImportJobs(home, self._check_import)
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._trash = Trash(home, ledger)
@@ -133,6 +139,7 @@ class Library(ForPerson):
         """The lens of a corpus."""
         return lens_from_json(self._row(name).lens)
 
+    @operator_only
     def lens_for(self, name: str, choice: str | None = None) -> Lens:
         """The lens to import ``name`` with.
 
@@ -142,9 +149,13 @@ class Library(ForPerson):
         """
         if choice is not None:
             return choose_lens(choice)
+        return self._own_lens_of(name)
+
+    def _own_lens_of(self, name: str) -> Lens:
         row = self._ledger.listed_corpus(name)
         return RESEARCH if row is None else lens_from_json(row.lens)
 
+    @leads_only
     def own_lens(self, fields: Mapping[str, Any]) -> Lens:
         """A lens from what a person wrote into a form; see :mod:`engine.lenses.definitions`."""
         return own_lens(lens_from_fields(fields, "Your lens"))
@@ -155,6 +166,17 @@ class Library(ForPerson):
 
     # -- importing ---------------------------------------------------------------------
 
+    @leads_only
+    def importable(self, path: Path) -> Path:
+        """A path, without the links in it, if this person may import from it: the demo and what
+        was uploaded is for all leads.
+
+        Raises:
+            NotAllowedError: as :func:`engine.permissions.check_source`.
+        """
+        return self._importable(self.person, path)
+
+    @leads_only
     def preview(
         self,
         path: Path,
@@ -163,9 +185,10 @@ class Library(ForPerson):
         repairs: Repairs = NO_REPAIRS,
     ) -> Preview:
         """The first rows of a source, and how they would be read. Raises NotAllowedError too."""
-        path = self._allowed(path)
+        path = self.importable(path)
         return preview(path, source_format, mapping, lens=RESEARCH, repairs=repairs)
 
+    @leads_only
     def examine(
         self,
         path: Path,
@@ -174,7 +197,7 @@ class Library(ForPerson):
         repairs: Repairs = NO_REPAIRS,
     ) -> CheckReport:
         """What importing a whole source would meet; nothing is written. As :meth:`preview`."""
-        path = self._allowed(path)
+        path = self.importable(path)
         source = open_source(path, source_format, mapping, lens=RESEARCH, repairs=repairs)
         return examine(source, self._settings.max_document_chars)
 
@@ -183,6 +206,7 @@ class Library(ForPerson):
         """Keep a file that came in through the browser; returns where it lies."""
         return save_upload(self._home, name, content)
 
+    @leads_only
     def start_import(
         self,
         path: Path,
@@ -203,11 +227,12 @@ class Library(ForPerson):
         Raises:
             NotAllowedError: this is for no lead, or the path is not one to import from.
         """
-        path = self._allowed(path)
-        chosen = lens or self.lens_for(name)
+        path = self.importable(path)
+        chosen = lens or self._own_lens_of(name)
         request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
         return self.jobs.start(request, owner)
 
+    @leads_only
     def start_demo(self) -> ImportJob:
         """Index the demo corpus in a process of its own."""
         return self.start_import(DEMO, DEMO_CORPUS)
@@ -216,6 +241,7 @@ class Library(ForPerson):
         """The latest import of the demo corpus, or None."""
         return next((job for job in self.jobs.list() if job.request.name == DEMO_CORPUS), None)
 
+    @operator_only
     def import_documents(
         self,
         request: ImportRequest,
@@ -226,6 +252,7 @@ class Library(ForPerson):
         importer = Importer(self._home, self._ledger, self._settings, self._load)
         return importer.run(request, on_progress, cancelled)
 
+    @operator_only
     def import_here(
         self,
         request: ImportRequest,
@@ -241,6 +268,7 @@ class Library(ForPerson):
         with self.jobs.here(request, owner, on_progress, cancelled) as (tell, ask):
             return self.import_documents(request, tell, ask)
 
+    @operator_only
     def add(
         self,
         name: str,
@@ -277,6 +305,7 @@ class Library(ForPerson):
         )
         return self.import_here(request, on_progress)
 
+    @operator_only
     def import_collection(
         self,
         collection: Collection,
@@ -384,6 +413,7 @@ class Library(ForPerson):
             )
         return True
 
+    @leads_only
     def preview_lens(self, name: str, lens: Lens, count: int = 10) -> tuple[Document, ...]:
         """Documents of a corpus, evenly spread over it, with the roles that their sentences would
         have under another lens; nothing is stored.
@@ -425,10 +455,12 @@ class Library(ForPerson):
                 raise UnknownNameError(f"There is no deleted corpus '{name}' to bring back.")
             self._trash.take_back(row)
 
+    @leads_only
     def deleted(self) -> list[str]:
         """Names of corpora that :meth:`restore` can bring back."""
         return [row.name for row in self._ledger.corpora() if self._trash.holds(row)]
 
+    @operator_only
     def empty_trash(self) -> None:
         """Forget deleted corpora, what became of changed ones and old uploads, for good.
 
@@ -439,10 +471,12 @@ class Library(ForPerson):
         sweep_all(self._home, self._ledger)
         sweep_uploads(self._home, self._sources)
 
+    @operator_only
     def note_corpora(self) -> None:
         """See :func:`engine.corpora.notes.note_all`."""
         note_all(self._home, self._ledger)
 
+    @operator_only
     def rebuild(self) -> tuple[list[str], list[str]]:
         """See :func:`engine.corpora.notes.rebuild`."""
         return rebuild(self._home, self._ledger)
@@ -454,11 +488,16 @@ class Library(ForPerson):
 
     # -- inside ------------------------------------------------------------------------
 
-    def _allowed(self, path: Path) -> Path:
-        """A source that this person may import; the demo and what was uploaded is for all leads."""
-        check_lead(self.person)
+    def _check_import(self, person: Person, request: ImportRequest) -> None:
+        check_lead(person)
+        if isinstance(request.source, Path):
+            self._importable(person, request.source)
+        else:
+            check_operator(person)  # rows in memory are a program's
+
+    def _importable(self, person: Person, path: Path) -> Path:
         roots = (self._home.uploads, DEMO, *self._settings.import_roots)
-        return check_source(self.person, path, roots)
+        return check_source(person, path, roots)
 
     def _row(self, name: str) -> CorpusRow:
         row = self._ledger.listed_corpus(name)

@@ -22,7 +22,7 @@ from engine.errors import BadInputError, SeedLensError, UnknownNameError
 from engine.evaluate.human import HUMAN
 from engine.evaluate.judged_projects import FORMAT as PROJECT_FORMAT
 from engine.evaluate.judged_projects import JudgedProjects, ProjectKey
-from engine.permissions import leads_only
+from engine.permissions import all_for_leads, operator_only
 from engine.search.systems import PREPARED, SYSTEMS
 from engine.search.topics import SystemRun, sampled, seed_of
 from engine.types.collections import Collection, HeldCollection, Qrels, Topic
@@ -44,6 +44,7 @@ LONGEST_NAME = 40
 """Characters of an uploaded run's name."""
 
 
+@all_for_leads
 class CollectionStore(ForPerson):
     """Collections of one home. What was read is kept until its files change.
 
@@ -80,6 +81,7 @@ class CollectionStore(ForPerson):
         ]
         return tuple(infos)
 
+    @operator_only
     def key_of(self, path: Path, corpus: str) -> str:
         """The key of the files at a path, evaluated on a corpus: the corpus if it came from them.
 
@@ -208,7 +210,6 @@ class CollectionStore(ForPerson):
 
     # -- judgments that people upload -----------------------------------------------------------
 
-    @leads_only
     def add_qrels(self, corpus: str, name: str, content: bytes) -> CollectionInfo:
         """Keep uploaded TREC judgments for a corpus.
 
@@ -227,7 +228,6 @@ class CollectionStore(ForPerson):
         row = QrelsRow(0, corpus, name, text, datetime.now(UTC))
         return self.info(f"{UPLOADED}{self._experiments.add_qrels(row)}")
 
-    @leads_only
     def remove_qrels(self, key: str) -> None:
         """Take out a collection of uploaded judgments."""
         row = self._qrels(key)
@@ -244,7 +244,6 @@ class CollectionStore(ForPerson):
         """The runs that were uploaded for a collection, in order of arrival."""
         return tuple(map(_described_run, self._experiments.uploaded_runs(key)))
 
-    @leads_only
     def add_run(self, key: str, name: str, content: bytes) -> UploadedRun:
         """Keep an uploaded TREC run beside our systems, under the tag that its lines have.
 
@@ -286,7 +285,6 @@ class CollectionStore(ForPerson):
         run_id = self._experiments.add_run(row)
         return next(run for run in self.runs(key) if run.id == run_id)
 
-    @leads_only
     def remove_run(self, run_id: int) -> None:
         """Take out an uploaded run."""
         self._experiments.remove_run(run_id)

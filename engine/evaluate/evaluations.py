@@ -19,7 +19,7 @@ from engine.evaluate.unlabelled import Unlabelled
 from engine.evaluate.watch import Tell
 from engine.jobs.runner import JobRunner
 from engine.llm.endpoints import Connection, Endpoint
-from engine.permissions import leads_only
+from engine.permissions import all_for_leads, check_operator
 from engine.rerank import MODES
 from engine.search.reports import evaluation_report
 from engine.search.searcher import Searcher
@@ -46,6 +46,7 @@ _JOB = "evaluation"
 _PLAIN = EvaluationRequest("", ())
 
 
+@all_for_leads
 class Evaluations(ForPerson):
     """Evaluations of one home. Safe to share between threads.
 
@@ -54,7 +55,6 @@ class Evaluations(ForPerson):
 
     Attributes:
         jobs: evaluations under way in this process.
-        unlabelled: derives corpora whose sentence roles are all estimated.
 
     Args:
         searcher: gives the search engine of a corpus by name.
@@ -71,7 +71,13 @@ class Evaluations(ForPerson):
         self._experiments, self._answers = ledger.experiments, ledger.answers
         self._collections, self._searcher, self._connect = collections, searcher, connect
         self._estimates = EvaluationEstimates(ledger.answers)
-        self.unlabelled, self.jobs = unlabelled, JobRunner()
+        self._unlabelled, self.jobs = unlabelled, JobRunner()
+
+    @property
+    def unlabelled(self) -> Unlabelled:
+        """Derives corpora whose sentence roles are all estimated; for programs."""
+        check_operator(self.person)
+        return self._unlabelled
 
     # -- what is known -----------------------------------------------------------------
 
@@ -190,7 +196,6 @@ class Evaluations(ForPerson):
             store.keep(report.evaluation)
         return report
 
-    @leads_only
     def start(
         self, request: EvaluationRequest, connection: Connection | None = None, owner: str = ""
     ) -> str:
@@ -253,7 +258,7 @@ class Evaluations(ForPerson):
         """What is searched, and what the ledger has; None where the corpus is to be derived."""
         corpus: str | None = self._collections.info(request.collection).corpus
         if corpus is not None and request.ignore_labels:
-            corpus = self.unlabelled.current(corpus)
+            corpus = self._unlabelled.current(corpus)
         return None if corpus is None else self._opened(corpus, request)
 
     def _derived(self, request: EvaluationRequest, tell: Tell) -> tuple[Searcher, EvaluationStore]:
@@ -262,7 +267,7 @@ class Evaluations(ForPerson):
             tell(EvaluationProgress(now.done, now.total, step=step, unit="documents"))
 
         corpus = self._collections.info(request.collection).corpus
-        return self._opened(self.unlabelled.derive(corpus, told), request)
+        return self._opened(self._unlabelled.derive(corpus, told), request)
 
     def _opened(self, corpus: str, request: EvaluationRequest) -> tuple[Searcher, EvaluationStore]:
         searcher = self._searcher(corpus)

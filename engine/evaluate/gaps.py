@@ -24,7 +24,7 @@ from engine.evaluate.watch import Tell, Watch
 from engine.jobs.runner import CancelledWorkError, JobRunner
 from engine.llm.budget import RoundProgress
 from engine.llm.endpoints import Connection, Endpoint
-from engine.permissions import leads_only
+from engine.permissions import all_for_leads
 from engine.search.reports import gap_from_report, gap_report
 from engine.search.searcher import Searcher
 from engine.search.topics import sampled
@@ -40,6 +40,7 @@ _PREFIX = "gap:"
 """Of a collection's name in the table of evaluations; no corpus can be called so."""
 
 
+@all_for_leads
 class Gaps(ForPerson):
     """Gaps between retrievers and a verifier. Safe to share between threads.
 
@@ -134,7 +135,6 @@ class Gaps(ForPerson):
             self._keep(request, model_name(connection), searcher, gap)
         return GapReport(gap, gap.report.stopped)
 
-    @leads_only
     def start(self, request: GapRequest, connection: Connection, owner: str = "") -> str:
         """:meth:`measure` in the background; returns the job's id.
 

@@ -39,7 +39,7 @@ from engine.jobs.job_files import (
 from engine.jobs.runner import check_ends
 from engine.types.callbacks import Ask, Tell
 from engine.types.corpora import ImportJob, ImportRequest, Progress
-from engine.types.people import ForPerson
+from engine.types.people import ForPerson, Person
 from storage.home import Home, check_corpus_name
 
 log = logging.getLogger("seedlens.jobs")
@@ -51,10 +51,16 @@ _ID = re.compile(r"[0-9]{8}T[0-9]{6}[0-9]{6}-[0-9a-f]{6}\Z")
 
 
 class ImportJobs(ForPerson):
-    """The imports of one home, running and past. Safe to share between threads."""
+    """The imports of one home, running and past. Safe to share between threads.
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
+    Args:
+        check: raises NotAllowedError where a person may not import what is asked for.
+    """
+
+    def __init__(
+        self, home: Home, check: Callable[[Person, ImportRequest], object] = lambda *_: None
+    ) -> None:
+        self._home, self._check = home, check
         self._lock = threading.Lock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -65,11 +71,13 @@ class ImportJobs(ForPerson):
             owner: who asks for it, where nobody is logged in.
 
         Raises:
+            NotAllowedError: whoever is logged in may not import this.
             CorpusNameError: the name is not allowed.
             CorpusBusyError: a job of this home is importing into that corpus.
             StorageError: the process could not be started.
         """
-        job = _new_job(request, self.person.name or owner)
+        self._check(self.person, request)
+        job = _new_job(request, self._own(owner))
         return self._start(job, self._spawn)
 
     @contextmanager
@@ -85,8 +93,9 @@ class ImportJobs(ForPerson):
             what the import is to tell its progress, and to ask whether it is cancelled.
 
         Raises:
-            CorpusNameError, CorpusBusyError, StorageError: as :meth:`start`.
+            NotAllowedError, CorpusNameError, CorpusBusyError, StorageError: as :meth:`start`.
         """
+        self._check(self.person, request)
         pid = os.getpid()
         job = replace(_new_job(request, owner), pid=pid, pid_started=process_started(pid))
         note = Note(self._file(job.id), self._start(job))
@@ -109,12 +118,14 @@ class ImportJobs(ForPerson):
         """Run the same import again: what is stored is kept, the rest is indexed.
 
         Raises:
-            NotAllowedError: somebody else started it, and this is for no lead.
+            NotAllowedError: somebody else started it, and this is for no lead; or it reads what
+                whoever is logged in may not import.
             UnknownNameError: there is no such job.
             CorpusBusyError: it (or another job on its corpus) is still running.
         """
         job, now = self.job(id_), _now()
         check_ends(self.person, job.owner)
+        self._check(self.person, job.request)
         job = replace(
             job,
             state="running",

@@ -110,7 +110,7 @@ class JobRunner(ForPerson):
                     raise CorpusBusyError(busy, "Wait until that is done, or cancel it.")
                 return running
             job_id = job_id or new_job_id()
-            owner = self.person.name or owner
+            owner = self._own(owner)
             self._jobs[job_id] = (key, request, owner, _Thread(work, progress))
             ended = [i for i, (*_, thread) in self._jobs.items() if thread.ended.is_set()]
             for old in ended[: max(0, len(ended) - KEPT)]:

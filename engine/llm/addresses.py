@@ -18,6 +18,11 @@ from engine.llm.endpoint_errors import RefusedError, TransientError
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_UNICAST = ipaddress.ip_network("2000::/3")
+"""Where all of IPv6 is that is routed on the internet; prefixes of local use, old and new ones,
+and those that only stand for addresses of IPv4 lie outside."""
+_RESERVED = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
+"""Reserved, and called global by some versions of :mod:`ipaddress`."""
 
 
 def is_allowed(address: str, hosts: Collection[str]) -> bool:
@@ -31,7 +36,8 @@ def is_allowed(address: str, hosts: Collection[str]) -> bool:
     parts = urlsplit(address)
     host = (parts.hostname or "").lower()
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    return host in hosts or f"{host}:{port}" in hosts
+    names = {host, f"[{host}]"} if ":" in host else {host}
+    return any(one in names or one in {f"{name}:{port}" for name in names} for one in hosts)
 
 
 def is_public(address: str) -> bool:
@@ -51,7 +57,9 @@ def _is_public(ip: IPAddress) -> bool:
             inside = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inside:
             return _is_public(inside)
-    return ip.is_global and not ip.is_multicast
+        if ip not in _UNICAST:
+            return False
+    return ip.is_global and not ip.is_multicast and not any(ip in one for one in _RESERVED)
 
 
 async def go_to_public_address(request: httpx2.Request) -> None:

@@ -19,6 +19,7 @@ from engine.llm.endpoints import (
     find_endpoint,
 )
 from engine.llm.run import complete
+from engine.types.people import OPERATOR, Person
 from engine.types.reranking import EndpointInfo
 from storage.answers import Answers
 from storage.home import Home
@@ -38,7 +39,10 @@ _ENTER = (
 
 
 def connect(
-    settings: Settings, endpoint: Endpoint | None = None, most_calls: int | None = None
+    settings: Settings,
+    endpoint: Endpoint | None = None,
+    most_calls: int | None = None,
+    person: Person = OPERATOR,
 ) -> Connection:
     """The connection to an endpoint, with the budgets of the settings: of this run, and of
     the person's day where the endpoint is asked for somebody who logged in.
@@ -46,6 +50,7 @@ def connect(
     Args:
         endpoint: None for the one that the settings name.
         most_calls: requests at most; where the settings allow fewer, theirs is the limit.
+        person: who is logged in, whose day it counts for.
 
     Raises:
         NoEndpointError: none is, or its settings cannot be used.
@@ -54,6 +59,8 @@ def connect(
     endpoint = endpoint or find_endpoint(settings)
     if endpoint is None:
         raise NoEndpointError("This needs a language model, and none is connected.", _ENTER)
+    if not person.is_operator:
+        endpoint = replace(endpoint, person=person)
     price = None
     if settings.llm_input_price is not None or settings.llm_output_price is not None:
         price = Price(settings.llm_input_price or 0.0, settings.llm_output_price or 0.0)

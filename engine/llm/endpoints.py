@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
+import httpx2
 from pydantic import SecretStr
 
 from engine.config import Settings
@@ -138,7 +139,8 @@ def _checked(address: str) -> str:
         parts = urlsplit(address.strip())
         shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
+        httpx2.URL(shown)  # which refuses hosts that only look like names: 0177.0.0.1
+    except (ValueError, httpx2.InvalidURL):
         usable = False
     if not usable:
         # Not quoted: somebody may have pasted the key into the wrong field.

@@ -74,6 +74,7 @@ class Scenarios(ForPerson):
             raise UnknownNameError(f"There is no document '{doc_id}' in corpus '{corpus}'.")
         return store.of([doc_id]).get(doc_id, ())
 
+    @leads_only
     def lessons(self, corpus: str, limit: int | None = None) -> list[Lesson]:
         """What a small model can learn from; see :mod:`engine.scenarios.distillation`.
 
@@ -109,6 +110,7 @@ class Scenarios(ForPerson):
 
     # -- writing -----------------------------------------------------------------------
 
+    @leads_only
     def estimate(
         self, request: ScenarioRequest, endpoint: Endpoint | None = None
     ) -> ScenarioEstimate:
@@ -124,7 +126,7 @@ class Scenarios(ForPerson):
             info = describe(self._settings, self._answers, endpoint)
             model = info.model
             if info.set_up:
-                connection = connect(self._settings, endpoint)
+                connection = connect(self._settings, endpoint, person=self.person)
         recipe = recipe_of(store, request, model)
         return estimated(store, request, recipe, connection, self._answers)
 
@@ -154,6 +156,7 @@ class Scenarios(ForPerson):
             busy=f"Scenarios are being written for '{request.corpus}'.",
         )  # fmt: skip
 
+    @leads_only
     def run(
         self,
         request: ScenarioRequest,
@@ -181,7 +184,9 @@ class Scenarios(ForPerson):
         connection = None
         if request.source == "generated":
             announced = self.estimate(request, endpoint)
-            connection = connect(self._settings, endpoint, most_calls).within(announced)
+            connection = connect(self._settings, endpoint, most_calls, self.person).within(
+                announced
+            )
         return partial(self._perform, request, connection)
 
     def _perform(

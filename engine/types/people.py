@@ -57,6 +57,10 @@ class ForPerson:
 
     person: Person = OPERATOR
 
+    def _own(self, name: str) -> str:
+        """Whose it is: theirs who logged in, whatever name comes along; else ``name``."""
+        return self.person.name or name
+
 
 Part = TypeVar("Part", bound=ForPerson)
 

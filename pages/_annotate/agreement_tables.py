@@ -11,7 +11,7 @@ from engine.explorer import Explorer
 from engine.types.annotating import Agreement, AgreementMeasure, Project, Scale
 from engine.types.evaluations import NDCG, Interval, SystemScores
 from engine.types.grading import ModelCheck
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, table_with_marks, with_marks
 from pages._evaluate.evaluate_tables import table
 
 WORDS = (
@@ -60,7 +60,7 @@ def aspects_table(result: Agreement | ModelCheck, key: str, alt: str) -> None:
     if len(result.by_aspect) > 1:
         rows += [(aspect or "as a whole", row) for aspect, row in result.by_aspect.items()]
     frame = pd.DataFrame({"Aspect": aspect, **_cells(row)} for aspect, row in rows)
-    st.dataframe(frame, key=key, hide_index=True, alt=alt, placeholder="–")
+    st.dataframe(table_with_marks(frame), key=key, hide_index=True, alt=alt, placeholder="–")
 
 
 def _cells(measures: Sequence[AgreementMeasure]) -> dict[str, str]:
@@ -91,7 +91,7 @@ def _pairs(result: Agreement, scale: Scale) -> None:
     pair = pairs[0]
 
     def named(pair: tuple[str, str]) -> str:
-        return " and ".join(pair) + (" (a model)" if result.with_model(pair) else "")
+        return with_marks(" and ".join(pair)) + (" (a model)" if result.with_model(pair) else "")
 
     if len(pairs) > 1:
         pair = st.selectbox(

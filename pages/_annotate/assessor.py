@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 import streamlit as st
 
 from engine.explorer import Explorer
@@ -24,6 +22,7 @@ from pages._annotate.assessor_check import (
 from pages._annotate.judging_view import judging_view
 from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt, error_boundary, remembered
 from pages._login import login
 from pages._model.model_form import apply_model_style, folded_panel
@@ -78,7 +77,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
         if project.model_grades
         else "Its grades are no qrels. They count only if the project says so (under Project)."
     )
-    st.html(f'<div class="md-dim">{html.escape(f"{ABOUT} {counts}")}</div>')
+    st.html(f'<div class="md-dim">{escape(f"{ABOUT} {counts}")}</div>')
     job = explorer.annotation.grading.jobs.latest(project.key)
     busy = job is not None and job.running
     request = _choices(explorer, project, busy=busy)
@@ -94,7 +93,7 @@ def _grading(explorer: Explorer, project: Project) -> None:
             on_click=attempt,
             args=(lambda: _start(explorer, project, request),),
         )
-        st.html(f'<div class="md-dim">{html.escape(line)}</div>')
+        st.html(f'<div class="md-dim">{escape(line)}</div>')
     _job_card(explorer, project, job)
     folded_panel(explorer, "annotate_model")
 
@@ -113,7 +112,7 @@ def _choices(explorer: Explorer, project: Project, *, busy: bool) -> GradingRequ
     place = f"{project.corpus}_{project.name}"
     chosen = st.multiselect(
         "Queries", list(queries), key=f"annotate_model_queries_{place}", placeholder="All of them",
-        disabled=busy,
+        disabled=busy, format_func=with_marks,
     )  # fmt: skip
     many, examples = st.columns(2)
     limit = many.selectbox(

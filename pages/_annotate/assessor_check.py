@@ -25,7 +25,7 @@ from pages._annotate.annotate_url import AnnotateView
 from pages._annotate.decide import card_html
 from pages._common.document_view import shortened
 from pages._common.job_words import ENDS, at_most, duration, joined, run_outcome, time_left, tokens
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt
 
 
@@ -191,7 +191,7 @@ def check(
     if len(models) > 1:
         chosen = st.selectbox(
             "Model", models, index=len(models) - 1, key="annotate_check_model",
-            label_visibility="collapsed",
+            label_visibility="collapsed", format_func=with_marks,
         )  # fmt: skip
     comparison = explorer.annotation.grading.check(project, chosen)
     _standing(comparison)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -109,7 +108,7 @@ def _person(person: PersonProgress, now: datetime) -> str:
         pace,
         f'<span title="{when}">{ago(person.last, now)}</span>',
     ]
-    name = f'<th scope="row">{html.escape(person.annotator)}</th>'
+    name = f'<th scope="row">{escape(person.annotator)}</th>'
     return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,7 +17,7 @@ from pages._annotate.judging_view import DocumentCache, is_plain, seed_data, see
 from pages._common.components import dark
 from pages._common.document_view import letter, meta, shortened
 from pages._common.outside_text import escape
-from pages._common.shared import ASSETS, attempt
+from pages._common.shared import ASSETS, attempt, escape_label
 
 AT = "annotate_disagreement"
 _KEYS = st.components.v2.component(
@@ -79,11 +78,11 @@ def _one(explorer: Explorer, project: Project, who: str, item: Disagreement) -> 
 def _decision(explorer: Explorer, project: Project, who: str, item: Disagreement) -> None:
     if not is_lead(project, who):
         leads = ", ".join(project.leads) or "Leads"
-        st.html(f'<div class="sl-facts">{html.escape(leads)} decide.</div>')
+        st.html(f'<div class="sl-facts">{escape(leads)} decide.</div>')
         return
     before = item.decided
     place = f"{item.query_id}\x1f{item.doc_id}"
-    grades = {grade.value: f"{grade.value} · {grade.name}" for grade in project.scale.grades}
+    grades = {g.value: escape_label(f"{g.value} · {g.name}") for g in project.scale.grades}
     with st.form(f"annotate_decide_{place}", border=False):
         with st.container(key="annotate_decision"):
             left, right = st.columns([5, 7], gap="medium")
@@ -195,7 +194,7 @@ def said_html(said: Sequence[Judgment], scale: Scale) -> str:
         origin = " (a model)" if judgment.origin == "model" else ""
         note = f'<p class="note">{escape(judgment.note)}</p>' if judgment.note else ""
         cells += (
-            f'<div><div class="who">{html.escape(judgment.annotator)}{origin}</div>'
+            f'<div><div class="who">{escape(judgment.annotator)}{origin}</div>'
             f'<div class="grade">{escape(grade)}</div>{note}</div>'
         )
     return f'<div class="sl-said">{cells}</div>'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import zipfile
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.annotating import ImportedJudgments, Project
 from engine.types.plurals import counted
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt, error_boundary, escape_label, note
 
 SPREADSHEET = "spreadsheet"
@@ -48,7 +47,9 @@ def _export(explorer: Explorer, project: Project) -> None:
     kind = st.selectbox("Format", list(FORMATS), format_func=FORMATS.__getitem__, key="annotate_as")
     whole = kind == "hand-over"
     choices = people if whole else [ADJUDICATED, EACH, *people]
-    chosen = st.selectbox("Whose grades", choices, key=f"annotate_whose_{whole}")
+    chosen = st.selectbox(
+        "Whose grades", choices, key=f"annotate_whose_{whole}", format_func=with_marks
+    )
     median = False
     if not whole and chosen == ADJUDICATED:
         median = st.toggle(
@@ -145,4 +146,4 @@ def _report() -> None:
     for title, lines in (("Conflicts", imported.conflicts), ("Left out", imported.warnings)):
         if lines:
             with st.expander(f"{title} ({len(lines)})", expanded=True):
-                st.html("<br>".join(html.escape(line) for line in lines[:200]))
+                st.html("<br>".join(escape(line) for line in lines[:200]))

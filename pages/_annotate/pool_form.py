@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 import pandas as pd
@@ -17,6 +16,7 @@ from pages._annotate.project_queries_form import SAID, add_queries
 from pages._common.document_view import shortened
 from pages._common.job_card import JobCard
 from pages._common.job_words import time_left
+from pages._common.outside_text import escape, table_with_marks
 from pages._common.shared import error_boundary
 from pages._login import login
 
@@ -45,7 +45,7 @@ def pool(explorer: Explorer, project: Project) -> None:
     busy = job is not None and job.running
     queries = explorer.annotation.queries(project)
     if said:
-        st.html(f'<div class="sl-note" role="status">{html.escape(said)}</div>')
+        st.html(f'<div class="sl-note" role="status">{escape(said)}</div>')
     left, right = st.columns(2, gap="large")
     with left, error_boundary():
         add_queries(explorer, project)
@@ -136,7 +136,7 @@ def _table(explorer: Explorer, project: Project, queries: dict[str, Query]) -> N
         f"{sum(map(len, judged.values())):,} of them judged by somebody.</div>"
     )
     st.dataframe(
-        pd.DataFrame(rows), key="annotate_queries_table", hide_index=True,
+        table_with_marks(pd.DataFrame(rows)), key="annotate_queries_table", hide_index=True,
         height="content" if len(rows) < MOST_ROWS else 320,
         alt="Queries of the project, and their pools",
     )  # fmt: skip
@@ -177,7 +177,7 @@ def _unjudged(explorer: Explorer, project: Project, query_ids: Sequence[str]) ->
             }
         )
     st.dataframe(
-        pd.DataFrame(rows), key="annotate_unjudged_table", hide_index=True,
+        table_with_marks(pd.DataFrame(rows)), key="annotate_unjudged_table", hide_index=True,
         column_config={f"Judged@{unjudged[0].k}": st.column_config.NumberColumn(format="%.2f")},
         alt="Unjudged documents by system",
     )  # fmt: skip

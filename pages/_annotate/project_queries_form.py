@@ -14,6 +14,7 @@ from engine.types.evaluations import CollectionInfo
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from pages._common.document_view import shortened, title_of
+from pages._common.outside_text import with_marks
 from pages._common.seed_finder import seed_finder
 from pages._common.shared import attempt, escape_label
 
@@ -41,7 +42,8 @@ def add_queries(explorer: Explorer, project: Project) -> None:
                 help="A link brings its own aspect and wording along.",
             )  # fmt: skip
         st.multiselect(
-            "Aspects", list(names), [usual] if usual else None, format_func=names.__getitem__,
+            "Aspects", list(names), [usual] if usual else None,
+            format_func=lambda key: with_marks(names[key]),
             key="annotate_aspects", placeholder="None: the document as a whole",
             help="Each id is asked for in each of these; none asks for likeness as a whole.",
         )  # fmt: skip
@@ -87,7 +89,7 @@ def _chosen_seeds(explorer: Explorer, corpus: str, key: str) -> None:
     )  # fmt: skip
     st.multiselect(
         "Chosen seeds", options, key=key, placeholder="None yet: find them above",
-        format_func=lambda one: _title(explorer, corpus, one),
+        format_func=lambda one: with_marks(_title(explorer, corpus, one)),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -89,7 +88,7 @@ def _head(explorer: Explorer, job: AskJob) -> None:
     left.html(
         f'<h2 class="ask-question" title="{escape(asked.question)}">'
         f"{escape(document_view.shortened(asked.question, LONGEST_HEADING))}</h2>"
-        f'<div class="md-dim">{html.escape(where)}</div>'
+        f'<div class="md-dim">{escape(where)}</div>'
         f'<div class="md-line md-quiet">{_time_line(job)}</div>'
     )
     if job.running:

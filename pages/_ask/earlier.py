@@ -46,7 +46,7 @@ def _write(question: str) -> None:
 
 def earlier(explorer: Explorer, view: AskView) -> None:
     """What was asked before, the newest first; a click brings question and answer back."""
-    asked = explorer.reader.history.list(login.owner())
+    asked = explorer.reader.asked(login.owner())
     place = st.container(key="ask_history")
     if not asked:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from engine.types.builds import BuildSpec
 from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import where_it_stands
 from pages._build.build_url import BuildView, go
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt_at, error_boundary, escape_label, show_problem
 
 ABOUT = (
@@ -29,7 +29,7 @@ LISTED = 20
 
 def new_build(explorer: Explorer, corpus: str) -> None:
     """The form for a new build, below those that there are."""
-    st.html(f'<div class="bd-about">{html.escape(ABOUT)}</div>')
+    st.html(f'<div class="bd-about">{escape(ABOUT)}</div>')
     with error_boundary():
         _existing(explorer, corpus)
     st.header("A new build", anchor=False)
@@ -51,8 +51,8 @@ def _existing(explorer: Explorer, corpus: str) -> None:
                 args=(lambda now, name=name: replace(now, build=name, step=""),),
             )  # fmt: skip
             right.html(
-                f'<div class="bd-listed"><span>{html.escape(state.spec.attribute)}</span>'
-                f'<span class="md-dim">{html.escape(where_it_stands(state))}</span></div>'
+                f'<div class="bd-listed"><span>{escape(state.spec.attribute)}</span>'
+                f'<span class="md-dim">{escape(where_it_stands(state))}</span></div>'
             )
 
 
@@ -140,7 +140,9 @@ def _guidance(explorer: Explorer, spec: BuildSpec, key: Any) -> None:
     left, right = st.columns(2)
     left.selectbox(
         "Aspect it stands in", choices, choices.index(spec.aspect), key=key("aspect"),
-        format_func=lambda name: aspects.get(name, name) or "anywhere in the document",
+        format_func=lambda name: (
+            with_marks(aspects.get(name, name) or "") or "anywhere in the document"
+        ),
         help="Its sentences are pointed out to the model; it reads all the same.",
     )  # fmt: skip
     size = explorer.library.corpus(spec.corpus).documents

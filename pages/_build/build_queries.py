@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from pages._build.build_reading import (
     read,
     titles,
 )
+from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, show_problem
 
 _HINT = "Click a query to reword it and to read the documents of its cluster."
@@ -46,7 +46,7 @@ def queries_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
     }
     if not queries:
         return
-    st.html(f'<div class="sl-facts">{html.escape(facts([*queries.values()], spec))}</div>')
+    st.html(f'<div class="sl-facts">{escape(facts([*queries.values()], spec))}</div>')
     which, words = filters("queries", WHICH, "queries", "a query or a cluster")
     of_kind = {
         "above": [query for query in queries.values() if is_above(query.overlap, spec)],
@@ -186,7 +186,7 @@ def _wording(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: s
                 help="A dropped query is not in the collection.",
             )  # fmt: skip
     show_problem("query")
-    st.html(f'<div class="md-dim">{html.escape(made_by(query))}</div>')
+    st.html(f'<div class="md-dim">{escape(made_by(query))}</div>')
 
 
 def made_by(query: BuildQuery) -> str:

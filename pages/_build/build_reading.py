@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.documents import Document
 from pages._common.document_view import meta, shortened
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, table_with_marks
 
 ROWS = 16
 """That a long table shows; the rest is scrolled to."""
@@ -76,7 +75,7 @@ def listing(
         shown = {"selection": {"rows": [], "columns": [], "cells": [cell]}}
     with st.container(key=place):
         event = st.dataframe(
-            pd.DataFrame(rows), key=widget, hide_index=True, width="stretch",
+            table_with_marks(pd.DataFrame(rows)), key=widget, hide_index=True, width="stretch",
             height=table_height(len(keys), most), column_config=columns or {},
             selection_default=shown,
             on_select=opened, alt=alt, lazy=False, placeholder="–",
@@ -160,7 +159,7 @@ def document_html(document: Document, quote: str) -> str:
     label = escape(f"Document: {title}")
     return (
         f'<section class="bd-card" tabindex="0" aria-label="{label}">'
-        f'<div class="kicker">Document · {html.escape(document.doc_id)}</div>'
+        f'<div class="kicker">Document · {escape(document.doc_id)}</div>'
         f'<div class="title">{marked(title, quote)}</div>{about}{missing}'
         f'<div class="text">{body}</div></section>'
     )
@@ -190,6 +189,6 @@ def marked_words(text: str, words: Sequence[str]) -> str:
     wanted = {word.casefold() for word in words}
     parts = re.split(r"(\w+)", text)
     return "".join(
-        f"<mark>{html.escape(part)}</mark>" if part.casefold() in wanted else html.escape(part)
+        f"<mark>{escape(part)}</mark>" if part.casefold() in wanted else escape(part)
         for part in parts
     )

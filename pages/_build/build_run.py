@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from functools import partial
 
 import streamlit as st
@@ -105,7 +104,7 @@ def _blocked(build: OpenBuild, state: BuildState, step: BuildStep) -> _Blocked |
 
 def _say_blocked(why: str, steps: tuple[str, ...]) -> None:
     with st.container(horizontal_alignment="center", key="build_blocked"):
-        st.html(f'<div class="bd-blocked">{html.escape(why)}</div>')
+        st.html(f'<div class="bd-blocked">{escape(why)}</div>')
         with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
             for place, step in enumerate(steps):
                 st.button(
@@ -146,7 +145,7 @@ def _buttons(explorer: Explorer, state: BuildState, step: StepState, *, connecte
             line += "clusters that mean the same stay apart until you merge them."
         elif lacks_model:
             line += " Connect a model, and calls and tokens are estimated too."
-        st.html(f'<div class="md-dim">{html.escape(line)}</div>')
+        st.html(f'<div class="md-dim">{escape(line)}</div>')
 
 
 def _way(step: StepState, first: StepState | None) -> bool:

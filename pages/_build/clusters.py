@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from pages._build.build_reading import (
     read,
     titles,
 )
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt_at, show_problem
 
 WHICH = {"all": "All", "in": "Become queries", "out": "Left out"}
@@ -43,7 +42,7 @@ def clusters_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
     if not clusters:
         return
     labels = {label.doc_id: label for label in build.labels()}
-    st.html(f'<div class="sl-facts">{html.escape(cluster_facts(clusters.values(), spec))}</div>')
+    st.html(f'<div class="sl-facts">{escape(cluster_facts(clusters.values(), spec))}</div>')
     which, words = filters("clusters", WHICH, "clusters", "a name or a label")
     shown = [
         cluster
@@ -218,7 +217,9 @@ def _move(
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="build_move"):
         into = st.selectbox(
             "Move ticked documents to", [NEW, *others], key="build_move_to",
-            format_func=lambda key: clusters[key].name if key else "a cluster of their own",
+            format_func=lambda key: (
+                with_marks(clusters[key].name) if key else "a cluster of their own"
+            ),
         )  # fmt: skip
         if not into:
             st.text_input("Its name", key="build_move_name", max_chars=LONGEST_LABEL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from pages._build.build_reading import (
     read,
     titles,
 )
+from pages._common.outside_text import escape
 from pages._common.shared import attempt_at, show_problem
 
 WHICH = {
@@ -43,7 +43,7 @@ def labels_step(explorer: Explorer, build: OpenBuild, _: BuildState) -> None:
     known = {label.doc_id: label for label in build.labels()}
     # Those of documents that nobody read yet have no author.
     labels = {doc_id: known.get(doc_id) or Label(doc_id, "") for doc_id in build.scope()}
-    st.html(f'<div class="sl-facts" role="status">{html.escape(facts([*labels.values()]))}</div>')
+    st.html(f'<div class="sl-facts" role="status">{escape(facts([*labels.values()]))}</div>')
     names = titles(explorer, build.spec.corpus, [*labels])
     title_of = dict(zip(labels, names, strict=True))
     which, words = filters("labels", WHICH, "documents", "a label or a title")
@@ -175,7 +175,7 @@ def _open(explorer: Explorer, build: OpenBuild, label: Label, title: str) -> Non
             args=("label", keep, ""), disabled=bool(label.author and not label.text),
         )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f'<div class="md-dim">{html.escape(labelled_by(label))}</div>')
+        st.html(f'<div class="md-dim">{escape(labelled_by(label))}</div>')
         if label.outdated:
             st.button(
                 "Confirm", key="build_label_same", on_click=attempt_at,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from engine.types.searches import Query
 from pages._annotate.exchange_files import packed
 from pages._build.build_lines import WORDS, many, percent
 from pages._build.build_reading import table_height
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, table_with_marks
 from pages._common.shared import error_boundary, note
 
 _PAGES = Path(__file__).resolve().parents[1]
@@ -33,7 +31,7 @@ def result_step(explorer: Explorer, build: OpenBuild, state: BuildState) -> None
     except UnknownNameError:  # not pooled yet
         return
     made = explorer.builds.provenance(spec.corpus, spec.name)
-    st.html(f'<div class="sl-facts">{html.escape(facts(made))}</div>')
+    st.html(f'<div class="sl-facts">{escape(facts(made))}</div>')
     note(
         "Grades by a model count here where no person graded.",
         "Check a sample before you rely on them: how far people agree with the model is shown "
@@ -113,12 +111,8 @@ def _page(name: str) -> str:
 
 
 def archive(explorer: Explorer, spec: BuildSpec) -> bytes:
-    """The collection as a ZIP file; raises as ``CollectionBuilds.export``."""
-    with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch) / spec.name
-        paths = explorer.builds.export(spec.corpus, spec.name, out)
-        files = {str(path.relative_to(out)): path.read_bytes() for path in paths}
-        return packed(files, "")[1]
+    """The collection as a ZIP file; raises as ``CollectionBuilds.files``."""
+    return packed(explorer.builds.files(spec.corpus, spec.name), "")[1]
 
 
 def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
@@ -135,7 +129,7 @@ def _queries(made: Provenance, queries: Mapping[str, Query]) -> None:
         st.html('<div class="sl-empty">It has no queries.</div>')
         return
     st.dataframe(
-        pd.DataFrame(rows), key="build_result_queries", hide_index=True,
+        table_with_marks(pd.DataFrame(rows)), key="build_result_queries", hide_index=True,
         height=table_height(len(rows), 16),
         alt="Queries of the collection, and their positives",
         column_config={

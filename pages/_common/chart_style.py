@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
 from typing import Any
 
 import plotly.graph_objects as go
+
+from pages._common.outside_text import escape
 
 LONGEST_LABEL = 24
 ROLE_COLOURS = {
@@ -41,7 +42,7 @@ def label(text: str, longest: int = LONGEST_LABEL) -> str:
     """
     line = " ".join(text.split())
     short = line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
-    return html.escape(short, quote=False)
+    return escape(short, quote=False)
 
 
 def wrapped(text: str, width: int = LONGEST_LABEL, lines: int = 3) -> str:
@@ -51,7 +52,7 @@ def wrapped(text: str, width: int = LONGEST_LABEL, lines: int = 3) -> str:
     'a wording of<br>several<br>words'
     """
     parts = textwrap.wrap(" ".join(text.split()), width, max_lines=lines, placeholder="…")
-    return "<br>".join(html.escape(part, quote=False) for part in parts)
+    return "<br>".join(escape(part, quote=False) for part in parts)
 
 
 def number(value: float | None, *, signed: bool = False) -> str:

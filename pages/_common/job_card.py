@@ -6,7 +6,6 @@ server ends: the next one goes on from there.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -17,6 +16,7 @@ import streamlit as st
 from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from pages._common.job_words import joined, report_line
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, note
 from pages._common.waiting import renew_when
 from pages._login import login
@@ -150,7 +150,7 @@ def progress(line: str, share: float, label: str) -> None:
     """
     percent = round(100 * share)
     st.html(
-        f'<div class="md-bar" role="progressbar" aria-label="{html.escape(label)}" '
+        f'<div class="md-bar" role="progressbar" aria-label="{escape(label)}" '
         f'aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent}">'
         f'<span style="width:{percent}%"></span></div><div class="md-line">{line}</div>'
     )

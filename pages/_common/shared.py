@@ -60,7 +60,7 @@ def tidy_daily() -> None:
     while True:
         time.sleep(24 * 3600)
         try:
-            engine().tidy()
+            open_engine().tidy()
         except Exception:
             log.exception("Tidying the home failed; it is tried again in a day.")
 
@@ -167,6 +167,20 @@ def apply_style() -> None:
     st.html(ASSETS / "style.css")
 
 
+SAFE_CSV = (
+    "For spreadsheets too: a text that one would take for a formula begins with an apostrophe."
+)
+
+
+def file_name(words: str) -> str:
+    """The name of a download: words of others are no folders, and turn no text.
+
+    >>> file_name("../a b.csv")
+    'seedlens-..-a-b.csv'
+    """
+    return "seedlens-" + "".join(c if c.isalnum() or c in "-_.+@" else "-" for c in words)
+
+
 def download(
     label: str, file: str, make: Callable[[], str], *, key: str, mime: str = "text/plain"
 ) -> None:
@@ -177,6 +191,6 @@ def download(
     a popover or tab that draws its content only while it is open.
     """
     st.download_button(
-        label, data=make().encode(), file_name=f"seedlens-{file}", mime=mime, key=key,
-        on_click="ignore", width="stretch",
+        label, data=make().encode(), file_name=file_name(file), mime=mime, key=key,
+        on_click="ignore", width="stretch", help=SAFE_CSV if file.endswith(".csv") else None,
     )  # fmt: skip

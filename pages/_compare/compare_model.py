@@ -5,7 +5,6 @@ Calls cost money: nothing is asked unless the button was pressed.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -184,7 +183,7 @@ def _switch_and_button(explorer: Explorer, run: ModelRun) -> None:
         if job is None or not is_whole(job):
             _button(explorer, run)
     if job is None:
-        model = html.escape(run.info.model)
+        model = escape(run.info.model)
         st.html(
             f'<div class="md-dim">Not reranked yet. When you press the button, {model} reads what '
             "each variant ranks first, and its wording.</div>"
@@ -209,7 +208,7 @@ def _button(explorer: Explorer, run: ModelRun) -> None:
         line += "; what was answered is free"
     elif count > 1:
         line = f"All {count} variants: {line}"
-    st.html(f'<div class="md-line"><span title="{escape(BESIDE)}">{html.escape(line)}</span></div>')
+    st.html(f'<div class="md-line"><span title="{escape(BESIDE)}">{escape(line)}</span></div>')
 
 
 def progress_line(job: VariantsJob) -> str:

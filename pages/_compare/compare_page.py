@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -175,7 +174,7 @@ def seed_words(seed: Document, lens: Lens, aspect: str) -> None:
     title = escape(seed.title or "Pasted text")
     parts = [f'<div class="cmp-seed"><div class="cmp-title">{title}</div>']
     about = meta(seed)
-    parts += [f'<div class="cmp-meta">{html.escape(about)}</div>'] if about else []
+    parts += [f'<div class="cmp-meta">{escape(about)}</div>'] if about else []
     if index is not None and serving:
         name = escape(lens.aspects[index].name)
         noun = "sentence" if len(serving) == 1 else "sentences"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import streamlit as st
@@ -113,7 +112,7 @@ def html_table(
         for name in heads
     )
     body = "".join(
-        f'<tr><th scope="row">{html.escape(first)}</th>'
+        f'<tr><th scope="row">{escape(first)}</th>'
         + "".join(f"<td>{escape(text)}</td>" for text in others)
         + "</tr>"
         for first, *others in rows
@@ -170,14 +169,14 @@ def _overview(table: Sensitivity) -> str:
 
 def _group(system: SystemSensitivity, columns: Sequence[tuple[str, str, Cell]]) -> str:
     rows = "".join(
-        f'<tr><th scope="row">{html.escape(row.variant)}</th>'
+        f'<tr><th scope="row">{escape(row.variant)}</th>'
         + "".join(f"<td>{cell(row)}</td>" for _, _, cell in columns)
         + "</tr>"
         for row in with_mean(system.rows)
     )
     return (
         f'<tbody><tr><th class="cmp-group" scope="rowgroup" colspan="{len(columns) + 1}">'
-        f'{html.escape(system.system)} <span class="cmp-dim">{system.seconds:.1f} s</span></th>'
+        f'{escape(system.system)} <span class="cmp-dim">{system.seconds:.1f} s</span></th>'
         f"</tr>{rows}</tbody>"
     )
 

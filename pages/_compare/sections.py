@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from engine.types.comparisons import Comparison, Frontier, Variant
 from engine.types.lenses import Lens
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile, to_csv
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import download, error_boundary, note, show_error
 from pages._common.waiting import renew_when
 from pages._compare import compare_charts
@@ -122,13 +121,13 @@ def verdicts(comparison: Comparison, changes: Mapping[str, str]) -> None:
     for verdict in comparison.verdicts:
         word, mark = KINDS[verdict.kind]
         change = changes.get(verdict.variant, "")
-        more = f'<span class="cmp-change">{html.escape(change)}</span>' if change else ""
+        more = f'<span class="cmp-change">{escape(change)}</span>' if change else ""
         rows.append(
             f'<details class="cmp-verdict"><summary><span class="cmp-kind cmp-{word.split()[0]}">'
             f'<span class="cmp-mark cmp-{mark}" aria-hidden="true"></span> {word}</span> '
             f"<span>{_figures_whole(escape(verdict.text))}{more}</span>"
             '<span class="cmp-more">numbers</span></summary>'
-            f"<div>{html.escape(verdict.numbers)}</div></details>"
+            f"<div>{escape(verdict.numbers)}</div></details>"
         )
     if len(comparison.variants) == 1:
         rows.append(
@@ -309,8 +308,11 @@ def _steered(view: CompareView, steered: list[Variant]) -> Variant:
         # Names are people's words, and a select box shows its options as they are.
         st.session_state["compare_steered"] = current.name
         st.selectbox(
-            "Trade-off of", list(by_name), **CompareView.sets("steered", "compare_steered")
-        )
+            "Trade-off of",
+            list(by_name),
+            format_func=with_marks,
+            **CompareView.sets("steered", "compare_steered"),
+        )  # fmt: skip
     return current
 
 

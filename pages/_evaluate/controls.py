@@ -14,7 +14,7 @@ from engine.types.evaluations import CollectionInfo
 from engine.types.jobs import Job
 from engine.types.reranking import CostEstimate
 from pages._common.job_words import estimate_line
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt, error_boundary, escape_label
 from pages._evaluate.evaluate_page import DRAWN_BUSY, collection_label, connected, request_of
 from pages._evaluate.evaluate_url import (
@@ -76,7 +76,7 @@ def choose_collection(
     view: EvaluateView, collections: Sequence[CollectionInfo], change: Callable[[], None]
 ) -> None:
     """The collection, and which of the page's two measurements."""
-    labels = {c.key: collection_label(c) for c in collections}
+    labels = {c.key: with_marks(collection_label(c)) for c in collections}
     st.session_state["evaluate_collection"] = view.collection
     st.session_state["evaluate_part"] = view.part
     left, right = st.columns([4, 8])

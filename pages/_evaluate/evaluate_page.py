@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -102,7 +101,7 @@ def about(info: CollectionInfo) -> None:
     if info.annotators:
         parts.append(f"graded by {len(info.annotators)} people")
     tag = ' <span class="sl-tag">synthetic</span>' if info.synthetic else ""
-    st.html(f'<div class="sl-facts">{html.escape(" · ".join(parts))}{tag}</div>')
+    st.html(f'<div class="sl-facts">{escape(" · ".join(parts))}{tag}</div>')
     for warning in info.warnings:
         note(warning)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ from engine.types.spreadsheets import spreadsheet_cell
 from pages._common.components import chart
 from pages._common.figure_file import FigureFile
 from pages._common.outside_text import escape
-from pages._common.shared import error_boundary, escape_label, note
+from pages._common.shared import SAFE_CSV, error_boundary, escape_label, file_name, note
 from pages._evaluate.evaluate_charts import (
     interval_plot,
     interval_rows,
@@ -91,7 +90,7 @@ def _leaderboard(evaluation: Evaluation) -> None:
             ),
         },
     )
-    st.html(f'<div class="sl-facts">{html.escape(basis(evaluation))}</div>')
+    st.html(f'<div class="sl-facts">{escape(basis(evaluation))}</div>')
 
 
 def _asked(evaluation: Evaluation) -> None:
@@ -119,8 +118,7 @@ def definitions(label: str, terms: Mapping[str, str], more: str = "") -> None:
             for name, words in terms.items()
         )
         st.html(
-            f'<dl style="max-width:60ch">{lines}</dl><p style="max-width:60ch">'
-            f"{html.escape(more)}</p>"
+            f'<dl style="max-width:60ch">{lines}</dl><p style="max-width:60ch">{escape(more)}</p>'
         )
 
 
@@ -157,7 +155,7 @@ def _verdicts(evaluation: Evaluation) -> None:
 
 def _sentences(pairs: Sequence[Mapping[str, Any]]) -> None:
     st.subheader("Significance", anchor=False)
-    items = "".join(f"<li>{html.escape(verdict(row))}</li>" for row in pairs[:SENTENCES])
+    items = "".join(f"<li>{escape(verdict(row))}</li>" for row in pairs[:SENTENCES])
     st.html(f'<div class="sl-facts">In {NDCG}:</div><ul class="sl-verdicts">{items}</ul>')
     every = f"All {len(pairs)} pairs as a table" if len(pairs) > 1 else "As a table"
     with st.expander(every, type="compact"):
@@ -297,12 +295,16 @@ def _export(
 def download(name: str, data: Callable[[], str], file: str) -> None:
     """A button for a file, which is made as the button is drawn; see ``shared.download``."""
     st.download_button(
-        name, data=data().encode(), file_name=f"seedlens-{file}", key=f"evaluate_dl_{file}",
+        name, data=data().encode(), file_name=file_name(file), key=f"evaluate_dl_{file}",
         mime="text/plain", on_click="ignore", width="stretch", type="tertiary",
+        help=SAFE_CSV if file.endswith(".csv") else None,
     )  # fmt: skip
 
 
 def to_csv(frame: pd.DataFrame) -> str:
     """A table as CSV, in which no text is a formula to a spreadsheet program."""
-    safe = frame.map(lambda cell: spreadsheet_cell(cell) if isinstance(cell, str) else cell)
-    return str(safe.to_csv(index=False))
+
+    def safe(cell: object) -> object:
+        return spreadsheet_cell(cell) if isinstance(cell, str) else cell
+
+    return str(frame.map(safe).rename(columns=safe).to_csv(index=False))

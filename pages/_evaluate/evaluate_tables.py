@@ -21,6 +21,7 @@ from engine.types.models import ModelReport
 from engine.types.plurals import counted
 from engine.types.reranking import Gap, GapPoint
 from pages._common.chart_style import number
+from pages._common.outside_text import table_with_marks
 
 MEASURES = {
     NDCG: "Relevance of the top 20 by graded judgments, best order = 1.",
@@ -114,7 +115,7 @@ def table(
     defined |= {c: st.column_config.NumberColumn(help=MEASURES[c]) for c in MEASURES if c in frame}
     with st.container(key=key):
         st.dataframe(
-            frame.style.format(formats),
+            table_with_marks(frame).style.format(formats),
             placeholder="–",
             hide_index=True,
             width="stretch",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from pages._common.components import chart
 from pages._common.figure_file import FigureFile
 from pages._common.job_card import JobCard
 from pages._common.job_words import report_line
+from pages._common.outside_text import escape
 from pages._common.shared import error_boundary, note
 from pages._evaluate.controls import (
     calls_box,
@@ -173,7 +173,7 @@ def _gap(explorer: Explorer, gap: Gap) -> None:
         note(sentence)
     if gap.report.stopped:
         note("This is what there is so far.", gap.report.problem)
-    st.html(f'<p class="sl-gap-verdict">{html.escape(gap_verdict(gap))}</p>')
+    st.html(f'<p class="sl-gap-verdict">{escape(gap_verdict(gap))}</p>')
     table(
         point_rows(gap), "evaluate_gap_points", f"{gap.measure} and gap at every pool size",
         point_columns(), most=20,

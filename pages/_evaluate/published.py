@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.types.evaluations import CSFCUBE_NDCG, CollectionInfo, Evaluation
+from pages._common.outside_text import table_with_marks
 
 SOURCE = "Maheshwari et al., CHIIR 2026"
 COLUMNS = ("All", "background", "method", "result")
@@ -116,6 +117,7 @@ def paper_rows(
 def _table(frame: pd.DataFrame, what: str, *, signed: bool) -> None:
     formats = dict.fromkeys(COLUMNS, "{:+.3f}" if signed else "{:.3f}")
     st.dataframe(
-        frame.style.format(formats, na_rep="–"), key=f"evaluate_paper_{what}", hide_index=True,
-        width="stretch", height="content", alt=f"{what}: theirs and ours",
+        table_with_marks(frame).style.format(formats, na_rep="–"),
+        key=f"evaluate_paper_{what}", hide_index=True, width="stretch", height="content",
+        alt=f"{what}: theirs and ours",
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -153,13 +152,13 @@ def header(page: SearchResults, reads_aspect: bool, reranking: Reranking | None 
         f"<strong>{query.offset + 1}–{last}</strong> of {page.total:,}{more}"
         if page.results
         else "No results",
-        f'<span class="sl-dim">{html.escape(_ranked_by(query.system, reranking))}</span>',
+        f'<span class="sl-dim">{escape(_ranked_by(query.system, reranking))}</span>',
         f'<span class="sl-dim">{page.seconds * 1000:.0f} ms</span>',
     ]
     if reranking is not None:
         parts.pop()  # the seconds that count stand in the model's report
     if query.instruction and page.understood:
-        parts.append(f'<span class="sl-dim">{html.escape(_reading(page))}</span>')
+        parts.append(f'<span class="sl-dim">{escape(_reading(page))}</span>')
     line = "".join(f"<span>{part}</span>" for part in parts)
     moved = _changed(page, reads_aspect, reranking) if page.results else ""
     st.html(f'<div class="sl-head">{line}</div>{moved}')

@@ -5,7 +5,6 @@ Calls cost money: nothing is asked unless the button was pressed.
 
 from __future__ import annotations
 
-import html
 import time
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from engine.types.reranking import EndpointInfo, Reranking, RerankJob, RerankReq
 from engine.types.searches import PAGE_SIZE, Query, SearchResults
 from pages._common.job_card import JobCard, what_was_asked
 from pages._common.job_words import estimate_line, progress_line
+from pages._common.outside_text import escape
 from pages._common.shared import attempt, engine, note
 from pages._explore.explore_page import sets
 from pages._explore.explore_url import DEEPEST, View
@@ -181,7 +181,7 @@ def _running(job: RerankJob) -> None:
 
 
 def _unasked(info: EndpointInfo, asked: RerankRequest) -> str:
-    model = html.escape(info.model)
+    model = escape(info.model)
     if asked.mode:
         return f"Not reranked yet. Press <b>Rerank</b>, and {model} reads what is ranked here."
     return (
@@ -231,7 +231,7 @@ def _estimate_and_button(explorer: Explorer, run: ModelRun) -> None:
             on_click=attempt, args=(lambda: _start(explorer, asked, run.info),),
         )  # fmt: skip
         line = KEPT if job is not None and is_whole(job) else estimate_line(estimate)
-        st.html(f'<div class="md-dim">{html.escape(line)}</div>')
+        st.html(f'<div class="md-dim">{escape(line)}</div>')
 
 
 def _label(asked: RerankRequest, job: RerankJob | None) -> str:

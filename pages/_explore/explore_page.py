@@ -17,6 +17,7 @@ from engine.types.searches import Query
 from pages._common import seed_finder as _seed_finder
 from pages._common import workspace
 from pages._common.components import Event
+from pages._common.outside_text import with_marks
 from pages._common.shared import attempt, show_error
 from pages._common.url_state import corpus_to_open
 from pages._explore import explore_explain
@@ -159,6 +160,7 @@ def _instruction(view: View, lens: Lens) -> DeltaGenerator:
     st.session_state["explore_preset"] = current
     st.selectbox(
         "What should be similar", list(presets), index=None, key="explore_preset",
+        format_func=with_marks,
         on_change=attempt, args=(preset,),
         placeholder="Choose an aspect, or let your words decide",
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,7 @@ from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.corpora import FieldValues
 from engine.types.searches import Filter, Query, SearchResults
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, with_marks
 from pages._common.shared import attempt, escape_label
 from pages._explore.explore_url import View, filters_of
 
@@ -162,7 +161,7 @@ def _choices(explorer: Explorer, name: str, values: FieldValues, chosen: Sequenc
     st.session_state[key] = list(chosen)
     st.multiselect(
         _label(name, values), list(dict.fromkeys([*offered, *chosen])), key=key,
-        format_func=lambda value: f"{value} ({counts.get(value, 0):,})",
+        format_func=lambda value: f"{with_marks(value)} ({counts.get(value, 0):,})",
         on_change=attempt, args=(change,), accept_new_options=typed, filter_mode="contains",
         select_all=False,
         placeholder="Choose, or type a value" if typed else f"Any of {len(counts):,}",
@@ -207,7 +206,7 @@ def _more_fields(corpus: str, fields: Mapping[str, FieldValues]) -> None:
     st.selectbox(
         "Another field", list(fields), index=None, key=_MORE, on_change=add,
         placeholder="Choose a field to filter by",
-        format_func=lambda name: f"{name} ({len(fields[name].counts):,} values)",
+        format_func=lambda name: f"{with_marks(name)} ({len(fields[name].counts):,} values)",
     )  # fmt: skip
 
 
@@ -239,7 +238,7 @@ def _which_filter(explorer: Explorer, query: Query) -> None:
     st.html(f"<h2>No document meets {'the filter' if len(effects) == 1 else 'all filters'}.</h2>")
     for position, effect in enumerate(effects):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(html.escape(f"{effect}."))
+            st.html(escape(f"{effect}."))
             if effect.rest:
                 st.button(
                     f"Drop {escape_label(effect.filter.words)}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from functools import partial
 
 import streamlit as st
@@ -10,6 +9,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from pages._common import workspace
 from pages._common.job_card import progress
+from pages._common.outside_text import escape
 from pages._common.shared import ASSETS, engine, note
 from pages._common.waiting import renew_when
 from pages._library.import_jobs import progress_line
@@ -58,4 +58,4 @@ def _demo_runs(explorer: Explorer) -> bool:
 def _progress(explorer: Explorer) -> None:
     job = explorer.library.demo_job()
     if job is not None and job.running:
-        progress(html.escape(progress_line(job.progress)), job.progress.share, "Indexing the demo")
+        progress(escape(progress_line(job.progress)), job.progress.share, "Indexing the demo")

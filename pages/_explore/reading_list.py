@@ -3,7 +3,6 @@ saved searches."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -104,7 +103,7 @@ def _undo() -> None:
 def _line(words: str, more: str = "") -> None:
     st.html(
         f'<div class="rl-line">{escape(words)}</div>'
-        + (f'<div class="rl-dim">{html.escape(more)}</div>' if more else "")
+        + (f'<div class="rl-dim">{escape(more)}</div>' if more else "")
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -74,7 +73,7 @@ def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
         size(info.bytes),
     )
     when = f'<span style="white-space:nowrap">{changed:%Y-%m-%d}</span> {changed:%H:%M}'
-    st.html(_cells((name, *map(html.escape, others), when)))
+    st.html(_cells((name, *map(escape, others), when)))
 
 
 def _live_row(explorer: Explorer, name: str) -> None:
@@ -178,8 +177,7 @@ def _contents(explorer: Explorer, info: CorpusInfo) -> None:
         "Read from": f"{source_name(explorer, info.source)}, read as {info.source_format}",
     }
     lines = "".join(
-        f'<dt class="lib-dim">{html.escape(k)}</dt><dd>{html.escape(v)}</dd>'
-        for k, v in facts.items()
+        f'<dt class="lib-dim">{escape(k)}</dt><dd>{escape(v)}</dd>' for k, v in facts.items()
     )
     st.html(
         f'<div class="lib-card"><div class="lib-dim">First titles</div>'

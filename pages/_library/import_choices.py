@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from engine.types.repairs import CheckReport, Fault, FaultKind, Repairs
+from pages._common.outside_text import escape
 from pages._common.shared import note
 
 _BY_TITLE = frozenset({"bibtex", "ris", "beir"})
@@ -124,7 +124,7 @@ def what_comes_of_it(report: CheckReport) -> None:
         note(f"{rows} undecided.", "Choose above what becomes of them; nothing is indexed before.")
         return
     documents = "1 document" if report.documents == 1 else f"{report.documents:,} documents"
-    lines = "".join(f"<li>{html.escape(line)}</li>" for line in report.warnings)
+    lines = "".join(f"<li>{escape(line)}</li>" for line in report.warnings)
     st.html(
         f'<div class="lib-sum" role="status"><strong>{documents} will be indexed.</strong>'
         f"{f'<ul>{lines}</ul>' if lines else ''}</div>"
@@ -160,7 +160,7 @@ def _ask(fault: Fault, key: str, prefix: str) -> None:
         persist_state="session",
     )
     with st.expander(f"The rows: {words}", key=f"{_key(fault.kind, key)}_rows", type="compact"):
-        lines = "".join(f"<li>{html.escape(place)}</li>" for place in fault.places)
+        lines = "".join(f"<li>{escape(place)}</li>" for place in fault.places)
         more = fault.rows - len(fault.places)
         rest = f"<div>and {more:,} more</div>" if more else ""
         st.html(f'<ul class="lib-places">{lines}</ul>{rest}')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from functools import partial
 
 import streamlit as st
@@ -69,7 +68,7 @@ def _job(explorer: Explorer, job: ImportJob) -> None:
         key="library",
         which=job.id,
         label=f"Importing {job.request.name}",
-        line=lambda now: html.escape(progress_line(now.progress)),
+        line=lambda now: escape(progress_line(now.progress)),
         cancel=jobs.cancel,
         ended=_report,
         resume=None if job.state == "done" else lambda: jobs.resume(job.id),
@@ -89,4 +88,4 @@ def _report(job: ImportJob) -> str:
     if job.report is None:
         return ""
     lines = (report_line(job.report), *job.report.warnings)
-    return "".join(f'<div style="max-width:75ch">{html.escape(line)}</div>' for line in lines)
+    return "".join(f'<div style="max-width:75ch">{escape(line)}</div>' for line in lines)

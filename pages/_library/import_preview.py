@@ -12,7 +12,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.corpora import Preview
 from engine.types.documents import SourceDocument
-from pages._common.outside_text import escape
+from pages._common.outside_text import escape, table_with_marks
 from pages._library.corpus_list import cut
 
 CELL_CHARACTERS = 300
@@ -22,7 +22,9 @@ SENTENCES, SENTENCE_CHARACTERS = 12, 400
 def show_preview(explorer: Explorer, shown: Preview) -> None:
     """The first rows as they are, and the first document."""
     if shown.rows:
-        st.dataframe(table(shown), hide_index=True, key="library_rows", height="content")
+        st.dataframe(
+            table_with_marks(table(shown)), hide_index=True, key="library_rows", height="content"
+        )
     if shown.documents:
         st.html(card(shown.documents[0], explorer.library.sentences_of(shown.documents[0])))
 

@@ -14,6 +14,7 @@ from engine.explorer import Explorer
 from engine.types.corpora import ImportJob, Preview
 from engine.types.lenses import Lens
 from engine.types.repairs import CheckReport, Repairs
+from pages._common.outside_text import with_marks
 from pages._common.shared import (
     attempt_at,
     error_boundary,
@@ -213,7 +214,7 @@ def _mapping(guess: Preview, key: str) -> dict[str, str]:
                 label,
                 [NO_COLUMN, *columns],
                 index=[NO_COLUMN, *columns].index(guessed[field]),
-                format_func=lambda column: column or "(none)",
+                format_func=lambda column: with_marks(column) or "(none)",
                 key=f"library_map_{field}_{key}",
                 persist_state="session",
                 help="The column that holds it.",

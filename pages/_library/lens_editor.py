@@ -12,6 +12,7 @@ from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, Progress
 from engine.types.lenses import Lens
 from pages._common.job_card import progress
+from pages._common.outside_text import with_marks
 from pages._common.shared import error_boundary, note
 from pages._common.url_state import UrlState, param
 
@@ -39,7 +40,9 @@ def choose_lens(explorer: Explorer, key: str, current: Lens | None = None) -> Le
     choice = st.selectbox(
         "Lens",
         [*lenses, OWN],
-        format_func=lambda name: lenses[name].name if name in lenses else "A lens of your own",
+        format_func=lambda name: (
+            with_marks(lenses[name].name) if name in lenses else "A lens of your own"
+        ),
         key=f"{key}_lens",
         persist_state="session",
         help="The set of aspects that documents can be similar in.",

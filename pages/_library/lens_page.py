@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -190,7 +189,7 @@ def tally(documents: Sequence[Document], lens: Lens) -> str:
     """How many sentences each aspect has, beside its letter in its colour, as escaped HTML."""
     roles = Counter(sentence.role for document in documents for sentence in document.sentences)
     each = "".join(
-        f'<span class="role-{index}"><span class="letter">{html.escape(aspect.letter)}</span> '
+        f'<span class="role-{index}"><span class="letter">{escape(aspect.letter)}</span> '
         f"{escape(aspect.name)} {roles[index]:,}</span>"
         for index, aspect in enumerate(lens.aspects)
     )

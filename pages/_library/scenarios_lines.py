@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-
 from engine.types.plurals import counted
 from engine.types.scenarios import (
     Component,
@@ -137,14 +135,14 @@ def scenario_list(title: str, scenarios: tuple[Scenario, ...]) -> str:
         said = '<div class="md-dim">It has no scenarios of its text as it is now.</div>'
         return f'<div class="sc-read">{head}{said}</div>'
     one = scenarios[0]
-    topic = "" if one.topic == title else f"Main topic: {html.escape(one.topic)}"
+    topic = "" if one.topic == title else f"Main topic: {escape(one.topic)}"
     by = (
         f'<div class="sc-by"><span class="sl-tag">{escape(by_whom(one.source, one.model))}'
         f"</span><span>{topic}</span></div>"
     )
     rows = "".join(
-        f'<li><div class="md-dim">{html.escape(s.aspect)}</div><div>{html.escape(s.need)}</div>'
-        f'<div class="sc-why">{html.escape(s.explanation)}</div></li>'
+        f'<li><div class="md-dim">{escape(s.aspect)}</div><div>{escape(s.need)}</div>'
+        f'<div class="sc-why">{escape(s.explanation)}</div></li>'
         for s in scenarios
     )
     return f'<div class="sc-read">{head}{by}<ol>{rows}</ol></div>'

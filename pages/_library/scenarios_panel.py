@@ -6,7 +6,6 @@ the job. What is stored stays when the server ends: the next run goes on from th
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,6 +26,7 @@ from engine.types.scenarios import (
 from pages._common import document_view
 from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
+from pages._common.outside_text import escape
 from pages._common.seed_finder import picker
 from pages._common.shared import attempt_at, engine, error_boundary, remembered, show_problem
 from pages._library.scenarios_lines import (
@@ -111,17 +111,17 @@ def section(
 
 def _show_standing(state: ScenarioState, *, writing: bool) -> None:
     first, *others = [BEING_WRITTEN] if writing else standing(state)
-    items = "".join(f"<li>{html.escape(line)}</li>" for line in others)
+    items = "".join(f"<li>{escape(line)}</li>" for line in others)
     about = f'<div class="md-dim">{ABOUT}</div>' if not state.scenarios else ""
     st.html(
-        f'<div class="sc-standing"><div>{html.escape(first)}</div>'
+        f'<div class="sc-standing"><div>{escape(first)}</div>'
         f"{f'<ul>{items}</ul>' if items else ''}{about}</div>"
     )
 
 
 def _panel(explorer: Explorer, corpus: str, panel: Panel) -> None:
     if panel.corpus:
-        st.html(f'<div class="md-dim">The model is connected under {html.escape(panel.corpus)}.'
+        st.html(f'<div class="md-dim">The model is connected under {escape(panel.corpus)}.'
                 "</div>")  # fmt: skip
         return
     panel.corpus = corpus
@@ -156,7 +156,7 @@ def _remove_button(state: ScenarioState, *, busy: bool) -> None:
 
 @st.dialog("Remove these scenarios?")
 def _confirm(state: ScenarioState) -> None:
-    corpus = html.escape(state.corpus)
+    corpus = escape(state.corpus)
     kept = " What a model answered stays in the ledger: writing the same again costs nothing."
     st.html(
         f"<p>All {state.scenarios:,} scenarios of <strong>{corpus}</strong> go, and the system "
@@ -227,7 +227,7 @@ def _controls(
             line = "Documents are being added: wait until that is done, or cancel it below."
         elif lacks_model:
             line = f"{line} Connect a model, and tokens are estimated too."
-        st.html(f'<div class="md-dim">{html.escape(line)}</div>')
+        st.html(f'<div class="md-dim">{escape(line)}</div>')
     return by_model
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import logging
 
 import streamlit as st
@@ -42,7 +41,7 @@ def corner(person: Person | None) -> None:
         role = "Lead" if person.is_lead else "Annotator"
         st.html(
             f'<div class="lg-who"><strong>{escape(person.name)}</strong><br>'
-            f"{html.escape(person.address)}<br>{role}</div>"
+            f"{escape(person.address)}<br>{role}</div>"
         )
         if st.button("Log out", key="login_out", width="stretch"):
             forget_visit()
@@ -79,7 +78,7 @@ def _label(provider: Provider) -> str:
 
 def _refuse(error: RefusedError) -> None:
     _log_once(logging.WARNING, f"Refused {error.address!r}: {error.message}")
-    who = f"You logged in as <b>{html.escape(error.address)}</b>. " if error.address else ""
+    who = f"You logged in as <b>{escape(error.address)}</b>. " if error.address else ""
     _frame("You cannot enter", who + escape(f"{error.message} {error.remedy}"), "alert")
     if st.button("Log out", key="login_out", type="primary"):
         _login.log_out()

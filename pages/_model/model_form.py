@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import logging
 from concurrent.futures import Future
 
@@ -12,6 +11,7 @@ from engine.errors import SeedLensError
 from engine.explorer import Explorer
 from engine.types.reranking import EndpointInfo
 from pages._common.job_words import endpoint_parts
+from pages._common.outside_text import escape
 from pages._common.shared import ASSETS, engine, escape_label, note
 from pages._common.waiting import renew_when
 from pages._login import login
@@ -87,13 +87,13 @@ def is_panel_busy() -> bool:
 
 def _status(info: EndpointInfo) -> str:
     if not info.set_up:
-        return f'<div class="md-endpoint"><strong>{html.escape(info.problem)}</strong></div>'
+        return f'<div class="md-endpoint"><strong>{escape(info.problem)}</strong></div>'
     parts = endpoint_parts(info)
     parts.append("entered here" if session_values().get(ADDRESS) else "set where SeedLens runs")
     return (
-        f'<div class="md-endpoint"><strong>{html.escape(info.model)}</strong> '
-        f"<span>at {html.escape(info.address)}</span>"
-        f'<div class="md-dim">{html.escape(" · ".join(parts))}</div></div>'
+        f'<div class="md-endpoint"><strong>{escape(info.model)}</strong> '
+        f"<span>at {escape(info.address)}</span>"
+        f'<div class="md-dim">{escape(" · ".join(parts))}</div></div>'
     )
 
 
@@ -208,5 +208,5 @@ def _take_answer() -> None:
 
 def _code(line: str) -> str:
     """A line of instructions: what stands in backticks is code."""
-    parts = html.escape(line).split("`")
+    parts = escape(line).split("`")
     return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))

@@ -5,7 +5,6 @@ Calls cost money: nothing is asked unless a button was pressed.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.jobs import Job
 from engine.types.plurals import counted
+from pages._common.outside_text import escape
 from pages._model.visit_jobs import VisitJobs
 
 OWN, BEFORE = "by the model", "without it"
@@ -62,7 +62,7 @@ def rerank_controls(
         help=f"How many of {whose} first documents the model reranks; the others follow as they "
         "are.",
     )  # fmt: skip
-    st.html(f'<div class="md-dim">{html.escape(modes[mode])}</div>')
+    st.html(f'<div class="md-dim">{escape(modes[mode])}</div>')
 
 
 def ask_label(verb: str, job: Job[Any, Any] | None) -> str:

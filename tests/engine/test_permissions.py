@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
 
 from engine.cli.main import main
 from engine.config import Settings
-from engine.errors import NotAllowedError
+from engine.errors import BadInputError, NotAllowedError
 from engine.explorer import Explorer
 from engine.jobs.runner import JobRunner
-from engine.llm.addresses import is_public
+from engine.llm.addresses import is_allowed, is_public
+from engine.llm.endpoint_errors import NoEndpointError
 from engine.permissions import check_source
-from engine.types.annotating import Judgment
+from engine.search.queries import query_id
+from engine.types.annotating import Judgment, Project
 from engine.types.corpora import ImportRequest
-from engine.types.people import OPERATOR, Person, acting_as
+from engine.types.jobs import Job
+from engine.types.models import ModelReport
+from engine.types.people import OPERATOR, ForPerson, Person, acting_as
+from engine.types.reading import Answer, AnswerPart, AskRequest
 from engine.types.searches import Query
+from storage.home import Home
 from tests.model_server import ModelServer
 from tests.model_sessions import SEED, entered
 
@@ -35,6 +45,207 @@ GRACE = Person("grace@example.org", "Grace", "lead")
 
 
 # -- roles ---------------------------------------------------------------------------------
+
+JOBS = {"own": "cancel dismiss start", "all": "job latest result running"}
+MAY: dict[str, dict[str, str]] = {
+    "": {
+        "all": "acting_as browse document facts find_documents find_facts parse_filters "
+        "parse_reading reads_aspect reads_steer search searcher starting_point systems_of",
+        "leads": "human_rows",
+        "operator": "evaluate ledger sensitivity start tidy warm_up",
+    },
+    "annotation": {
+        "all": "guideline_template known pool project projects queries query retired",
+        "own": "adjudicate judge judgments queue undo",
+        "leads": "add_queries agreement agreement_over_time disagreements fill_pool history "
+        "progress put retire save unjudged",
+    },
+    "annotation.exchange": {"leads": "export import_ qrels"},
+    "annotation.filling": {"leads": "start"},
+    "annotation.filling.jobs": JOBS,
+    "annotation.grading": {"leads": "check estimate grade models run sample start"},
+    "annotation.grading.jobs": JOBS,
+    "builds": {
+        "leads": "estimate files names open provenance run save start", "operator": "export",
+    },
+    "builds.jobs": JOBS,
+    "collections": {
+        "leads": "add_qrels add_run all digest info queries query_titles read remove_qrels "
+        "remove_run runs topics uploaded_runs",
+        "operator": "key_of",
+    },
+    "comparing": {
+        "all": "collection find_sensitivity presets runs sensitivity_json stamp start_sensitivity",
+        "own": "compare evidence frontier",
+    },
+    "comparing.by_model": {"all": "estimate recall start"},
+    "comparing.by_model.jobs": JOBS,
+    "comparing.jobs": JOBS,
+    "evaluations": {
+        "all": "to_json",
+        "leads": "answered_by checked estimate evaluate find history job missing model rankings "
+        "run_file start",
+        "operator": "unlabelled",
+    },
+    "evaluations.jobs": JOBS,
+    "gaps": {"all": "to_json", "leads": "checked estimate find history job measure start"},
+    "gaps.jobs": JOBS,
+    "library": {
+        "all": "check_name contents corpora corpus demo_job embedded encoder is_synthetic lens "
+        "loaded_encoder names open sentences_of state suggest_name",
+        "leads": "delete deleted examine importable own_lens preview preview_lens restore "
+        "save_upload set_lens start_demo start_import",
+        "operator": "add empty_trash import_collection import_documents import_here lens_for "
+        "note_corpora rebuild",
+    },
+    "library.jobs": {
+        "all": "check_idle job list running", "own": "cancel dismiss resume",
+        "checked": "here start",
+    },
+    "notebook": {
+        "all": "export_trail kept put_text seed_title text trail trail_name",
+        "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
+        "save_search saved_searches trails",
+    },
+    "reader": {
+        "all": "estimate examples export find has_scenarios", "own": "ask asked forget",
+    },
+    "reader.jobs": JOBS,
+    "scenarios": {
+        "all": "of_document status",
+        "leads": "estimate lessons remove run set_weight start",
+    },
+    "scenarios.jobs": JOBS,
+    "verifier": {
+        "all": "check connection endpoint estimate explain_with_model job model recall rerank "
+        "result running start",
+        "own": "find_endpoint",
+    },
+    "verifier.jobs": JOBS,
+}  # fmt: skip
+"""Who may call each public method: all on the list; all, but for their own (each has a test
+below); leads; the operator alone. ``checked``: by what is asked for, see the paths below."""
+PLAIN = (str, int, float, tuple, Mapping, Settings, Home)
+
+
+def _parts(whole: ForPerson, path: str = "") -> Iterator[tuple[str, ForPerson]]:
+    """Every part of the facade that can be reached by public names."""
+    yield path, whole
+    for name, value in vars(whole).items():
+        if isinstance(value, ForPerson) and not name.startswith("_"):
+            yield from _parts(value, f"{path}.{name}".lstrip("."))
+
+
+def _methods(part: ForPerson) -> set[str]:
+    public = {name for name in dir(type(part)) if not name.startswith("_")}
+    static = {name: inspect.getattr_static(type(part), name) for name in public}
+    return {
+        name for name, value in static.items()
+        if isinstance(value, (property, staticmethod)) or inspect.isroutine(value)
+    }  # fmt: skip
+
+
+def test_every_public_method_of_the_engine_is_decided_for(small: Explorer) -> None:
+    parts = dict(_parts(small.acting_as(ADA)))
+    assert set(parts) == set(MAY)
+    for path, part in parts.items():
+        decided = [name for names in MAY[path].values() for name in names.split()]
+        assert sorted(decided) == sorted(_methods(part)), f"who may call these of '{path}'?"
+        others = {n: v for n, v in vars(part).items() if not n.startswith("_") and n != "person"}
+        loose = {n for n, v in others.items() if not isinstance(v, (ForPerson, *PLAIN))}
+        assert not loose, f"'{path}' hands out what knows nobody"
+
+
+@pytest.mark.parametrize(
+    ("may", "refused", "allowed"), [("leads", ADA, GRACE), ("operator", GRACE, OPERATOR)]
+)
+def test_what_is_for_leads_or_the_operator_is_refused_to_the_others(
+    small: Explorer, may: str, refused: Person, allowed: Person
+) -> None:
+    for path, part in _parts(small.acting_as(refused)):
+        own = dict(_parts(small.acting_as(allowed)))[path]
+        for name in MAY[path].get(may, "").split():
+            with pytest.raises(NotAllowedError):
+                getattr(part, name)(no_such_argument=True)
+            with suppress(TypeError):  # of the argument, after the person
+                getattr(own, name)(no_such_argument=True)
+
+
+def test_only_the_operator_acts_as_somebody(small: Explorer) -> None:
+    ada = small.acting_as(ADA)
+    assert ada.acting_as(ADA) is ada
+    for other in (OPERATOR, GRACE, EVE):
+        with pytest.raises(NotAllowedError):
+            ada.acting_as(other)
+
+
+def test_annotators_see_their_own_judgments_alone(small_copy: Explorer) -> None:
+    query, doc_id = Query("small", seed=SEED, aspect="method"), _other(small_copy)
+    ada, eve, grace = map(small_copy.acting_as, (ADA, EVE, GRACE))
+    ada.notebook.judge(query, doc_id, 3)
+    project = small_copy.annotation.project("small")
+    asked = ("small", SEED, None, "method")
+    variants = small_copy.comparing.presets("small", "method")[:2]
+    for refused in (
+        lambda: eve.annotation.judgments(project),
+        lambda: eve.annotation.judgments(project, annotator="Ada"),
+        lambda: eve.annotation.queue(project, "Ada"),
+        lambda: eve.notebook.grades(query, "Ada"),
+        lambda: eve.comparing.compare(*asked, variants, annotator="Ada"),
+        lambda: eve.comparing.evidence(*asked, variants, doc_id, annotator="Ada"),
+        lambda: eve.comparing.frontier(*asked, variants[0], annotator="Ada"),
+    ):
+        with pytest.raises(NotAllowedError, match="others said"):
+            refused()
+    assert eve.annotation.judgments(project, annotator="Eve") == []
+    assert eve.notebook.grades(query) == {}
+    assert ada.notebook.grades(query) == grace.notebook.grades(query, "Ada") == {doc_id: 3}
+    assert [j.annotator for j in grace.annotation.judgments(project)] == ["Ada"]
+
+
+def test_annotators_bring_neither_queries_nor_grades_of_another_kind_into_a_project(
+    small_copy: Explorer,
+) -> None:
+    project = Project("small", "p", annotators=("Eve",))
+    small_copy.annotation.save(project, "Grace")
+    ada, query = small_copy.acting_as(ADA).annotation, Query("small", seed=SEED, aspect="method")
+    judgment = Judgment(query_id(query), _other(small_copy), "Ada", 3)
+    with pytest.raises(NotAllowedError):
+        ada.judge(project, judgment, query)
+    assert not small_copy.annotation.queries(project)
+    small_copy.annotation.add_queries(project, [query])
+    with pytest.raises(NotAllowedError):
+        ada.judge(project, replace(judgment, origin="import"))
+    with pytest.raises(NotAllowedError):
+        ada.adjudicate(project, judgment.query_id, judgment.doc_id, 3, "so", "Ada")
+    with pytest.raises(BadInputError, match="not among the annotators"):
+        ada.judge(project, judgment)
+
+
+def test_lists_of_trails_searches_and_questions_are_ones_own(small_copy: Explorer) -> None:
+    ada, eve = small_copy.acting_as(ADA), small_copy.acting_as(EVE)
+    trail = ada.notebook.own_trail("", "Ada")
+    for seed in (SEED, _other(small_copy)):
+        ada.notebook.add_step(trail, Query("small", seed=seed))
+    ada.notebook.name_trail(trail, "Ada's")
+    ada.notebook.save_search("bees", "?q=bees")
+    request = AskRequest("Who?", "small")
+    done = Job(
+        "0" * 16,
+        request,
+        "done",
+        Answer((), (AnswerPart("So."),), 0, ModelReport(mode="ask", depth=1, endpoint="")),
+        owner="Ada",
+    )
+    ada.reader._history.keep(done)
+    assert [one.name for one in ada.notebook.trails("Eve")] == ["Ada's"]
+    assert [one.name for one in ada.notebook.saved_searches("Eve")] == ["bees"]
+    assert [one.question for one in ada.reader.asked("Eve")] == ["Who?"]
+    assert eve.notebook.trails("Ada") == eve.notebook.trails() == []
+    assert eve.notebook.saved_searches("Ada") == eve.reader.asked("Ada") == []
+    with pytest.raises(NotAllowedError):
+        eve.reader.forget(done.id)
+    assert eve.reader.find(done.id).request == request, "a link is for reading"
 
 
 def test_annotators_change_no_corpus_and_start_nothing_that_is_for_leads(small: Explorer) -> None:
@@ -154,8 +365,11 @@ def test_only_who_started_a_job_and_leads_end_it() -> None:
 
 
 def test_only_who_started_an_import_and_leads_cancel_it(fresh: Explorer) -> None:
-    jobs = fresh.acting_as(GRACE).library.jobs
-    with jobs.here(ImportRequest(Path("a.csv"), "a"), "Grace", lambda _: None, bool) as (_, ask):
+    jobs, request = fresh.acting_as(GRACE).library.jobs, ImportRequest(Path("a.csv"), "a")
+    for refused in (lambda: jobs.start(request), lambda: jobs.here(request, "", print, bool)):
+        with pytest.raises(NotAllowedError, match="SEEDLENS_IMPORT_ROOTS"), refused():
+            pass
+    with fresh.library.jobs.here(request, "Grace", lambda _: None, bool) as (_, ask):
         (job,) = jobs.list()
         with pytest.raises(NotAllowedError):
             fresh.acting_as(ADA).library.jobs.cancel(job.id)
@@ -195,10 +409,45 @@ def test_reading_a_trail_by_its_link_does_not_let_one_write_it(small_copy: Explo
 @pytest.mark.parametrize(
     "address",
     ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.0.1", "::1", "fd00::1", "fe80::1",
-     "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "0.0.0.1", "224.0.0.1"],
+     "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "0.0.0.1", "224.0.0.1",
+     "::", "fe80::1%eth0", "::127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1",
+     "2001:0:0:0:0:0:80ff:fffe", "fec0::1", "ff02::1", "fd00:ec2::254", "100.64.0.1",
+     "198.18.0.1", "192.0.0.8", "192.88.99.1", "5f00::1", "3fff::1", "255.255.255.255"],
 )  # fmt: skip
 def test_loopback_private_and_link_local_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)
+
+
+def test_addresses_of_the_internet_are_public_in_every_form() -> None:
+    for address in ("8.8.8.8", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2606:4700::1111"):
+        assert is_public(address)
+
+
+def test_an_address_inside_is_refused_however_it_is_written(
+    home: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = urlsplit(server.url).port
+    verifier = Explorer(Settings(home=home)).acting_as(GRACE).verifier
+    # A proxy of the environment would be sent the address that was checked, and no name.
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{port}")
+    for host in (
+        "2130706433", "0x7f.1", "127.1", "0", "127\u30020.0.1", "LOCALHOST",
+        "localhost.", "[::1]", "[::]", "[::ffff:127.0.0.1]", "models.example.org@127.0.0.1",
+        "models.example.org\\@localhost", "169.254.169.254", "[64:ff9b::7f00:1]",
+    ):  # fmt: skip
+        values = entered(server, OPENAI_BASE_URL=f"http://{host}:{port}/v1")
+        problem = verifier.check(verifier.find_endpoint(values, {})).problem
+        assert "SEEDLENS_LLM_ALLOWED_HOSTS" in problem or "cannot be found" in problem, host
+    assert not server.seen.requests
+    values = entered(server, OPENAI_BASE_URL="http://0177.0.0.1/v1")
+    with pytest.raises(NoEndpointError, match="not a web address"):
+        verifier.find_endpoint(values, {})
+
+
+def test_hosts_of_ipv6_are_allowed_with_their_brackets_or_without() -> None:
+    for named in ("::1", "[::1]", "[::1]:8000", "::1:8000"):
+        assert is_allowed("http://[::1]:8000/v1", [named])
+        assert not is_allowed("http://[::2]:8000/v1", [named])
 
 
 def test_with_login_only_leads_enter_the_address_of_a_model(

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,9 +21,10 @@ from streamlit.web.server.starlette.starlette_app_utils import (
 from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import PoolRequest, Project
+from engine.types.people import Person
 from engine.types.searches import Query
 from pages._annotate.annotate_url import FOR_LEADS, NEW
-from pages._common import visit_memory
+from pages._common import shared, visit_memory
 from pages._login import login, sessions
 from pages._login.return_after_login import COOKIE, returning_to
 from pages._login.visit_cookie import COOKIE as VISIT_COOKIE
@@ -374,3 +376,21 @@ def test_only_leads_find_a_form_to_connect_a_model(app: AppTest, who: str, may: 
     run(app)
     assert ("model_address" in [field.key for field in app.text_input]) is may
     assert ("Leads connect a model." in shown(app)) is not may
+
+
+def test_the_home_is_tidied_daily_although_nobody_is_logged_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    days: list[str] = []
+
+    def slept(_: float) -> None:
+        if days:
+            raise SystemExit
+
+    monkeypatch.setattr(shared.time, "sleep", slept)
+    monkeypatch.setattr(login, "acting", lambda: Person("ada@example.org", "Ada", "annotator"))
+    home = SimpleNamespace(tidy=lambda: days.append(""), acting_as=lambda _: None)
+    monkeypatch.setattr(shared, "open_engine", lambda: home)
+    with pytest.raises(SystemExit):
+        shared.tidy_daily()
+    assert days == [""]

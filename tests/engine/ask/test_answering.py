@@ -300,11 +300,11 @@ def test_an_answer_is_found_again_by_another_process_with_its_citations(
     again = later.reader.find(job.id)
     assert again.progress == job.progress
     assert (again.request, again.state, again.owner) == (ASKED, "done", "Ada")
-    listed = later.reader.history.list("Ada")
+    listed = later.reader.asked("Ada")
     assert [(one.id, one.question, one.corpus) for one in listed] == [(job.id, QUESTION, "small")]
-    assert later.reader.history.list("Grace") == []
+    assert later.reader.asked("Grace") == []
     later.reader.forget(job.id)
-    assert later.reader.history.list("Ada") == []
+    assert later.reader.asked("Ada") == []
     with pytest.raises(UnknownNameError, match="not stored"):
         later.reader.find(job.id)
 
