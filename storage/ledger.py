@@ -15,6 +15,7 @@ from storage.asked import Asked
 from storage.builds import Builds
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
+from storage.leases import Leases
 from storage.locks import Locks
 from storage.projects import Projects
 from storage.records import CorpusRow
@@ -46,6 +47,7 @@ class Ledger:
         trails: searches, kept documents, saved searches.
         asked: questions with their answers.
         locks: of what one run at a time may do; they need no access to the file.
+        leases: of items that are being judged; nor do they.
 
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
@@ -64,6 +66,7 @@ class Ledger:
         self.trails = Trails(self._file)
         self.asked = Asked(self._file)
         self.locks = Locks(path.parent / "locks")
+        self.leases = Leases(path.parent / "leases")
 
     # Copies
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -87,6 +88,32 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: E
     assert "It has p." in shown(page)
     page = visit("annotate", corpus="small", part="elsewhere")
     assert "is none of judge" in shown(page)
+
+
+def test_who_has_to_wait_for_others_is_told_so_and_leaving_gives_items_back(
+    home_page: Explorer,
+) -> None:
+    project = make_project(home_page)
+    annotation = home_page.annotation
+    mine = annotation.share(project, "Ada", "another tab").next
+
+    def sent(page: AppTest) -> dict[str, Any]:
+        (view,) = (
+            one.proto for one in page.get("bidi_component")
+            if one.proto.component_name == "seedlens_annotate"
+        )  # fmt: skip
+        return dict(json.loads(view.mixed.json if view.HasField("mixed") else view.json))
+
+    page = visit("annotate", corpus="small", project="p")
+    waiting = sent(page)["waiting"]
+    assert waiting["title"] == f"The last {len(mine)} items are with other annotators"
+    assert "Ada" not in str(waiting)
+    annotation.leave(project, "another tab")
+    assert len(sent(run(page))["next"]) == len(mine)
+    assert annotation.share(project, "Ada", "another tab").next == []
+    page.segmented_control(key="annotate_part").set_value("progress")
+    run(page)
+    assert len(annotation.share(project, "Ada", "another tab").next) == len(mine)
 
 
 def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
