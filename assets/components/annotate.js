@@ -21,9 +21,9 @@ const progressNode = (session) => {
   meter.append(make("span"))
   meter.firstChild.style.width = `${progress.total ? (100 * done) / progress.total : 0}%`
   const { annotator, people } = session.data
-  const words = make("span", "words", `${annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${paceWords(progress, progress.total - done)}`)
-  const shared = people > 1 ? `What is left is shared among the ${people} people who judge now.` : ""
-  words.title = `Judged of what you are asked for. ${shared} The pace is that of your last 20 judgments, breaks left out.`
+  const words = make("span", "words", `${annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${people > 1 ? " (your share)" : ""}${paceWords(progress, progress.total - done)}`)
+  const shared = people > 1 ? `, as long as ${people} people judge here` : ""
+  words.title = `Judged of what you are asked for${shared}. The pace is that of your last 20 judgments, breaks left out.`
   node.append(meter, words)
   node.append(make("span", "stored", session.outbox.events.length ? "storing …" : "all stored"))
   return node
@@ -123,7 +123,7 @@ const candidateNode = (session, item, act) => {
   if (before) {
     card.append(withOnward(`You ${saidWords(session, before)}. Another key changes it.`, act))
   } else if (session.beyond) {
-    card.append(withOnward("Others gave this item all the annotations it needs, or have it before them. What you say is kept as an extra one.", act))
+    card.append(withOnward("Others have judged this item, or are judging it, as often as it needs. What you say is kept as an extra annotation.", act))
   }
   if (item.sources.length) {
     const words = item.sources.map((s) => `${s.name} ${s.rank}`).join(", ")
@@ -345,7 +345,7 @@ export default function (component) {
     window.removeEventListener("beforeunload", onLeave)
   }
   return () => {
-    clearTimeout(session.timer)
+    session.stop()
     root.seedlensStop()
   }
 }

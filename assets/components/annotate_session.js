@@ -48,8 +48,14 @@ class Session {
   }
 
   lookAgain() {
+    if (this.waits && this.timer) return
+    this.stop()
+    if (this.waits) this.timer = setTimeout(() => { this.timer = 0; this.outbox.ask({ at: null }) }, LOOK_AGAIN)
+  }
+
+  stop() {
     clearTimeout(this.timer)
-    if (this.waits) this.timer = setTimeout(() => this.outbox.ask({ at: null }), LOOK_AGAIN)
+    this.timer = 0
   }
 
   // What lies here stays here while somebody moves, scrolls or types.

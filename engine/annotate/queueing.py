@@ -228,7 +228,7 @@ def find_share(
         if not beyond:
             kept[at] = None
     progress = queue.progress()
-    mine = min(len(free), -(-left // people)) if crowded else len(free)
+    mine = min(due, -(-left // people)) if crowded else due
     progress = replace(progress, total=progress.done + mine)
     share = Share(queue, ahead, due - len(free), people, progress, beyond)
     return share, Lease(who, tuple(kept))

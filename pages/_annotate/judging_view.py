@@ -467,7 +467,7 @@ def waiting_words(elsewhere: int, minutes: float) -> dict[str, str] | None:
     last = "The last item is" if elsewhere == 1 else f"The last {elsewhere:,} items are"
     return {
         "title": f"{last} with other annotators",
-        "words": f"What they leave untouched for {minutes:g} minutes comes back here by itself.",
+        "words": f"What they leave untouched for {minutes:g} minutes comes here by itself.",
     }
 
 

@@ -10,10 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
+from engine.types.annotating import GRADED, Judgment, PoolRequest, Project, ProjectProgress
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import confusion_html
+from pages._annotate.dashboard import summary_html
 from pages._annotate.guidelines import nodes
 from pages._annotate.project_form import read_scale, scale_lines
 from pages._annotate.project_queries_form import CHOSEN, TEXT, read_seeds
@@ -288,6 +289,11 @@ def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Expl
     assert "undefined at n = 1" in text
     click(page, "annotate_to_decide")
     assert param(page, "part") == "disagreements"
+
+
+def test_annotations_beyond_what_items_need_are_named_as_extra() -> None:
+    progress = ProjectProgress((), items=2, complete=2, annotations=4, needed=4, extra=1)
+    assert "2 items have 2 annotations; 1 extra" in summary_html(progress, 2, 0)
 
 
 def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:

@@ -163,7 +163,7 @@ def test_what_an_annotator_leaves_alone_goes_to_others_and_what_they_say_later_i
     assert (len(ada.next), ada.people) == (12, 1)
     waiting = annotation.share(project, "Ben", "tab 2")
     assert (waiting.next, waiting.elsewhere, waiting.minutes) == ([], 12, 5)
-    assert waiting.progress.total == 0
+    assert (waiting.people, waiting.progress.total) == (2, 6)
 
     monkeypatch.setattr(time, "time", lambda: 1e12)  # a clock that jumps changes nothing
     now[0] += SECONDS - 1
