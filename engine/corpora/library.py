@@ -310,16 +310,17 @@ class Library(ForPerson):
             held = self._open.get(name)
             store = store_of(self._home, row)
             if held is not None and held.table.path == store and held.table.is_newest():
-                self._open[name] = self._open.pop(name)  # the latest used goes last
-                return held
-            try:
-                table, lens = DocumentTable.open(store), lens_from_json(row.lens)
-                opened = OpenCorpus(name, table, lens, EncoderSpec.from_json(row.encoder), limit)
-            except StorageError:
-                self._row(name)  # says so when it was deleted meanwhile
-                raise
+                opened = held
+            else:
+                try:
+                    table, lens = DocumentTable.open(store), lens_from_json(row.lens)
+                    spec = EncoderSpec.from_json(row.encoder)
+                    opened = OpenCorpus(name, table, lens, spec, limit)
+                except StorageError:
+                    self._row(name)  # says so when it was deleted meanwhile
+                    raise
             self._open.pop(name, None)
-            self._open[name] = opened
+            self._open[name] = opened  # the latest used goes last
             # One limit for all: the one used longest ago gives way, not the one that is wanted.
             while len(self._open) > MOST_OPEN or self._resident_bytes() > limit:
                 self._open.pop(next(iter(self._open)))
