@@ -81,8 +81,9 @@ class Ledger:
         """
         folder = self._path.parent / COPIES
         with self.locks.hold(COPIES, what="The ledger is being copied"):
-            copies = sorted(folder.glob("ledger-*.duckdb"))
             today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.duckdb"
+            # A clock that was ahead made copies of days to come: they say nothing of this one.
+            copies = sorted(copy for copy in folder.glob("ledger-*.duckdb") if copy < today)
             changed = self._path.stat().st_mtime if self._path.exists() else 0.0
             if not changed or today.exists() or (copies and copies[-1].stat().st_mtime >= changed):
                 return

@@ -316,9 +316,14 @@ class Library(ForPerson):
                     table, lens = DocumentTable.open(store), lens_from_json(row.lens)
                     spec = EncoderSpec.from_json(row.encoder)
                     opened = OpenCorpus(name, table, lens, spec, limit)
-                except StorageError:
+                except StorageError as error:
                     self._row(name)  # says so when it was deleted meanwhile
-                    raise
+                    if DocumentTable.is_stored(store):
+                        raise
+                    raise CorpusMissingError(
+                        f"The corpus '{name}' has no documents yet.",
+                        "Try again when its import has stored some; import it again if none runs.",
+                    ) from error
             self._open.pop(name, None)
             self._open[name] = opened  # the latest used goes last
             # One limit for all: the one used longest ago gives way, not the one that is wanted.
@@ -465,12 +470,11 @@ class Library(ForPerson):
         return check_source(self.person, path, roots)
 
     def _row(self, name: str) -> CorpusRow:
-        row = self._ledger.listed_corpus(name)
-        if row is None:
-            names = [r.name for r in self._ledger.listed_corpora()]
-            known = f"Known: {', '.join(names)}." if names else "None is imported yet."
+        rows = {row.name: row for row in self._ledger.listed_corpora()}
+        if name not in rows:
+            known = f"Known: {', '.join(rows)}." if rows else "None is imported yet."
             raise UnknownNameError(f"There is no corpus '{name}'.", known)
-        return row
+        return rows[name]
 
     def _info(self, row: CorpusRow) -> CorpusInfo:
         path, state = store_of(self._home, row), row.state
