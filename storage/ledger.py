@@ -15,6 +15,7 @@ from storage.asked import Asked
 from storage.builds import Builds
 from storage.experiments import Experiments
 from storage.judgment_events import Judging
+from storage.leases import Leases
 from storage.locks import Locks
 from storage.projects import Projects
 from storage.records import CorpusRow
@@ -46,6 +47,7 @@ class Ledger:
         trails: searches, kept documents, saved searches.
         asked: questions with their answers.
         locks: of what one run at a time may do; they need no access to the file.
+        leases: of items that are being judged; nor do they.
 
     Every method may raise:
         LedgerBusyError: others kept the ledger locked for ``wait_seconds``.
@@ -64,6 +66,7 @@ class Ledger:
         self.trails = Trails(self._file)
         self.asked = Asked(self._file)
         self.locks = Locks(path.parent / "locks")
+        self.leases = Leases(path.parent / "leases")
 
     # Copies
 
@@ -78,8 +81,9 @@ class Ledger:
         """
         folder = self._path.parent / COPIES
         with self.locks.hold(COPIES, what="The ledger is being copied"):
-            copies = sorted(folder.glob("ledger-*.duckdb"))
             today = folder / f"ledger-{datetime.now(UTC):%Y-%m-%d}.duckdb"
+            # A clock that was ahead made copies of days to come: they say nothing of this one.
+            copies = sorted(copy for copy in folder.glob("ledger-*.duckdb") if copy < today)
             changed = self._path.stat().st_mtime if self._path.exists() else 0.0
             if not changed or today.exists() or (copies and copies[-1].stat().st_mtime >= changed):
                 return

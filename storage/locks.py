@@ -17,6 +17,7 @@ from storage.errors import CorpusBusyError, StorageError
 
 WAIT_SECONDS = 0.5
 """Longer than it takes to see whether somebody holds a lock, which holds it for that moment."""
+POLL_SECONDS = 0.01
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def alone(lock_file: Path, busy: str, remedy: str, wait: float = 0.0) -> Iterato
     lock = FileLock(lock_file, timeout=wait)
     try:
         lock_file.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        lock.acquire(poll_interval=POLL_SECONDS)
     except Timeout as error:
         raise CorpusBusyError(busy, remedy) from error
     except OSError as error:

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -102,10 +103,11 @@ class Removal:
             return False
 
     def finish(self) -> None:
-        """Delete what processes that were killed had moved aside."""
-        for folder in (self._home.root, self._home.corpora, self._home.uploads, self._home.trash):
-            for aside in folder.glob(f"{ASIDE}*"):
-                _delete_aside(aside)
+        """Delete what processes that were killed had moved aside, or began to restore; others may
+        be at work on theirs, so it stays as long as anything does."""
+        for depth in ("", "*/", "*/*/"):
+            for aside in self._home.root.glob(f"{depth}{ASIDE}*"):
+                self.remove(aside, partial(changed_at, aside), RESPITE)
 
     def _is_due(self, path: Path, unused: datetime, kept: timedelta) -> bool:
         if kept <= timedelta(0):

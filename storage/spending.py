@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from storage.errors import StorageError
+from storage.removal import delete
 
 DAYS_KEPT = 7
 """Files of days before are deleted after so many."""
@@ -98,7 +99,7 @@ class Spending:
             self._day, self._read = day, 0
             self._spent.clear()
             for old in sorted(self._folder.glob("????-??-??.jsonl"))[:-DAYS_KEPT]:
-                old.unlink(missing_ok=True)
+                delete(old)
         return self._folder / f"{day}.jsonl"
 
 

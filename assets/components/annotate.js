@@ -20,8 +20,10 @@ const progressNode = (session) => {
   const meter = make("span", "meter")
   meter.append(make("span"))
   meter.firstChild.style.width = `${progress.total ? (100 * done) / progress.total : 0}%`
-  const words = make("span", "words", `${session.data.annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${paceWords(progress, progress.total - done)}`)
-  setTip(words, "Judged of what you are asked for. The pace is that of your last 20 judgments, breaks left out.")
+  const { annotator, people } = session.data
+  const words = make("span", "words", `${annotator}: ${done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}${people > 1 ? " (your share)" : ""}${paceWords(progress, progress.total - done)}`)
+  const shared = people > 1 ? `, as long as ${people} people judge here` : ""
+  setTip(words, `Judged of what you are asked for${shared}. The pace is that of your last 20 judgments, breaks left out.`)
   node.append(meter, words)
   node.append(make("span", "stored", session.outbox.events.length ? "storing …" : "all stored"))
   return node
@@ -106,17 +108,22 @@ const saidWords = (session, said) => {
   return `said ${said.relevance}${grade ? ` · ${grade.name}` : ""}`
 }
 
+const withOnward = (words, act) => {
+  const line = make("div", "before")
+  const on = button("", "Go on", null, () => act((d) => d.onward()))
+  on.prepend(make("kbd", "", "F"))
+  on.dataset.key = "onward"
+  line.append(make("span", "", words), on)
+  return line
+}
+
 const candidateNode = (session, item, act) => {
   const card = headed("candidate", "Candidate", item)
   const before = session.earlier(item.key)
   if (before) {
-    const line = make("div", "before")
-    line.append(make("span", "", `You ${saidWords(session, before)}. Another key changes it.`))
-    const on = button("", "Go on", null, () => act((d) => d.onward()))
-    on.prepend(make("kbd", "", "F"))
-    on.dataset.key = "onward"
-    line.append(on)
-    card.append(line)
+    card.append(withOnward(`You ${saidWords(session, before)}. Another key changes it.`, act))
+  } else if (session.beyond) {
+    card.append(withOnward("Others have judged this item, or are judging it, as often as it needs. What you say is kept as an extra annotation.", act))
   }
   if (item.sources.length) {
     const words = item.sources.map((s) => `${s.name} ${s.rank}`).join(", ")
@@ -163,11 +170,14 @@ const endNode = (session, act) => {
     return node
   }
   const graded = progress.done - progress.skipped - progress.unsure
-  node.append(make("div", "title", progress.done ? "That was the last one" : "Nothing is left for you here"))
+  const { waiting } = session.data
+  const title = waiting ? waiting.title : progress.done ? "That was the last one" : "Nothing is left for you here"
+  node.append(make("div", "title", title))
   const words = progress.done
     ? `You graded ${plural(graded, "item", "items")}, skipped ${progress.skipped} and were unsure of ${progress.unsure}.`
     : "Others judged all there is, as often as the project asks for."
-  node.append(make("p", "", words))
+  if (waiting) node.append(make("p", "", waiting.words))
+  if (progress.done || !waiting) node.append(make("p", "", words))
   const row = make("div", "row")
   for (const [keys, label] of [[later.skip, "Look again at what you skipped"], [later.unsure, "Look again at what you were unsure of"]]) {
     if (!keys.length) continue
@@ -312,6 +322,7 @@ export default function (component) {
       field.setSelectionRange(...selection)
     }
     root.seedlensShown = now
+    session.lookAgain()
   }
   const act = (action) => {
     action(session)
@@ -323,12 +334,19 @@ export default function (component) {
   redraw()
   const onKey = pressed(session, root, act)
   const onLeave = (event) => session.outbox.events.length && event.preventDefault()
+  const onStir = () => session.stirred()
+  const stirs = ["pointermove", "keydown", "scroll"]
   document.addEventListener("keydown", onKey)
   window.addEventListener("beforeunload", onLeave)
   root.seedlensStop?.()
+  for (const name of stirs) document.addEventListener(name, onStir, { capture: true, passive: true })
   root.seedlensStop = () => {
+    for (const name of stirs) document.removeEventListener(name, onStir, { capture: true })
     document.removeEventListener("keydown", onKey)
     window.removeEventListener("beforeunload", onLeave)
   }
-  return () => root.seedlensStop()
+  return () => {
+    session.stop()
+    root.seedlensStop()
+  }
 }

@@ -10,6 +10,7 @@ const eventId = () =>
 class Outbox {
   events = []
   turn = 0 // number of the last message; 0 for none
+  sent = performance.now() // when it was sent
   waits = false // for the answer to it
   wants = null // what else to ask for with the next message
   timer = 0
@@ -30,6 +31,7 @@ class Outbox {
     if (this.waits || (!this.events.length && !this.wants)) return
     this.waits = true
     this.turn = Math.max(this.turn + 1, Date.now())
+    this.sent = performance.now()
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.stalled(), TIMEOUT)
     const wants = this.wants

@@ -5,6 +5,9 @@
 // Outlives a redraw and a look at another part of the page; nothing said is forgotten by that.
 const sessions = (globalThis.seedlensSessions ??= new Map())
 
+const LOOK_AGAIN = 5000 // ms until the app is asked whether others left items that are needed here
+const STIRRED = 20000 // ms after which somebody who reads is known to be still here
+
 class Session {
   items = new Map() // key -> document with what it is asked for; everything seen on this visit
   seeds = new Map()
@@ -23,6 +26,7 @@ class Session {
   heard = 0 // number of the last message whose answer was read
   outbox = new Outbox()
   data = null
+  timer = 0 // until the next look while others have what is left
 
   take(data) {
     const first = this.data === null
@@ -36,6 +40,32 @@ class Session {
     if (first) this.show(data.start ?? this.front())
     else if (this.at === null) this.show(this.front())
     this.locate()
+  }
+
+  // Others have all that is left for this annotator: it may come here.
+  get waits() {
+    return this.at === null && Boolean(this.data.waiting)
+  }
+
+  lookAgain() {
+    if (this.waits && this.timer) return
+    this.stop()
+    if (this.waits) this.timer = setTimeout(() => { this.timer = 0; this.outbox.ask({ at: null }) }, LOOK_AGAIN)
+  }
+
+  stop() {
+    clearTimeout(this.timer)
+    this.timer = 0
+  }
+
+  // What lies here stays here while somebody moves, scrolls or types.
+  stirred() {
+    if (this.at !== null && performance.now() - this.outbox.sent > STIRRED) this.outbox.ask({ at: this.at })
+  }
+
+  // Others judged the item at hand as often as it needs, or have it before them.
+  get beyond() {
+    return this.at !== null && this.at === this.data.beyond
   }
 
   hear(answer) {
@@ -137,7 +167,7 @@ class Session {
   }
 
   onward() {
-    if (this.earlier(this.at)) this.show(this.review.shift() ?? this.front())
+    if (this.earlier(this.at) || this.beyond) this.show(this.review.shift() ?? this.front())
   }
 
   undo() {

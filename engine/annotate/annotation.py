@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from engine.annotate.adjudication import find_disagreements
@@ -28,7 +28,7 @@ from engine.annotate.pool import (
     tops_of,
 )
 from engine.annotate.projects import ProjectStore, check_annotator
-from engine.annotate.queueing import Queue, find_progress
+from engine.annotate.queueing import Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.permissions import check_lead, check_own, check_sees, leads_only
@@ -211,6 +211,47 @@ class Annotation(ProjectStore):
         if only is not None:
             pool = [item for item in pool if item.item in only]
         return Queue.of(project, annotator, pool, self._standing(project))
+
+    def share(
+        self,
+        project: Project,
+        annotator: str,
+        visit: str,
+        at: Item | None = None,
+        shown: Set[Item] = frozenset(),
+        only: Collection[Item] | None = None,
+    ) -> Share:
+        """What of their queue an annotator may judge now; it is leased to their visit, until it
+        asks again, leaves, or is silent for some minutes. What they judge without a lease is
+        stored all the same.
+
+        Args:
+            visit: names the place where they judge, a tab of a browser.
+            at: the item at hand.
+            shown: items that may be on their screen still.
+            only: as :meth:`queue`.
+
+        Raises:
+            NotAllowedError: whoever is logged in judges under another name.
+        """
+        who = check_annotator(annotator)
+        check_own(self.person, who)
+        stored = self._library.open(project.corpus).row_of  # an import may have dropped some
+        with self._ledger.leases.of(*project.key) as leases:
+            before = leases.pop(visit, None)
+            shown = frozenset() if before is None else shown.intersection(before.items)
+            # After the leases: whoever gave one back had stored what they judged before.
+            queue = self.queue(project, who, only)
+            items = [i.item for i in queue.items if i.doc_id in stored]
+            share, lease = find_share(queue, items, [*leases.values()], shown, at)
+            if lease.items or share.elsewhere:
+                leases[visit] = lease
+        return share
+
+    def leave(self, project: Project, visit: str) -> None:
+        """A visit judges no more: what was leased to it is for others."""
+        with self._ledger.leases.of(*project.key) as leases:
+            leases.pop(visit, None)
 
     def guideline_template(self, project: Project, aspect: str = "") -> str:
         """A skeleton for the project's guidelines, in Markdown: of one aspect, or for all ("").

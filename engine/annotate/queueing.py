@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 from engine.types.annotating import (
     Item,
@@ -17,11 +17,16 @@ from engine.types.annotating import (
     ProjectProgress,
     QueueProgress,
 )
+from storage.leases import SECONDS, Lease
 
+MOST_AHEAD = 60
+"""Items that are leased at once: at ten keys a second, six seconds of them."""
 PACE_OVER = 20
 """Judgments that the pace is measured over."""
 LONGEST_PAUSE = 300.0
 """Seconds between two judgments that still count as work, not as a break."""
+_ANNOTATIONS = ("grade", "unsure")
+"""Verdicts that count as an annotation of an item."""
 
 
 def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -> list[PoolItem]:
@@ -111,7 +116,7 @@ class Queue:
             item = judgment.item
             if judgment.annotator == annotator:
                 said[item] = judgment
-            elif judgment.verdict in ("grade", "unsure") and judgment.origin != "model":
+            elif judgment.verdict in _ANNOTATIONS and judgment.origin != "model":
                 others[item] += 1
         return cls(project, annotator, ordered_items(project, items, annotator), said, others)
 
@@ -156,6 +161,79 @@ class Queue:
         )
 
 
+@dataclass(frozen=True)
+class Share:
+    """What of a queue is one annotator's to judge now, while others judge in the project.
+
+    Attributes:
+        next: the items that are leased to them, in their order.
+        elsewhere: items they could judge, were they not leased to others.
+        people: how many judge now, or wait for items, this annotator among them.
+        progress: how far they are; what is left is shared among these people.
+        beyond: the item at hand has, or gets from others, all the annotations it needs.
+        minutes: after which a lease runs out that nobody renews.
+    """
+
+    queue: Queue
+    next: Sequence[Item]
+    elsewhere: int
+    people: int
+    progress: QueueProgress
+    beyond: bool
+    minutes: float = SECONDS / 60
+
+
+def find_share(
+    queue: Queue,
+    items: Sequence[Item],
+    others: Collection[Lease],
+    shown: Set[Item] = frozenset(),
+    at: Item | None = None,
+) -> tuple[Share, Lease]:
+    """What one annotator may judge next, and what is to be leased to them for that.
+
+    An item is theirs where those who judged it and those who have it leased are fewer than it
+    needs. Each gets half of an equal share of what is left, so that a slow annotator does not keep
+    it all; where there are no more people than an item needs, nobody has to wait for another.
+
+    Args:
+        items: of the queue, those that can be judged, in its order.
+        others: leases of other visits, the annotator's own ones among them.
+        shown: what is leased to this visit, and may be on its screen still: it stays leased.
+        at: the item at hand; the next ones are those behind it.
+    """
+    project, who = queue.project, queue.annotator
+    leased = Counter(
+        item
+        for _, item in {(o.annotator, i) for o in others if o.annotator != who for i in o.items}
+    )
+    people = len({who, *(lease.annotator for lease in others)})
+    start = items.index(at) if at in items else 0
+    due, free, left = 0, [], 0
+    for item in (*items[start:], *items[:start]):
+        lacking = project.per_item - queue.others.get(item, 0)
+        own = queue.said.get(item)
+        left += max(0, lacking - (own is not None and own.verdict in _ANNOTATIONS))
+        if own is None and lacking > 0:
+            due += 1
+            if leased[item] < lacking:
+                free.append(item)
+    crowded = people > project.per_item
+    most = -(-left // (2 * people)) if crowded else MOST_AHEAD
+    ahead = free[: min(most, MOST_AHEAD)]
+    kept = dict.fromkeys([*ahead, *(item for item in shown if item not in queue.said)])
+    beyond = False
+    if at in items and (at not in queue.said or queue.said[at].verdict not in _ANNOTATIONS):
+        beyond = leased[at] >= project.per_item - queue.others.get(at, 0)
+        if not beyond:
+            kept[at] = None
+    progress = queue.progress()
+    mine = min(due, -(-left // people)) if crowded else due
+    progress = replace(progress, total=progress.done + mine)
+    share = Share(queue, ahead, due - len(free), people, progress, beyond)
+    return share, Lease(who, tuple(kept))
+
+
 def pace(judgments: Iterable[Judgment]) -> float | None:
     """Judgments a minute over the last :data:`PACE_OVER`, breaks left out; None before there
     are two in a row."""
@@ -172,7 +250,7 @@ def find_progress(
     pooled = {item.item for item in items}
     own = [j for j in judgments if j.origin in ("person", "import") and j.item in pooled]
     said = Counter(judgment.annotator for judgment in own)
-    annotated = Counter(j.item for j in own if j.verdict in ("grade", "unsure"))
+    annotated = Counter(j.item for j in own if j.verdict in _ANNOTATIONS)
     people = []
     for who in sorted({*project.annotators, *said}, key=str.casefold):
         times = [judgment.time for judgment in own if judgment.annotator == who]
@@ -185,4 +263,5 @@ def find_progress(
         complete=sum(count >= project.per_item for count in annotated.values()),
         annotations=sum(min(count, project.per_item) for count in annotated.values()),
         needed=len(items) * project.per_item,
+        extra=sum(max(0, count - project.per_item) for count in annotated.values()),
     )

@@ -336,16 +336,22 @@ class Library(ForPerson):
             held = self._open.get(name)
             store = store_of(self._home, row)
             if held is not None and held.table.path == store and held.table.is_newest():
-                self._open[name] = self._open.pop(name)  # the latest used goes last
-                return held
-            try:
-                table, lens = DocumentTable.open(store), lens_from_json(row.lens)
-                opened = OpenCorpus(name, table, lens, EncoderSpec.from_json(row.encoder), limit)
-            except StorageError:
-                self._row(name)  # says so when it was deleted meanwhile
-                raise
+                opened = held
+            else:
+                try:
+                    table, lens = DocumentTable.open(store), lens_from_json(row.lens)
+                    spec = EncoderSpec.from_json(row.encoder)
+                    opened = OpenCorpus(name, table, lens, spec, limit)
+                except StorageError as error:
+                    self._row(name)  # says so when it was deleted meanwhile
+                    if DocumentTable.is_stored(store):
+                        raise
+                    raise CorpusMissingError(
+                        f"The corpus '{name}' has no documents yet.",
+                        "Try again when its import has stored some; import it again if none runs.",
+                    ) from error
             self._open.pop(name, None)
-            self._open[name] = opened
+            self._open[name] = opened  # the latest used goes last
             # One limit for all: the one used longest ago gives way, not the one that is wanted.
             while len(self._open) > MOST_OPEN or self._resident_bytes() > limit:
                 self._open.pop(next(iter(self._open)))
@@ -500,12 +506,11 @@ class Library(ForPerson):
         return check_source(person, path, roots)
 
     def _row(self, name: str) -> CorpusRow:
-        row = self._ledger.listed_corpus(name)
-        if row is None:
-            names = [r.name for r in self._ledger.listed_corpora()]
-            known = f"Known: {', '.join(names)}." if names else "None is imported yet."
+        rows = {row.name: row for row in self._ledger.listed_corpora()}
+        if name not in rows:
+            known = f"Known: {', '.join(rows)}." if rows else "None is imported yet."
             raise UnknownNameError(f"There is no corpus '{name}'.", known)
-        return row
+        return rows[name]
 
     def _info(self, row: CorpusRow) -> CorpusInfo:
         path, state = store_of(self._home, row), row.state

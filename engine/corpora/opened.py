@@ -104,7 +104,8 @@ class OpenCorpus:
             It changes with everything that is written, with a change of the lens (whose
             versions may be numbered alike), and when a corpus takes the name of a deleted one.
 
-        resident_bytes: memory that its document and aspect vectors take, once they are read.
+        resident_bytes: memory that its document and aspect vectors take, once they are read, and
+            what else :meth:`make_room` let in.
 
     Args:
         resident_bytes: how much memory document and aspect vectors may take; a corpus
@@ -148,7 +149,15 @@ class OpenCorpus:
         self._passages = Passages(table, spec.dimension, spec.token_dimension, len(lens.aspects))
         needed = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects))
         self.resident = needed <= resident_bytes
-        self.resident_bytes = needed if self.resident else 0
+        self.resident_bytes = self._own_bytes = needed if self.resident else 0
+        self._limit_bytes = resident_bytes
+
+    def make_room(self, more: int) -> bool:
+        """Whether vectors of other kinds, ``more`` bytes, fit into memory beside its own; then
+        they count instead of those before them."""
+        fits = self.resident and self._own_bytes + more <= self._limit_bytes
+        self.resident_bytes = self._own_bytes + more * fits
+        return fits
 
     def __len__(self) -> int:
         return len(self.doc_ids)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
+from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +19,18 @@ from storage.vectors import DocumentTable
 
 TOKEN_COLUMNS = ["token_vectors", "token_starts", "sentence_starts", "roles"]
 KEPT_BYTES = 256_000_000
-"""Memory for token vectors of documents read before; some 5,000 abstracts."""
+"""Memory for token vectors of documents read before, of all corpora of this process; some 5,000
+abstracts."""
+
+
+_LOCK = Lock()
+_USE = itertools.count()
 
 
 class Passages:
     """The passages of one version of a corpus. Safe to share between threads.
+
+    What is kept has one limit for all corpora: the one used longest ago gives way first.
 
     Args:
         dimension, token_dimension: widths of sentence and token vectors.
@@ -36,11 +45,13 @@ class Passages:
         self._aspects = aspects
         self._kept: OrderedDict[str, TokenRows] = OrderedDict()
         self._bytes = 0
-        self._lock = Lock()
+        self._used = 0
+        with _LOCK:
+            _OPEN.add(self)
 
     def has_tokens(self, doc_ids: Sequence[str]) -> bool:
         """Whether :meth:`tokens` of these documents has nothing to read."""
-        with self._lock:
+        with _LOCK:
             return all(doc_id in self._kept for doc_id in doc_ids)
 
     def tokens(self, doc_ids: Sequence[str], rows: pa.Table | None = None) -> list[TokenRows]:
@@ -49,7 +60,8 @@ class Passages:
         Args:
             rows: of these documents, with :data:`TOKEN_COLUMNS`; None to read what is missing.
         """
-        with self._lock:
+        with _LOCK:
+            self._used = next(_USE)
             found = {i: self._kept[i] for i in doc_ids if i in self._kept}
             for doc_id in found:  # the ones in use are let go last
                 self._kept.move_to_end(doc_id)
@@ -68,14 +80,25 @@ class Passages:
         return [found.astype(np.float32, copy=False) for found in vectors]
 
     def _keep(self, rows: Sequence[TokenRows]) -> None:
-        with self._lock:
+        with _LOCK:
             for row in rows:
                 if row.doc_id not in self._kept:
                     self._kept[row.doc_id] = row
                     self._bytes += row.vectors.nbytes + row.roles.nbytes
-            while self._bytes > KEPT_BYTES:
-                _, old = self._kept.popitem(last=False)
-                self._bytes -= old.vectors.nbytes + old.roles.nbytes
+            keeping = sorted(_OPEN, key=lambda passages: passages._used, reverse=True)
+            total = sum(passages._bytes for passages in keeping)
+            while total > KEPT_BYTES:
+                if not keeping[-1]._kept:
+                    keeping.pop()
+                    continue
+                total -= keeping[-1]._let_go()
+
+    def _let_go(self) -> int:
+        """Forget the document used longest ago; returns its bytes."""
+        _, old = self._kept.popitem(last=False)
+        freed = old.vectors.nbytes + old.roles.nbytes
+        self._bytes -= freed
+        return freed
 
     def _read(self, rows: pa.Table) -> list[TokenRows]:
         vectors = rows_of(rows["token_vectors"], self._token_dimension)
@@ -88,3 +111,7 @@ class Passages:
             )
             for at, doc_id in enumerate(rows["doc_id"].to_pylist())
         ]
+
+
+_OPEN: WeakSet[Passages] = WeakSet()
+"""Those of all corpora that are open."""

@@ -29,6 +29,7 @@ from engine.types.scenarios import (
 )
 from storage.files import write_whole
 from storage.home import folder_bytes
+from storage.removal import delete
 from storage.scenarios import ScenarioTable
 from storage.vectors import PRIMARY_KEY
 
@@ -307,7 +308,7 @@ class ScenarioStore:
     def remove(self) -> None:
         """Remove all scenarios of the corpus, and what it was set to."""
         ScenarioTable.remove(self.path)
-        (self.path / SETTINGS).unlink(missing_ok=True)
+        delete(self.path / SETTINGS)
 
 
 def embed(scenarios: Sequence[Scenario], component: Component, encoder: Encoder) -> FloatArray:

@@ -41,6 +41,7 @@ from engine.types.callbacks import Ask, Tell
 from engine.types.corpora import ImportJob, ImportRequest, Progress
 from engine.types.people import ForPerson, Person
 from storage.home import Home, check_corpus_name
+from storage.removal import delete
 
 log = logging.getLogger("seedlens.jobs")
 
@@ -160,7 +161,7 @@ class ImportJobs(ForPerson):
         if job.state == "running":
             raise BadInputError("The import is still running.", "Cancel it first.")
         for path in (self._file(id_), self._flag(id_), self._log(id_)):
-            path.unlink(missing_ok=True)
+            delete(path)
         self._children.pop(id_, None)
 
     def list(self) -> list[ImportJob]:

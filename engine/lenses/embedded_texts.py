@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.numeric import FloatArray
 from storage.files import write_whole
+from storage.removal import delete
 
 FORMAT = 1
 """Counts the ways in which texts become vectors; a file of another one is not found."""
@@ -74,4 +75,4 @@ def _write(path: Path, vectors: FloatArray) -> None:
     write_whole(path, hashlib.sha256(values).digest() + values)
     files = sorted(path.parent.glob("*.f32"), key=lambda file: file.stat().st_mtime)
     for old in files[:-MOST_FILES]:
-        old.unlink(missing_ok=True)
+        delete(old)

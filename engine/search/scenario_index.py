@@ -25,9 +25,6 @@ from engine.numeric import FloatArray
 from engine.types.scenarios import ScenarioMatch
 from storage.scenarios import ScenarioTable
 
-RESIDENT_BYTES = 2**30
-"""Vectors up to this size are searched exactly in memory, when the corpus's own are."""
-
 
 class ScenarioIndex:
     """One version of the scenarios of one version of a corpus.
@@ -39,15 +36,14 @@ class ScenarioIndex:
         doc_ids: documents that have scenarios, in the order of the corpus.
         rows: (g,) their rows in the corpus.
         row_of: doc_id -> place in ``doc_ids``.
-        resident: the vectors are in memory, and scores exact.
+        resident: the vectors are in memory, and scores exact: there is room beside the corpus's.
     """
 
     def __init__(self, corpus: OpenCorpus, table: ScenarioTable) -> None:
         self._table = table
         self._width = corpus.spec.dimension
         self.settings: ScenarioSettings = read_settings(table.path)
-        needed = table.count() * self._width * 4
-        self.resident = corpus.resident and needed <= RESIDENT_BYTES
+        self.resident = corpus.make_room(table.count() * self._width * 4)
         columns = ["doc_id", "content_hash", "position"]
         if self.resident:
             columns += [*TEXT_COLUMNS, "component", "vector"]

@@ -201,6 +201,7 @@ class ProjectProgress:
         people: of the project's list, and whoever judged in it beside, by name.
         items: of the pool; ``complete`` of them have as many annotations as the project asks for.
         annotations: that there are, those beyond what an item needs left aside; ``needed`` in all.
+        extra: those beyond what an item needs.
     """
 
     people: tuple[PersonProgress, ...]
@@ -208,6 +209,7 @@ class ProjectProgress:
     complete: int
     annotations: int
     needed: int
+    extra: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from pages._annotate.annotate_url import (
     names_come_from_login,
     set_annotator,
 )
-from pages._annotate.judging_view import judging_view
+from pages._annotate.judging_view import judging_view, leave
 from pages._common.outside_text import escape
 from pages._common.shared import attempt, escape_label, note, show_error
 
@@ -164,6 +164,8 @@ def _change_part() -> None:
 def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
     """The part of the page that the view asks for."""
     who = annotator(explorer)
+    if view.part != "judge":
+        leave(explorer)
     if view.part == NEW:
         project_form.project_form(explorer, Project(view.corpus), who, is_new=True)
     elif view.part == "project" and project.name:

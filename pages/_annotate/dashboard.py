@@ -60,6 +60,7 @@ def summary_html(progress: ProjectProgress, per_item: int, undecided: int) -> st
         f"{progress.annotations:,} of {counted(progress.needed, 'annotation')} ({share:.0%}); "
         f"{progress.complete:,} of {counted(progress.items, 'item')} "
         f"{'has' if progress.complete == 1 else 'have'} {each}"
+        + (f"; {progress.extra:,} extra" if progress.extra else "")
         + ("" if undecided else "; no disagreement is open")
     )
     return (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -176,8 +177,6 @@ def evidence_data(explorer: Explorer, query: Query, doc_id: str, lens: Lens) -> 
     return [document_view.evidence(pair, lens) for result in results for pair in result.evidence]
 
 
-AHEAD = 60
-"""Items sent before they are asked for: at ten keys a second, six seconds of them."""
 BEHIND = 3
 MOST_PAST = 40
 KEY = "annotate_session"
@@ -205,6 +204,10 @@ class JudgingSession:
         done: events that were stored or refused.
         held: items whose documents the browser has already, as it said last.
         only: the items to be judged; None for all of the queue.
+        visit: names this place where items are judged, among all there are.
+        shown: items that the browser may show before it has the next answer.
+        unstored: items of which it said something that could not be stored yet.
+        leased: items are leased to it, or it waits for some.
     """
 
     project: Project
@@ -215,6 +218,10 @@ class JudgingSession:
     done: set[str] = field(default_factory=set)
     held: frozenset[Item] = frozenset()
     only: frozenset[Item] | None = None
+    visit: str = field(default_factory=lambda: secrets.token_hex(8))
+    shown: frozenset[Item] = frozenset()
+    unstored: frozenset[Item] = frozenset()
+    leased: bool = False
 
     @property
     def id(self) -> str:
@@ -281,7 +288,17 @@ def judging_view(
 ) -> None:
     """The queue under the keys, and what runs the page where the browser gets no answer."""
     _RUN_PAGE(key="annotate_run_page", on_run_change=lambda: None)
-    _judging_view(explorer, session_of(project, who, start, only))
+    session = session_of(project, who, start, only)
+    leave(explorer, but=session)
+    _judging_view(explorer, session)
+
+
+def leave(explorer: Explorer, but: JudgingSession | None = None) -> None:
+    """What was to be judged on this visit is for others now, except in one session."""
+    for session in _sessions().values():
+        if session is not but and session.leased:
+            explorer.annotation.leave(session.project, session.visit)
+            session.leased = False
 
 
 @st.fragment
@@ -324,8 +341,9 @@ def receive(explorer: Explorer, session: JudgingSession, sent: Mapping[str, Any]
     session.evidence = from_key(sent.get("evidence")) or session.evidence
     if "at" in sent:
         session.at = from_key(sent["at"])
-    session.held = frozenset(filter(None, map(from_key, sent.get("held") or ())))
     events = list(sent.get("events") or ())
+    session.held = frozenset(filter(None, map(from_key, sent.get("held") or ())))
+    session.shown |= session.held
     for number, event in enumerate(events):
         name = str(event.get("event"))
         try:
@@ -344,6 +362,9 @@ def receive(explorer: Explorer, session: JudgingSession, sent: Mapping[str, Any]
             refused.append(str(event.get("key", "")))
         session.done.add(name)
         settled.append(name)
+    session.unstored = frozenset(
+        (str(event.get("query_id")), str(event.get("doc_id"))) for event in events[len(settled) :]
+    )
     turn = int(sent.get("turn") or 0)
     return Answer(session.id, turn, tuple(settled), tuple(refused), tuple(undone), message, retry)
 
@@ -386,12 +407,13 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
     """All that is shown: the item at hand, what comes, what was before."""
     annotation, project, who = explorer.annotation, session.project, session.who
     lens = explorer.library.lens(project.corpus)
-    queue, queries = annotation.queue(project, who, session.only), annotation.queries(project)
+    share = annotation.share(
+        project, who, session.visit, session.at, session.shown | session.unstored, session.only
+    )
+    queue, due, queries = share.queue, list(share.next), annotation.queries(project)
+    session.shown, session.leased = frozenset(due), True
     known = explorer.library.open(project.corpus).row_of  # an import may have dropped some
     pool = {i.item: i for i in queue.items if i.doc_id in known}
-    order = list(pool)
-    start = order.index(session.at) if session.at in pool else 0
-    due = [item for item in (*order[start:], *order[:start]) if queue.is_due(pool[item])][:AHEAD]
     past = [item for item in queue.said if item in pool]
     later = {
         name: [item for item in past if not due and queue.said[item].verdict == name]
@@ -425,9 +447,27 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
         "next": [to_key(item) for item in due],
         "past": [to_key(item) for item in past[-MOST_PAST:]],
         "later": {name: [to_key(item) for item in items] for name, items in later.items()},
-        "progress": asdict(queue.progress()),
+        "progress": asdict(share.progress),
+        "people": share.people,
+        "waiting": waiting_words(share.elsewhere, share.minutes) if not due else None,
+        "beyond": to_key(at) if at is not None and share.beyond else None,
         "evidence": _evidence(explorer, queries, session),
         "dark": dark(),
+    }
+
+
+def waiting_words(elsewhere: int, minutes: float) -> dict[str, str] | None:
+    """What is said to an annotator while others have all that is left; None when nothing is.
+
+    >>> waiting_words(2, 5.0)["title"]
+    'The last 2 items are with other annotators'
+    """
+    if not elsewhere:
+        return None
+    last = "The last item is" if elsewhere == 1 else f"The last {elsewhere:,} items are"
+    return {
+        "title": f"{last} with other annotators",
+        "words": f"What they leave untouched for {minutes:g} minutes comes here by itself.",
     }
 
 

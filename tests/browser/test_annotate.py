@@ -230,6 +230,20 @@ def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
     assert len(said(explorer, project, "Grace")) == 6
 
 
+def test_items_that_others_have_come_by_themselves_once_they_leave_them(
+    visit: Visit, explorer: Explorer
+) -> None:
+    project, annotation = make_project(explorer, "leased", 3), explorer.annotation
+    assert len(annotation.share(project, "Ada", "elsewhere").next) == 3
+    page = visit.open("/annotate?corpus=demo&project=leased")
+    expect(page.get_by_text("The last 3 items are with other annotators")).to_be_visible(
+        timeout=180_000
+    )
+    annotation.leave(project, "elsewhere")
+    expect(candidate(page)).to_be_visible()
+    assert annotation.share(project, "Ada", "elsewhere").next == [], "all are leased to this page"
+
+
 def test_a_reload_and_a_second_tab_keep_name_and_place(visit: Visit, explorer: Explorer) -> None:
     project = make_project(explorer, "place", 8)
     page = sit_down(visit, project, "Ada")

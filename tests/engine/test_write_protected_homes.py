@@ -48,6 +48,8 @@ def test_it_can_be_searched_and_backed_up(
     assert protected.library.names() == ["small"]
     found = protected.search(Query("small", seed="bees-network", aspect="method", k=5))
     assert len(found.results) == 5
+    own = protected.annotation.project("small")
+    assert protected.annotation.share(own, "Ada", "a tab").next == [], "nothing is in its pool"
     back_up(protected.home, protected.ledger, tmp_path / "home.zip")
     assert verify(tmp_path / "home.zip").corpora == ("small",)
     assert protected.home.ledger.read_bytes() == before

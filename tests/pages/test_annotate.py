@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer
-from engine.types.annotating import GRADED, Judgment, PoolRequest, Project
+from engine.types.annotating import GRADED, Judgment, PoolRequest, Project, ProjectProgress
 from engine.types.people import Person, Role
 from engine.types.searches import Query
 from pages._annotate.agreement_tables import confusion_html
+from pages._annotate.dashboard import summary_html
 from pages._annotate.guidelines import nodes
 from pages._annotate.project_form import read_scale, scale_lines
 from pages._annotate.project_queries_form import CHOSEN, TEXT, read_seeds
@@ -87,6 +89,32 @@ def test_a_link_to_a_project_that_is_not_there_says_which_there_are(home_page: E
     assert "It has p." in shown(page)
     page = visit("annotate", corpus="small", part="elsewhere")
     assert "is none of judge" in shown(page)
+
+
+def test_who_has_to_wait_for_others_is_told_so_and_leaving_gives_items_back(
+    home_page: Explorer,
+) -> None:
+    project = make_project(home_page)
+    annotation = home_page.annotation
+    mine = annotation.share(project, "Ada", "another tab").next
+
+    def sent(page: AppTest) -> dict[str, Any]:
+        (view,) = (
+            one.proto for one in page.get("bidi_component")
+            if one.proto.component_name == "seedlens_annotate"
+        )  # fmt: skip
+        return dict(json.loads(view.mixed.json if view.HasField("mixed") else view.json))
+
+    page = visit("annotate", corpus="small", project="p")
+    waiting = sent(page)["waiting"]
+    assert waiting["title"] == f"The last {len(mine)} items are with other annotators"
+    assert "Ada" not in str(waiting)
+    annotation.leave(project, "another tab")
+    assert len(sent(run(page))["next"]) == len(mine)
+    assert annotation.share(project, "Ada", "another tab").next == []
+    page.segmented_control(key="annotate_part").set_value("progress")
+    run(page)
+    assert len(annotation.share(project, "Ada", "another tab").next) == len(mine)
 
 
 def test_without_a_name_nobody_judges(home_page: Explorer) -> None:
@@ -261,6 +289,11 @@ def test_leads_see_who_did_how_much_and_how_agreement_came_about(home_page: Expl
     assert "undefined at n = 1" in text
     click(page, "annotate_to_decide")
     assert param(page, "part") == "disagreements"
+
+
+def test_annotations_beyond_what_items_need_are_named_as_extra() -> None:
+    progress = ProjectProgress((), items=2, complete=2, annotations=4, needed=4, extra=1)
+    assert "2 items have 2 annotations; 1 extra" in summary_html(progress, 2, 0)
 
 
 def test_only_leads_see_the_progress_of_others(home_page: Explorer) -> None:

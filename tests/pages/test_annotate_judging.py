@@ -141,3 +141,41 @@ def test_the_judging_view_sees_no_sources_unless_the_project_says_so(
     assert all(i["sources"] == [] for i in view_data(small_copy, sit_down(project))["items"])
     project = small_copy.annotation.save(replace(project, blind=False), "lead")
     assert any(i["sources"] for i in view_data(small_copy, sit_down(project))["items"])
+
+
+def test_who_has_to_wait_for_others_is_told_so_and_goes_on_when_they_judge(
+    small_copy: Explorer, project: Project
+) -> None:
+    ada, ben = sit_down(project), sit_down(project, "Ben")
+    first, *rest = view_data(small_copy, ada)["next"]
+    waits = view_data(small_copy, ben)
+    assert waits["next"] == []
+    assert waits["waiting"]["title"] == f"The last {1 + len(rest)} items are with other annotators"
+    assert "5 minutes" in waits["waiting"]["words"]
+    assert "Ada" not in str(waits)
+
+    receive(small_copy, ada, message(1, grade("e1", first, 2), held=rest, at=rest[0]))
+    data = view_data(small_copy, ada)
+    assert view_data(small_copy, ben)["next"] == [], "Ada may see one of them before she hears"
+    receive(small_copy, ada, message(2, held=data["next"], at=rest[0]))
+    data = view_data(small_copy, ada)
+    given = view_data(small_copy, ben)
+    assert given["next"]
+    assert given["waiting"] is None
+    assert not set(given["next"]).intersection(data["next"])
+    assert data["people"] == 2
+    receive(small_copy, ben, message(1, held=given["next"], at=data["next"][0]))
+    assert view_data(small_copy, ben)["beyond"] == data["next"][0]
+
+
+def test_what_was_not_stored_yet_stays_leased(small_copy: Explorer, project: Project) -> None:
+    ada, ben = sit_down(project), sit_down(project, "Ben")
+    first, second, *_ = view_data(small_copy, ada)["next"]
+    view_data(small_copy, ben)  # from now on, Ada has a share only
+    ledger = small_copy.home.ledger
+    quick = make_explorer(ledger.parent, ledger_wait_seconds=0.1)
+    with FileLock(f"{ledger}.lock"):
+        assert receive(quick, ada, message(1, grade("e1", first, 1), held=[], at=second)).retry
+    for _ in range(2):
+        view_data(small_copy, ada)
+    assert first not in view_data(small_copy, ben)["next"]

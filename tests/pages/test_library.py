@@ -364,13 +364,17 @@ def test_how_an_import_ended_is_told(fresh: Explorer, serve: Serve, home: Path) 
         home, id="20260103T000000000000-abcdef", state="failed", error=HOSTILE, remedy="Mend it."
     )
     a_job(home, id="20260104T000000000000-abcdef", state="running")
+    far = a_job(home, id="20260105T000000000000-abcdef", state="running", host="far.example")
     serve(fresh)
     said = shown(page := visit("library"))
     assert "300 documents: 290 added, 0 updated, 10 unchanged" in said
     assert "3 documents had no year." in said
     assert "Stopped after 8 documents" in said
     assert "&lt;img src=x onerror=alert(1)&gt;**bold**</strong> Mend it." in said
-    assert "The import was interrupted" in said
+    assert said.count("The import was interrupted") == 1
+    assert "on another machine</span>" in said
+    assert "was started on another machine (far.example); whether it still runs there" in said
+    assert f"library_resume_{far.id}" in keys(page)
     assert f"library_resume_{failed.id}" in keys(page)
     assert "library_resume_20260101T000000000000-abcdef" not in keys(page)
     page = click(page, f"library_dismiss_{failed.id}")

@@ -226,3 +226,13 @@ def test_the_ledger_is_copied_once_a_day_and_seven_copies_stay(small_copy: Explo
     os.utime(folder / names[-2], (2e10, 2e10))
     small_copy.tidy()
     assert len(list(folder.iterdir())) == 6, "nobody wrote since the last copy"
+
+
+def test_after_a_clock_that_was_ahead_the_ledger_is_copied_as_before(small_copy: Explorer) -> None:
+    folder = small_copy.home.root / "ledger-copies"
+    folder.mkdir()
+    ahead = folder / "ledger-2999-01-01.duckdb"
+    ahead.write_text("of that day")
+    os.utime(ahead, (3e10, 3e10))
+    small_copy.tidy()
+    assert len(list(folder.iterdir())) == 2

@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
 from engine.types.searches import Query
 from storage import removal
+from tests.support import make_explorer
 
 
 def test_a_deleted_corpus_is_gone_until_it_is_brought_back(small_copy: Explorer) -> None:
@@ -186,6 +189,49 @@ def test_a_search_that_was_under_way_says_that_its_corpus_was_deleted(small_copy
     ):
         with pytest.raises(CorpusMissingError, match="was deleted or changed while it was being"):
             search()
+
+
+def test_searches_while_a_corpus_goes_and_comes_back_find_it_or_say_that_it_is_gone(
+    small_copy: Explorer,
+) -> None:
+    documents = small_copy.library.corpus("small").documents
+    beside = make_explorer(small_copy.home.root)
+    over = threading.Event()
+
+    def search(explorer: Explorer, query: Query) -> list[str]:
+        said = []
+        while not over.is_set():
+            try:
+                assert explorer.search(query).total == documents
+            except (CorpusMissingError, UnknownNameError) as error:
+                said.append(str(error))
+        return said
+
+    with ThreadPoolExecutor() as pool:
+        searches = [
+            pool.submit(search, explorer, Query("small", text="mites", system=system, k=documents))
+            for explorer, system in ((small_copy, "dense"), (beside, "aspect"))
+        ]
+        try:
+            for _ in range(6):
+                small_copy.library.delete("small")
+                time.sleep(0.02)
+                small_copy.library.restore("small")
+                time.sleep(0.05)
+        finally:
+            over.set()
+        said = {words for found in searches for words in found.result()}
+    assert said
+    clear = ("There is no corpus 'small'", "was deleted or changed", "has no documents yet")
+    assert all(any(part in words for part in clear) for words in said), said
+
+
+def test_an_import_that_has_stored_nothing_yet_is_named_as_what_is_missing(
+    small_copy: Explorer,
+) -> None:
+    shutil.rmtree(small_copy.home.corpus("small"))
+    with pytest.raises(CorpusMissingError, match="'small' has no documents yet"):
+        small_copy.search(Query("small", text="mites"))
 
 
 def test_one_limit_holds_for_the_vectors_of_all_corpora(

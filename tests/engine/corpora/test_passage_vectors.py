@@ -79,6 +79,22 @@ def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(
     assert kept._bytes <= engine.corpora.passage_vectors.KEPT_BYTES
 
 
+def test_one_limit_holds_for_the_passages_of_all_corpora(
+    corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = passages(corpus), passages(corpus)
+    half, all_ = corpus.doc_ids[:20], corpus.doc_ids
+    monkeypatch.setattr(
+        engine.corpora.passage_vectors, "KEPT_BYTES", size(passages(corpus).tokens(all_))
+    )
+    before.tokens(half)
+    after.tokens(half)
+    assert before._bytes == after._bytes, "there is room for both"
+    after.tokens(all_)
+    assert before._bytes == 0, "the one used longest ago gives way"
+    assert after.has_tokens(all_)
+
+
 def test_threads_that_share_it_get_what_they_asked_for(
     corpus: OpenCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

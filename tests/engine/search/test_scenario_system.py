@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.corpora.opened import OpenCorpus
 from engine.corpora.scenario_store import embed
 from engine.encode.one_pass import OnePassEncoder
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from engine.search.scenario_index import scenario_index
 from engine.search.systems.dense import DenseSystem
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.types.corpora import ImportRequest
@@ -185,6 +187,18 @@ def test_scenarios_that_do_not_fit_into_memory_rank_alike(
         assert [r.scenario and r.scenario.scenario for r in a] == [
             r.scenario and r.scenario.scenario for r in b
         ]
+
+
+def test_scenarios_count_with_what_the_corpus_has_in_memory(profiled: Explorer) -> None:
+    opened = profiled.library.open("small")
+    tight = OpenCorpus("small", opened.table, opened.lens, opened.spec, 2**20)
+    alone = tight.resident_bytes
+    assert scenario_index(tight).resident
+    assert tight.resident_bytes > alone > 0
+    tight = OpenCorpus("small", opened.table, opened.lens, opened.spec, alone)
+    assert not scenario_index(tight).resident, "there is room for the corpus only"
+    assert tight.resident
+    assert tight.resident_bytes == alone
 
 
 def test_where_a_corpus_is_not_ranked_whole_scenarios_bring_documents_up(

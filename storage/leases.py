@@ -1,0 +1,121 @@
+"""Which items lie before whom, so that no more people judge an item than it needs.
+
+They are of no use later, so they lie in small files of their own beside the ledger: nobody has to
+read the ledger anew because of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from storage.errors import CorpusBusyError, StorageError
+from storage.files import write_whole
+from storage.locks import alone
+
+SECONDS = 300.0
+"""How long a lease lasts that nobody renews."""
+WAIT_SECONDS = 10.0
+
+
+def _token() -> str:
+    return secrets.token_hex(6)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """What one visit of an annotator has before it, or may have next.
+
+    Attributes:
+        items: (query_id, doc_id). A visit that waits for items has none.
+        token: another one whenever the lease is renewed.
+    """
+
+    annotator: str
+    items: tuple[tuple[str, str], ...]
+    token: str = field(default_factory=_token)
+
+
+class Leases:
+    """The leases of one home. Safe to share between threads and processes.
+
+    A lease has run out when this process has seen it for :data:`SECONDS` without a change: no
+    clock of the day is asked, which may jump, and which other machines may have set otherwise.
+
+    Args:
+        folder: made with the first lease.
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._seen: dict[Path, dict[str, tuple[str, float]]] = {}
+        """By file and visit: the token that was seen last, and when it was seen first."""
+
+    @contextmanager
+    def of(self, *project: str) -> Iterator[dict[str, Lease]]:
+        """The leases of a project by visit, alone among all threads and processes; what is changed
+        of them is kept. Where the home cannot be written to, there are none.
+
+        Raises:
+            StorageError: others kept them locked, or there is no room on the disk.
+        """
+        digest = hashlib.sha256("\x00".join(project).encode()).hexdigest()[:16]
+        file = self._folder / f"{digest}.json"
+        with ExitStack() as held:
+            writable = _lock(file.with_suffix(".lock"), held)
+            stored = _read(file)
+            leases = self._standing(file, stored)
+            yield leases
+            if not writable or leases == stored:
+                return
+            try:
+                write_whole(file, json.dumps({k: _row(v) for k, v in leases.items()}))
+            except OSError as error:
+                raise StorageError(
+                    f"{file} cannot be written to: {error.strerror or error}.",
+                    "Check its permissions, and free some space on that disk.",
+                ) from error
+
+    def _standing(self, file: Path, leases: dict[str, Lease]) -> dict[str, Lease]:
+        """Those that have not run out."""
+        now, before = self._clock(), self._seen.get(file, {})
+        seen = {}
+        for visit, lease in leases.items():
+            token, since = before.get(visit, ("", now))
+            seen[visit] = (lease.token, since if token == lease.token else now)
+        self._seen[file] = seen
+        return {visit: leases[visit] for visit, (_, since) in seen.items() if now - since < SECONDS}
+
+
+def _lock(file: Path, held: ExitStack) -> bool:
+    """Lock a file until ``held`` is closed; False where it cannot be written to."""
+    busy = "The queue stayed locked by other programs; nothing was changed."
+    try:
+        held.enter_context(alone(file, busy, "Try again.", WAIT_SECONDS))
+    except CorpusBusyError:
+        raise
+    except StorageError:
+        return False
+    return True
+
+
+def _row(lease: Lease) -> list[object]:
+    return [lease.annotator, lease.items, lease.token]
+
+
+def _read(file: Path) -> dict[str, Lease]:
+    """What the file holds; nothing when it is missing or damaged: then items are leased anew."""
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        return {
+            str(visit): Lease(str(who), tuple((str(q), str(d)) for q, d in items), str(token))
+            for visit, (who, items, token) in json.loads(file.read_bytes()).items()
+        }
+    return {}

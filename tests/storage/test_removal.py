@@ -1,0 +1,109 @@
+"""One function deletes what lies in a home, and that late."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from storage import removal
+from storage.home import Home
+from storage.removal import ASIDE, Removal, delete, never_used
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN = {
+    "storage/removal.py": "the function itself",
+    "storage/files.py": "a file that this call could not finish",
+    "storage/access.py": "a copy that this call could not finish, or a file that none finished",
+    "engine/corpora/backup.py": "what this call wrote, and could not finish or needs no more",
+    "engine/jobs/processes.py": "the flag and the record of a job of this process",
+    "engine/job_process.py": "the flag of the job of this process",
+    "engine/build/collection_export.py": "a folder that a person named, which is written anew",
+    "engine/generate/generator.py": "a folder that a person named, which is written anew",
+    "engine/scenarios/distillation.py": "a folder that a person named: what training leaves",
+}
+"""Where else files are deleted, and which."""
+DELETING = {"unlink", "rmdir", "rmtree", "removedirs", "drop_table", "drop_database"}
+
+
+def deleting(folder: str) -> Iterator[str]:
+    """Modules that delete files or tables themselves."""
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        if not any(name in text for name in (*DELETING, "os.remove")):
+            continue  # to parse it takes long
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.Attribute):
+                continue
+            of_os = isinstance(node.value, ast.Name) and node.value.id == "os"
+            if node.attr in DELETING or (of_os and node.attr == "remove"):
+                yield file.relative_to(ROOT).as_posix()
+
+
+def test_what_a_home_holds_is_deleted_by_one_function_only() -> None:
+    found = {name for folder in ("storage", "engine", "pages") for name in deleting(folder)}
+    assert found == set(OWN)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    home.create()
+    return home
+
+
+def at(monkeypatch: pytest.MonkeyPatch, time: datetime) -> None:
+    monkeypatch.setattr(removal, "now", lambda: time)
+
+
+def test_something_is_deleted_when_it_was_found_old_enough_twice(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, began = home.trash / "old", datetime(2026, 1, 1, tzinfo=UTC)
+    path.mkdir()
+    week = timedelta(days=7)
+
+    def remove_on(day: float) -> bool:
+        at(monkeypatch, began + timedelta(days=day))
+        return Removal(home).remove(path, lambda: began, week)
+
+    assert [remove_on(day) for day in (1, 6.9, 4000, 7, 7.5)] == [False] * 5
+    assert path.exists(), "the clock was ahead, and then right again"
+    assert not Removal(home).remove(path, lambda: None, week), "it is of use"
+    assert remove_on(8.1)
+    assert not path.exists()
+
+
+def test_what_somebody_uses_is_not_deleted_however_old(home: Home) -> None:
+    path, lock = home.corpora / "c", home.corpora / "c.lock"
+    path.mkdir()
+    with removal.alone(lock, "", ""):
+        assert not Removal(home).remove(path, never_used, lock=lock)
+    assert path.exists()
+    assert Removal(home).remove(path, never_used, lock=lock)
+
+
+def test_what_another_app_moved_aside_or_restores_is_left_to_it_for_a_day(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home.corpora / "c").mkdir()
+    asides = [parent / f"{ASIDE}half" for parent in (home.root, home.corpora, home.corpora / "c")]
+    for aside in asides:
+        aside.mkdir()
+    started = datetime.now(UTC)
+    for days, left in ((0, 3), (1.1, 3), (2.2, 0)):
+        at(monkeypatch, started + timedelta(days=days))
+        Removal(home).finish()
+        assert sum(aside.exists() for aside in asides) == left
+
+
+def test_nobody_finds_half_of_what_is_deleted(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = home.corpora / "c"
+    path.mkdir()
+    monkeypatch.setattr(removal, "_delete_aside", lambda _: None)  # a kill
+    assert delete(path)
+    assert not path.exists()
+    assert not delete(path)
