@@ -24,10 +24,11 @@ from engine.collections.judgment_formats import (
 )
 from engine.collections.trec import trec_grades
 from engine.errors import BadInputError
-from engine.search.queries import LONGEST_INSTRUCTION, query_from_json, query_to_json
+from engine.search.queries import query_from_json, query_to_json
 from engine.types.annotating import ADJUDICATED, Judgment, Origin, Verdict
 from engine.types.collections import Collection
 from engine.types.documents import Span
+from engine.types.limits import LONGEST_INSTRUCTION
 from engine.types.searches import Query
 
 HAND_OVER = "seedlens-judgments"

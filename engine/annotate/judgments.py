@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from engine.annotate.projects import check_annotator, printable
 from engine.errors import BadInputError
-from engine.types.annotating import LONGEST_NOTE, Judgment, Origin, Project, Verdict
+from engine.types.annotating import Judgment, Origin, Project, Verdict
+from engine.types.limits import LONGEST_NOTE
 from engine.types.searches import Query
 from storage.judgment_events import Judging
 from storage.records import new_event

@@ -12,16 +12,14 @@ from engine.annotate.annotation import Annotation
 from engine.corpora.library import Library
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
-from engine.search.queries import query_from_json, query_id, query_to_json
+from engine.search.queries import check_text, query_from_json, query_id, query_to_json
 from engine.types.annotating import Judgment
+from engine.types.limits import MOST_NAME
 from engine.types.people import ForPerson
 from engine.types.searches import Query
 from engine.types.trails import KeptDocument, SavedSearch, TrailInfo
 from storage.ledger import Ledger
 from storage.trails import TrailNameRow
-
-MOST_NAME = 200
-"""Characters of the name of a trail or a search."""
 
 
 class Notebook(ForPerson):
@@ -230,7 +228,8 @@ class Notebook(ForPerson):
     # Pasted texts
 
     def put_text(self, text: str) -> str:
-        """Store a pasted text under a short id for links."""
+        """Store a pasted text under a short id for links; BadInputError as for a search by it."""
+        check_text(text)
         return self._ledger.put_text(text)
 
     def text(self, text_id: str) -> str:

@@ -31,6 +31,7 @@ from engine.types.annotating import (
     Scale,
     Source,
 )
+from engine.types.limits import LONGEST_ANNOTATOR, LONGEST_GUIDELINES
 from engine.types.people import ForPerson
 from engine.types.plurals import counted
 from engine.types.searches import Query
@@ -40,8 +41,6 @@ from storage.projects import ProjectQueryRow, ProjectRow
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 HIGHEST = 9
 """The highest grade: one key is one grade."""
-LONGEST_GUIDELINES = 50_000
-LONGEST_ANNOTATOR = 64
 ORDERS: tuple[str, ...] = get_args(JudgingOrder)
 
 

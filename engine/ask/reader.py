@@ -23,10 +23,10 @@ from engine.llm.messages import Prompt
 from engine.search.searcher import Searcher
 from engine.types.callbacks import Ask
 from engine.types.jobs import Job
+from engine.types.limits import LONGEST_QUESTION
 from engine.types.models import ModelReport
 from engine.types.people import ForPerson
 from engine.types.reading import (
-    LONGEST_QUESTION,
     MOST_PASSAGES,
     Answer,
     AskedQuestion,

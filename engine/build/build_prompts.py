@@ -15,9 +15,10 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, Valid
 from engine.build.build_records import one_line
 from engine.llm.messages import Prompt, Reply, json_prompt, json_text
 from engine.llm.texts import cut_text, estimate_tokens, fenced, find_quote, harmless
-from engine.types.builds import LONGEST_LABEL, BuildSpec
+from engine.types.builds import BuildSpec
 from engine.types.documents import Document
 from engine.types.lenses import Aspect
+from engine.types.limits import LONGEST_LABEL
 
 LABELLING, NAMING, MERGING, VERBALISING = (
     "lens-label/1",

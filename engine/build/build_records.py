@@ -15,11 +15,10 @@ from engine.annotate.projects import check_project, printable
 from engine.errors import BadInputError
 from engine.lenses.definitions import find_aspect
 from engine.types.annotating import PoolRequest, Project
-from engine.types.builds import LONGEST_LABEL, BuildQuery, BuildSpec, Cluster, Maker, Overlap
+from engine.types.builds import BuildQuery, BuildSpec, Cluster, Maker, Overlap
 from engine.types.lenses import Lens
+from engine.types.limits import LONGEST_ATTRIBUTE, LONGEST_GUIDANCE, LONGEST_LABEL
 
-LONGEST_ATTRIBUTE = 1000
-LONGEST_GUIDANCE = 10_000
 MOST_EXAMPLES = 20
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from engine.build.build_records import Clustering, StoredCluster, check_line, fits
 from engine.errors import BadInputError, UnknownNameError
-from engine.types.builds import LONGEST_LABEL, BuildSpec, Cluster
+from engine.types.builds import BuildSpec, Cluster
+from engine.types.limits import LONGEST_LABEL
 
 
 def checked_clusters(before: Clustering, clusters: Sequence[Cluster]) -> list[Cluster]:

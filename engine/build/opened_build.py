@@ -32,8 +32,6 @@ from engine.errors import BadInputError, UnknownNameError
 from engine.types.annotating import Project
 from engine.types.builds import (
     BUILD_STEPS,
-    LONGEST_LABEL,
-    LONGEST_QUERY,
     BuildQuery,
     BuildSpec,
     BuildState,
@@ -44,6 +42,7 @@ from engine.types.builds import (
     Overlap,
     StepState,
 )
+from engine.types.limits import LONGEST_LABEL, LONGEST_QUERY
 from storage.builds import Builds, LabelRow, StepRow
 
 MOST_KEPT = 6

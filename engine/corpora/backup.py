@@ -24,6 +24,7 @@ from engine.config import __version__
 from engine.corpora.folders import store_of
 from engine.corpora.scenario_store import SETTINGS
 from engine.errors import BadInputError, StorageError, StorageFullError
+from engine.types.limits import MANIFEST_BYTES
 from storage.home import Home
 from storage.ledger import Ledger
 from storage.records import CorpusRow
@@ -35,8 +36,6 @@ Only = Literal["ledger", "irreplaceable"]
 FORMAT = 1
 """Counts the ways in which a backup is laid out."""
 MANIFEST = "manifest.json"
-MOST_MANIFEST_BYTES = 64 * 2**20
-"""A manifest of some 400,000 files; a longer one is none of ours."""
 ATTEMPTS = 3
 _PIECE = 2**20
 _LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
@@ -266,7 +265,7 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
 def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
         info = archive.getinfo(MANIFEST)
-        if info.file_size > MOST_MANIFEST_BYTES:
+        if info.file_size > MANIFEST_BYTES:
             raise ValueError("its manifest is too long")
         manifest: dict[str, Any] = json.loads(archive.read(info))
         if manifest["format"] != FORMAT:

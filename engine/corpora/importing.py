@@ -16,7 +16,8 @@ from engine.corpora.indexing import IndexRun, table_schema
 from engine.corpora.notes import register
 from engine.corpora.schema import vector_columns
 from engine.errors import BadInputError, StorageFullError
-from engine.ingest import Source, check, open_source, unique_documents
+from engine.ingest import Source, apart, check, open_source, unique_documents
+from engine.ingest.formats import existing
 from engine.lenses.definitions import RESEARCH, SHIPPED, lens_from_json
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, ImportRequest, Progress
@@ -70,13 +71,14 @@ class Importer:
         check_corpus_name(request.name)
         on_progress(Progress("checking", 0, 0, 0.0))
         lens = self._lens(request)
+        most = self.settings.max_document_chars
+        report = _checked_apart(request, lens, most)
         source = open_source(
             *(request.source, request.source_format, request.mapping),
             lens=lens,
             repairs=request.repairs,
         )
-        most = self.settings.max_document_chars
-        report = check(source, most)
+        report = report or check(source, most)
         self.home.create()
         busy = f"The corpus '{request.name}' is being indexed by another process."
         remedy = "Wait until it is done, or import under another name."
@@ -216,3 +218,15 @@ def build_indexes(
     documents = table.count()
     resident = documents * dimension * 4 * len(columns) <= settings.resident_megabytes * 2**20
     table.finish([] if resident or documents < 256 else columns, grace)
+
+
+def _checked_apart(request: ImportRequest, lens: Lens, most: int) -> CheckReport | None:
+    """The check of a Parquet file, of which a little one may fill the memory; None for others."""
+    if not isinstance(request.source, Path | str):
+        return None
+    path = Path(request.source)
+    is_one = path.suffix.lower() == ".parquet" and request.source_format == "auto"
+    if not (is_one or request.source_format == "parquet"):
+        return None
+    chosen = (request.source_format, request.mapping, lens, most, request.repairs)
+    return apart.check(apart.Reading(existing(path), *chosen))

@@ -31,10 +31,8 @@ from engine.ingest import (
     ENCODINGS,
     FIELDS,
     FORMATS,
-    examine,
-    open_source,
-    preview,
 )
+from engine.ingest.apart import Apart, Reading
 from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import (
     RESEARCH,
@@ -116,6 +114,7 @@ class Library(ForPerson):
         self._systems, self._prepared = tuple(systems), tuple(prepared)
         self._home, self._ledger, self._settings = home, ledger, settings
         self._trash = Trash(home, ledger)
+        self._apart = Apart()
         self._open: dict[str, OpenCorpus] = {}
         self._loaded: set[str] = set()
         self._sizes: dict[Path, tuple[Hashable, int, int]] = {}
@@ -184,9 +183,13 @@ class Library(ForPerson):
         mapping: Mapped | None = None,
         repairs: Repairs = NO_REPAIRS,
     ) -> Preview:
-        """The first rows of a source, and how they would be read. Raises NotAllowedError too."""
-        path = self.importable(path)
-        return preview(path, source_format, mapping, lens=RESEARCH, repairs=repairs)
+        """The first rows of a source, and how they would be read; see :class:`Apart`.
+
+        Raises:
+            BadInputError: as ``Apart.preview``.
+            NotAllowedError: this is for no lead, or the path is not one to import from.
+        """
+        return self._apart.preview(self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def examine(
@@ -197,9 +200,7 @@ class Library(ForPerson):
         repairs: Repairs = NO_REPAIRS,
     ) -> CheckReport:
         """What importing a whole source would meet; nothing is written. As :meth:`preview`."""
-        path = self.importable(path)
-        source = open_source(path, source_format, mapping, lens=RESEARCH, repairs=repairs)
-        return examine(source, self._settings.max_document_chars)
+        return self._apart.examine(self._reading(path, source_format, mapping, repairs))
 
     @leads_only
     def save_upload(self, name: str, content: bytes) -> Path:
@@ -504,6 +505,12 @@ class Library(ForPerson):
     def _importable(self, person: Person, path: Path) -> Path:
         roots = (self._home.uploads, DEMO, *self._settings.import_roots)
         return check_source(person, path, roots)
+
+    def _reading(
+        self, path: Path, source_format: str, mapping: Mapped | None, repairs: Repairs
+    ) -> Reading:
+        most = self._settings.max_document_chars
+        return Reading(self.importable(path), source_format, mapping, RESEARCH, most, repairs)
 
     def _row(self, name: str) -> CorpusRow:
         rows = {row.name: row for row in self._ledger.listed_corpora()}

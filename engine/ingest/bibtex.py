@@ -29,7 +29,8 @@ from bibtexparser.model import (
 
 from engine.errors import BadInputError
 from engine.ingest.latex import plain, unbraced
-from engine.ingest.rows import InputFile, Row, hashed_id
+from engine.ingest.rows import InputFile, Row, hashed_id, too_long
+from engine.types.limits import ROW_BYTES
 
 FIELDS = {
     "doc_id": "key",
@@ -54,6 +55,10 @@ def rows(file: InputFile) -> Iterator[Row]:
     strings = {month: month for month in _MONTHS}
     number = 0
     for first_line, chunk in _chunks(file):
+        if chunk is None:
+            number += 1
+            yield too_long(f"{file.name}, row {number} (line {first_line})")
+            continue
         for block in _parse(file, first_line, chunk):
             line = first_line + (block.start_line or 0)
             if isinstance(block, String):
@@ -66,17 +71,19 @@ def rows(file: InputFile) -> Iterator[Row]:
                 yield _failed(f"{file.name}, row {number} (line {line})", block)
 
 
-def _chunks(file: InputFile) -> Iterator[tuple[int, str]]:
-    first, lines = 0, list[str]()
+def _chunks(file: InputFile) -> Iterator[tuple[int, str | None]]:
+    """Each block with the number of its first line; None for one that is too long."""
+    first, lines, size = 0, list[str](), 0
     for number, line in file.lines():
         if _BLOCK.match(line):
             if lines:
-                yield first, "".join(lines)
-            first, lines = number, [line]
-        elif lines:  # words before the first entry are a comment
+                yield first, "".join(lines) if size <= ROW_BYTES else None
+            first, lines, size = number, [line], len(line)
+        elif lines and size <= ROW_BYTES:  # words before the first entry are a comment
             lines.append(line)
+            size += len(line)
     if lines:
-        yield first, "".join(lines)
+        yield first, "".join(lines) if size <= ROW_BYTES else None
 
 
 def _parse(file: InputFile, first_line: int, chunk: str) -> list[Block]:

@@ -14,14 +14,16 @@ from collections.abc import Iterator
 from itertools import count, islice
 
 from engine.errors import BadInputError
-from engine.ingest.encodings import MAX_LINE_BYTES
-from engine.ingest.rows import InputFile, Row
+from engine.ingest.encodings import TOO_LONG
+from engine.ingest.rows import SHORTEN, InputFile, Row
+from engine.types.limits import ROW_BYTES
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 """What is looked for, and what people call it."""
 _SAID = re.compile(r"sep=(.)\r?\n?\Z", re.IGNORECASE)
 """A first line that spreadsheets write and read, and that is no part of the table."""
-_LOOKED_AT = 20
+_LOOKED_AT, _LONGEST = 20, 100_000
+"""Lines, and characters of each, by which a delimiter is told."""
 
 
 def find_delimiter(file: InputFile, usual: str = ",") -> str:
@@ -31,7 +33,7 @@ def find_delimiter(file: InputFile, usual: str = ",") -> str:
         usual: taken when none of :data:`DELIMITERS` cuts anything.
     """
     try:
-        lines = [line for _, line in islice(file.lines(), _LOOKED_AT) if line.strip()]
+        lines = [line[:_LONGEST] for _, line in islice(file.lines(), _LOOKED_AT) if line.strip()]
     except BadInputError:  # told by whoever reads on
         return usual
     if lines and (said := _SAID.match(lines[0])):
@@ -86,10 +88,11 @@ class _Records:
 
     def __init__(self, file: InputFile) -> None:
         # Process-wide in the csv module; its default refuses fields above 128 kB.
-        csv.field_size_limit(MAX_LINE_BYTES)
-        self._lines = file.lines()
-        self._again: deque[tuple[int, str]] = deque()
-        self._taken: list[tuple[int, str]] = []
+        csv.field_size_limit(ROW_BYTES)
+        self._lines = file.short_lines()
+        self._again: deque[tuple[int, str | None]] = deque()
+        self._taken: list[tuple[int, str | None]] = []
+        self._size = 0
         self._delimiter = file.delimiter
         self._reader = self._new_reader()
         self.line = 1
@@ -102,17 +105,21 @@ class _Records:
         if line is None:
             return None
         number, text = line
-        if number == 1 and "\r" in text and not text.endswith("\n"):
+        if number == 1 and text and "\r" in text and not text.endswith("\n"):
             # Not a single LF in the file: CR ends its lines, as on old Macs.
             text, *others = (f"{part}\n" for part in text.removesuffix("\r").split("\r"))
             self._again.extend(enumerate(others, start=2))
         self._taken.append((number, text))
+        self._size += len(text or "")
+        if text is None or self._size > ROW_BYTES:
+            raise csv.Error(TOO_LONG)
         return text
 
     def next(self) -> list[str] | None:
         """The next record that is not blank, None at the end; raises csv.Error."""
         while True:
             self._taken.clear()
+            self._size = 0
             try:
                 cells = next(self._reader, None)
             except csv.Error:
@@ -123,7 +130,7 @@ class _Records:
             if cells is None:
                 return None
             self.line = self._taken[0][0]
-            said = self.line == 1 and _SAID.match(self._taken[0][1])
+            said = self.line == 1 and _SAID.match(self._taken[0][1] or "")
             if any(cell.strip() for cell in cells) and not said:
                 return cells
 
@@ -163,6 +170,8 @@ def _row(where: str, names: tuple[str, ...], cells: list[str]) -> Row:
 def _fault(error: csv.Error) -> tuple[str, str]:
     """What is wrong with a record, and the remedy."""
     reason = str(error)
+    if reason == TOO_LONG or "field limit" in reason:
+        return TOO_LONG, SHORTEN
     if "unexpected end of data" in reason:
         fault = "a quoted field that begins here is never closed."
         return fault, 'Close it with ", and write quotes inside quoted fields twice ("").'

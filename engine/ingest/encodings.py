@@ -6,9 +6,10 @@ import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import AnyStr
+from typing import IO, AnyStr
 
 from engine.errors import BadInputError
+from engine.types.limits import MEGABYTE, ROW_BYTES
 
 LABELS = {
     "utf-8": "UTF-8",
@@ -32,8 +33,8 @@ LABELS = {
     "euc_kr": "EUC-KR (Korean)",
 }
 """What people choose from: a name that Python knows -> what it is called."""
-MAX_LINE_BYTES = 256 * 1024 * 1024
-"""A longer line is a file of another kind; reading it would fill the memory."""
+TOO_LONG = f"longer than {ROW_BYTES // MEGABYTE} MB, which is the most that is read as one row."
+"""What is wrong with such a line, record or entry."""
 _WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 """Encodings in which a line does not end with the byte 0x0A alone."""
 _MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
@@ -171,50 +172,69 @@ def _estimated(path: Path) -> str:
 
 
 def text_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, str]]:
+    """:func:`short_lines`, of which none may be too long: that raises BadInputError too."""
+    for number, line in short_lines(path, encoding):
+        if line is None:
+            raise BadInputError(
+                f"{path.name}, line {number}: {TOO_LONG}",
+                "Check that the file is of the format you chose.",
+            )
+        yield number, line
+
+
+def short_lines(path: Path, encoding: Encoding = UTF8) -> Iterator[tuple[int, str | None]]:
     r"""Lines of a text file with their numbers from 1; a byte order mark is dropped.
 
-    Only ``\n`` ends a line: others (U+2028 ...) may stand inside a JSON string.
+    Only ``\n`` ends a line: others (U+2028 ...) may stand inside a JSON string. None stands for a
+    line longer than ``ROW_BYTES``, which is passed over without being held in memory.
     Raises BadInputError naming line and byte where the encoding does not fit.
     """
     read = _wide_lines if encoding.wide else _narrow_lines
     try:
         for number, line in enumerate(read(path, encoding), start=1):
-            yield number, line.removeprefix("\ufeff") if number == 1 else line
+            yield number, line.removeprefix("\ufeff") if line and number == 1 else line
     except OSError as e:
         raise unreadable(path, e) from e
 
 
-def _narrow_lines(path: Path, encoding: Encoding) -> Iterator[str]:
+def _pieces(file: IO[AnyStr], end: AnyStr) -> Iterator[tuple[AnyStr | None, int]]:
+    """The lines of a file and their lengths; None for one that is too long."""
+    while line := file.readline(ROW_BYTES + 1):
+        length = len(line)
+        if length <= ROW_BYTES or line.endswith(end):
+            yield line, length
+            continue
+        while line and not line.endswith(end):
+            line = file.readline(ROW_BYTES)
+            length += len(line)
+        yield None, length
+
+
+def _narrow_lines(path: Path, encoding: Encoding) -> Iterator[str | None]:
     offset = 0
     with path.open("rb") as file:
-        for number, raw in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), start=1):
-            _check_length(raw, b"\n", path, number)
+        for number, (raw, length) in enumerate(_pieces(file, b"\n"), start=1):
+            if raw is None:
+                offset += length
+                yield None
+                continue
             try:
                 yield raw.decode(encoding.name, encoding.errors)
             except UnicodeDecodeError as e:
                 byte = f"byte 0x{raw[e.start]:02x} at offset {offset + e.start}"
                 raise _other_encoding(path, number, encoding, byte) from e
-            offset += len(raw)
+            offset += length
 
 
-def _wide_lines(path: Path, encoding: Encoding) -> Iterator[str]:
+def _wide_lines(path: Path, encoding: Encoding) -> Iterator[str | None]:
     number = 0
     with path.open(encoding=encoding.name, errors=encoding.errors, newline="\n") as file:
         try:
-            for line in iter(lambda: file.readline(MAX_LINE_BYTES), ""):
+            for line, _ in _pieces(file, "\n"):
                 number += 1
-                _check_length(line, "\n", path, number)
                 yield line
         except UnicodeError as e:
             raise _other_encoding(path, number + 1, encoding, "or behind it") from e
-
-
-def _check_length(line: AnyStr, end: AnyStr, path: Path, number: int) -> None:
-    if len(line) == MAX_LINE_BYTES and not line.endswith(end):
-        raise BadInputError(
-            f"{path.name}, line {number}: the line is longer than {MAX_LINE_BYTES // 2**20} MB.",
-            "Check that the file is of the format you chose.",
-        )
 
 
 def _other_encoding(path: Path, line: int, encoding: Encoding, where: str) -> BadInputError:

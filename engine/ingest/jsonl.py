@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from engine.ingest.rows import InputFile, Row, spread_metadata
+from engine.ingest.rows import InputFile, Row, spread_metadata, too_long
 
 _REMEDY = "Write one JSON object per line."
 _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
@@ -13,9 +13,12 @@ _KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", b
 
 def rows(file: InputFile) -> Iterator[Row]:
     """One row per line that is not blank; a broken line is a row with a problem."""
-    for number, line in file.lines():
-        if line.strip():
-            yield _row(f"{file.name}, row {number}", line)
+    for number, line in file.short_lines():
+        where = f"{file.name}, row {number}"
+        if line is None:
+            yield too_long(where)
+        elif line.strip():
+            yield _row(where, line)
 
 
 def _row(where: str, line: str) -> Row:

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from engine.errors import BadInputError
 from engine.ingest.rows import Format, Row, listed, repeated, spread_metadata
 from engine.ingest.spans import kind
@@ -81,9 +79,10 @@ def _with_own_names(table: Rows, columns: Iterable[str]) -> Rows:
 
 def _plain(value: Any) -> Any:
     """A value as a file would hold it: NumPy's and pandas's own types become Python's."""
-    if isinstance(value, np.datetime64):
+    numpy = sys.modules.get("numpy")  # as of pandas
+    if numpy is not None and isinstance(value, numpy.datetime64):
         return value.astype("datetime64[us]").tolist()
-    if isinstance(value, np.generic | np.ndarray):
+    if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
         return value.tolist()
     pandas = sys.modules.get("pandas")
     if pandas is not None and (value is pandas.NA or value is pandas.NaT):

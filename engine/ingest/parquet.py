@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.errors import BadInputError
-from engine.ingest.rows import InputFile, Row, spread_metadata
+from engine.ingest.rows import InputFile, Row, listed, spread_metadata
+from engine.types.limits import MEGABYTE, UNPACKED_BYTES, UNPACKED_RATIO
 from storage import parquet_files
 
 
 def rows(file: InputFile) -> Iterator[Row]:
-    """One row per row of the file; raises BadInputError when it is not a sound Parquet file."""
+    """One row per row of the file.
+
+    Raises:
+        BadInputError: it is not a sound Parquet file, or says that it would fill the memory.
+    """
     number = 0
     try:
+        _check_packing(file)
         for values in parquet_files.rows(file.path):
             number += 1
             yield Row(f"{file.name}, row {number}", spread_metadata(values))
@@ -21,3 +27,13 @@ def rows(file: InputFile) -> Iterator[Row]:
             f"{file.name}, after row {number}: {e.message.removeprefix(file.name + ' ')}",
             "Write the file again as Parquet, or export it as CSV or JSON Lines.",
         ) from e
+
+
+def _check_packing(file: InputFile) -> None:
+    for column, packed, unpacked in parquet_files.packed_columns(file.path):
+        if unpacked > max(UNPACKED_BYTES, UNPACKED_RATIO * packed):
+            raise BadInputError(
+                f"{file.name}: the column {listed([column])!r} takes {packed:,} bytes in the file"
+                f" and {unpacked // MEGABYTE:,} MB in memory.",
+                "Leave it out, or write the file in smaller row groups.",
+            )

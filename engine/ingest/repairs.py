@@ -13,6 +13,7 @@ from engine.ingest.builder import Builder
 from engine.ingest.rows import Row, RowError, short
 from engine.ingest.values import Notes
 from engine.types.documents import SourceDocument
+from engine.types.limits import ID_CHARS, TITLE_CHARS
 from engine.types.repairs import DUPLICATES, FaultKind, Repairs
 
 Refuse = Callable[[FaultKind, BadInputError], object]
@@ -67,6 +68,16 @@ def documents(
 
 
 def _check_length(document: SourceDocument, max_chars: int | None) -> None:
+    for field, words, most in (
+        ("title", document.title, TITLE_CHARS),
+        ("id", document.doc_id, ID_CHARS),
+    ):
+        if len(words) > most:
+            raise BadInputError(
+                f"{document.where}: the {field} has {len(words):,} characters,"
+                f" more than the {most:,} allowed.",
+                f"Shorten it, or choose the column that holds the {field}.",
+            )
     if max_chars is not None and len(document.text) > max_chars:
         raise BadInputError(
             f"{document.where}: the text has {len(document.text)} characters,"

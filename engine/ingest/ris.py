@@ -12,7 +12,8 @@ from typing import Any
 
 import rispy
 
-from engine.ingest.rows import InputFile, Row, hashed_id
+from engine.ingest.rows import InputFile, Row, hashed_id, too_long
+from engine.types.limits import ROW_BYTES
 
 FIELDS = {
     "doc_id": "key",
@@ -33,7 +34,9 @@ def rows(file: InputFile) -> Iterator[Row]:
     """One row per record; a record without end is a row with a problem."""
     for number, (line, lines, closed) in enumerate(_records(file), start=1):
         where = f"{file.name}, row {number} (line {line})"
-        if closed:
+        if sum(map(len, lines)) > ROW_BYTES:
+            yield too_long(where)
+        elif closed:
             yield _row(where, lines)
         else:
             fault = "the record that begins here has no ER line."
@@ -42,15 +45,17 @@ def rows(file: InputFile) -> Iterator[Row]:
 
 def _records(file: InputFile) -> Iterator[tuple[int, list[str], bool]]:
     # rispy drops a record without ER in silence, so the cutting is done here.
-    first, lines = 0, list[str]()
+    first, lines, size = 0, list[str](), 0
     for number, line in file.lines():
         tag = line[:2] if line[2:5] == "  -" else ""
         if tag == "TY":
             if lines:
                 yield first, lines, False
-            first, lines = number, [line]
+            first, lines, size = number, [line], len(line)
         elif lines:
-            lines.append(line)
+            if size <= ROW_BYTES:  # one line more tells that it is too long
+                lines.append(line)
+                size += len(line)
             if tag == "ER":
                 yield first, lines, True
                 lines = []

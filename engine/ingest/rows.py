@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInputError
-from engine.ingest.encodings import UTF8, Encoding, text_lines
+from engine.ingest.encodings import TOO_LONG, UTF8, Encoding, short_lines, text_lines
 from engine.types.repairs import FaultKind
 
 
@@ -41,6 +41,10 @@ class InputFile:
     def lines(self) -> Iterator[tuple[int, str]]:
         """See :func:`text_lines`."""
         return text_lines(self.path, self.encoding)
+
+    def short_lines(self) -> Iterator[tuple[int, str | None]]:
+        """See :func:`short_lines`."""
+        return short_lines(self.path, self.encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,15 @@ class Format:
     binary: bool = False
     delimited: bool = False
     peek: int = 100
+
+
+SHORTEN = "Split it, or leave out the columns that nobody needs."
+"""The remedy for a row that is too long."""
+
+
+def too_long(where: str) -> Row:
+    """A row that would fill the memory."""
+    return Row.broken(where, TOO_LONG, SHORTEN)
 
 
 def short(where: str) -> str:

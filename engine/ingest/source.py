@@ -21,6 +21,7 @@ from engine.ingest.values import Notes, role_labels
 from engine.types.corpora import Mapped, Preview, Rows
 from engine.types.documents import SourceDocument
 from engine.types.lenses import Lens
+from engine.types.limits import COLUMNS, PREVIEW_ROWS
 from engine.types.repairs import NO_REPAIRS, FaultKind, Repairs
 
 
@@ -31,7 +32,7 @@ class Source:
     Attributes:
         name: what messages call it.
         location: the absolute path; of rows in memory only that they were such.
-        columns: names in the format's first ``peek`` rows, in order of appearance.
+        columns: the first names in the format's first ``peek`` rows, in order of appearance.
         mapping: document field -> column, as guessed, fixed by the format, or chosen.
         repairs: what was chosen about rows that cannot be used as they are.
         encoding: of a text file; None for others.
@@ -153,12 +154,16 @@ def preview(
     path: Path | str,
     source_format: str = "auto",
     mapping: Mapped | None = None,
-    rows: int = 5,
+    rows: int = PREVIEW_ROWS,
     *,
     lens: Lens,
     repairs: Repairs = NO_REPAIRS,
+    max_chars: int | None = None,
 ) -> Preview:
     """The first ``rows`` rows as they are and as documents; bad rows become ``problems``.
+
+    Args:
+        max_chars: characters that a text may have at most; None for any number.
 
     Raises:
         BadInputError: as ``open_source``; never because of a row.
@@ -178,7 +183,7 @@ def preview(
     def refuse(_: FaultKind, error: BadInputError) -> None:
         problems.append(str(error))
 
-    read = tuple(documents(first_rows(), source._builder, Notes(), refuse, None))
+    read = tuple(documents(first_rows(), source._builder, Notes(), refuse, max_chars))
     if not shown and not problems:
         problems.append(str(no_documents(source)))
     return Preview(
@@ -208,6 +213,8 @@ def _columns(rows: Callable[[], Iterator[Row]], peek: int) -> tuple[str, ...]:
     try:
         for row in islice(rows(), peek):
             columns.update(dict.fromkeys(map(str, row.values)))
+            if len(columns) > COLUMNS:
+                break
     except BadInputError:
         pass
-    return tuple(columns)
+    return tuple(islice(columns, COLUMNS))

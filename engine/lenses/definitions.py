@@ -26,11 +26,11 @@ from typing import Any, NoReturn
 from engine.config import ASSETS
 from engine.errors import BadInputError, UnknownNameError
 from engine.types.lenses import Aspect, Lens
+from engine.types.limits import LENS_FILE_BYTES
 
 MOST_ASPECTS = 8
 """As many colours as can be told apart."""
 FEWEST_EXAMPLES = 2
-LONGEST_FILE = 1_000_000
 LONGEST = {
     "key": 32,
     "name": 40,
@@ -59,7 +59,7 @@ def read_lens(path: Path | str) -> Lens:
     """
     path = Path(path)
     try:
-        if path.stat().st_size > LONGEST_FILE:
+        if path.stat().st_size > LENS_FILE_BYTES:
             _refuse(path.name, "the file is too long for a lens", "Name a file of a lens.")
         text = path.read_text(encoding="utf-8-sig")
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)

@@ -12,10 +12,9 @@ from engine.lenses.definitions import SHIPPED, find_aspect
 from engine.search.filters import parse_filter
 from engine.search.systems import find_system
 from engine.types.lenses import Lens
+from engine.types.limits import LONGEST_INSTRUCTION, PASTED_CHARS
 from engine.types.searches import WHOLE, Query
 
-LONGEST_INSTRUCTION = 2000
-"""Characters; far beyond any wording of an aspect."""
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("k", "offset"), (int, type(None))),
     "steer": (int, float, type(None)),
@@ -30,8 +29,8 @@ def check_query(query: Query, lens: Lens) -> None:
     """Raise BadInputError (or UnknownNameError) for anything a query cannot be."""
     if (query.seed is None) == (query.text is None):
         raise BadInputError("A search starts from one seed.", "Give either a doc_id or a text.")
-    if query.text is not None and not query.text.strip():
-        raise BadInputError("The pasted text is empty.", "Paste a paragraph to start from.")
+    if query.text is not None:
+        check_text(query.text)
     if query.k < 1:
         raise BadInputError(f"k is {query.k}.", "Ask for at least 1 result.")
     if query.offset < 0:
@@ -52,6 +51,17 @@ def check_query(query: Query, lens: Lens) -> None:
     if query.reading != WHOLE:
         for term in query.reading:
             find_aspect(lens, term[1:])
+
+
+def check_text(text: str) -> None:
+    """Raise BadInputError for a pasted text that is blank or too long."""
+    if not text.strip():
+        raise BadInputError("The pasted text is empty.", "Paste a paragraph to start from.")
+    if len(text) > PASTED_CHARS:
+        raise BadInputError(
+            f"The pasted text has {len(text):,} characters; at most {PASTED_CHARS:,} are read.",
+            "Paste the part that counts, or import the whole as a document.",
+        )
 
 
 def parse_reading(text: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from engine.search.interpretation import (
     in_words,
     understood,
 )
-from engine.search.queries import check_query
+from engine.search.queries import check_query, check_text
 from engine.search.scenario_index import scenario_index
 from engine.search.systems import GO_BY_FACTS, find_system
 from engine.search.systems.facts_system import in_focus
@@ -207,7 +207,8 @@ class Searcher:
         )
 
     def encode_text(self, text: str) -> Seed:
-        """A seed that is not in the corpus."""
+        """A seed that is not in the corpus; BadInputError where it is blank or too long."""
+        check_text(text)
         lens = self.corpus.lens
         spans = split_sentences(text)
         encoded = self.encoder().encode([Passage("", text, spans)])[0]

@@ -21,8 +21,6 @@ JudgingOrder = Literal["shuffled", "disagreement", "rank"]
 Role = Literal["annotator", "lead"]
 ADJUDICATED = "adjudicated"
 """The annotator by whose name adjudicated grades are exported; nobody can judge by it."""
-LONGEST_NOTE = 10_000
-"""Characters of a note."""
 DEEPEST_POOL = 1000
 """Documents that a pool can take from the top of a ranking."""
 JUDGMENT_FORMATS = ("trec", "beir", "csv", "jsonl", "hand-over")

@@ -18,10 +18,6 @@ BuildStep = Literal["label", "collapse", "verbalise", "expand"]
 """The steps that run, in order; the attribute is described by a person."""
 BUILD_STEPS: tuple[BuildStep, ...] = ("label", "collapse", "verbalise", "expand")
 Maker = Literal["model", "person"]
-LONGEST_LABEL = 200
-"""Characters of a label, and of a cluster's name."""
-LONGEST_QUERY = 1000
-"""Characters of a query."""
 
 
 @dataclass(frozen=True, slots=True)

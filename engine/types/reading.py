@@ -12,8 +12,6 @@ from engine.types.models import ModelReport
 
 MOST_PASSAGES = 20
 """That a model is given for one question."""
-LONGEST_QUESTION = 2000
-"""Characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ import streamlit as st
 
 from engine.errors import BadInputError, SeedLensError, StorageError
 from engine.explorer import Explorer
-from engine.types.annotating import LONGEST_NOTE, Item, Judgment, Project, Source
+from engine.types.annotating import Item, Judgment, Project, Source
 from engine.types.documents import Document
 from engine.types.lenses import Aspect, Lens
+from engine.types.limits import LONGEST_NOTE
 from engine.types.searches import Query
 from pages._annotate.guidelines import nodes
 from pages._common import document_view

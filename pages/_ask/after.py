@@ -9,7 +9,8 @@ import streamlit as st
 
 from engine.errors import SeedLensError
 from engine.explorer import Explorer
-from engine.types.reading import LONGEST_QUESTION, AskJob, AskRequest
+from engine.types.limits import LONGEST_QUESTION
+from engine.types.reading import AskJob, AskRequest
 from pages._ask.ask_page import ask, price_of
 from pages._ask.ask_url import AskView
 from pages._ask.earlier import reopen

@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer, OpenBuild
-from engine.types.builds import LONGEST_QUERY, BuildQuery, BuildSpec, BuildState, Overlap
+from engine.types.builds import BuildQuery, BuildSpec, BuildState, Overlap
+from engine.types.limits import LONGEST_QUERY
 from engine.types.plurals import counted
 from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import percent

@@ -11,7 +11,8 @@ import streamlit as st
 
 from engine.errors import BadInputError
 from engine.explorer import Explorer, OpenBuild
-from engine.types.builds import LONGEST_LABEL, BuildSpec, BuildState, Cluster, Label
+from engine.types.builds import BuildSpec, BuildState, Cluster, Label
+from engine.types.limits import LONGEST_LABEL
 from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import cluster_facts, fate, many
 from pages._build.build_reading import (

@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from engine.explorer import Explorer, OpenBuild
-from engine.types.builds import LONGEST_LABEL, BuildState, Label
+from engine.types.builds import BuildState, Label
+from engine.types.limits import LONGEST_LABEL
 from engine.types.plurals import counted
 from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import many

@@ -14,8 +14,8 @@ from engine.config import DEMO as DEMO_FOLDER
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
 from engine.lenses.definitions import RESEARCH
-from engine.search.queries import LONGEST_INSTRUCTION
 from engine.search.systems import SYSTEMS
+from engine.types.limits import LONGEST_INSTRUCTION, PASTED_CHARS
 from engine.types.searches import Query, SearchResults
 
 every_system = pytest.mark.parametrize("system", list(SYSTEMS))
@@ -287,6 +287,7 @@ def test_what_a_ranking_leaves_out_is_said(small: Explorer) -> None:
         ({"text": "Bees."}, ("one seed", "doc_id or a text")),
         ({"seed": None}, ("one seed", "doc_id or a text")),
         ({"seed": None, "text": " \n"}, ("text is empty", "paragraph")),
+        ({"seed": None, "text": "A " * PASTED_CHARS}, ("100,000", "50,000", "import the whole")),
         ({"focus": (3,)}, ("3 sentences", "no sentence 3")),
         ({"focus": (-1,)}, ("3 sentences", "no sentence -1")),
         (

@@ -1,0 +1,90 @@
+"""Every limit of what comes from outside: files, people, and answers of models.
+
+Characters are Unicode code points. What is longer is refused with a message that names the limit,
+or, at an import, is a row that a person decides about; nothing is cut in silence. Two limits are
+an operator's to set: ``SEEDLENS_MAX_DOCUMENT_CHARS`` (:mod:`engine.config`), and
+``server.maxUploadSize`` of Streamlit up to :data:`UPLOAD_BYTES`.
+"""
+
+from __future__ import annotations
+
+MEGABYTE = 2**20
+
+# -- Files that are imported -------------------------------------------------------------------
+
+UPLOAD_BYTES = 200 * MEGABYTE
+"""A file that comes in through the browser, which the app holds in memory while it is stored.
+Longer files are imported by their path."""
+ROW_BYTES = 8 * MEGABYTE
+"""One line, record or entry of a file. Read into Python, JSON takes up to 35 times its size; a
+text of a million characters, the most by default, fits in any encoding and escaped."""
+TITLE_CHARS = 2_000
+"""A title, which lists and embeddings hold whole. The longest of papers have some 500."""
+ID_CHARS = 1_000
+"""A document's id, which stands in links and in every judgment."""
+COLUMNS = 1_000
+"""Columns that can be chosen as fields; those beyond are metadata."""
+UNPACKED_BYTES = 256 * MEGABYTE
+"""One column of a row group of a Parquet file, if that is also more than :data:`UNPACKED_RATIO`
+times its size in the file."""
+UNPACKED_RATIO = 1_000
+"""Text is compressed to a fifth, repeated values to a hundredth; only what is made to fill the
+memory goes beyond."""
+
+# -- The process in which a file is looked at before it is imported -----------------------------
+
+PREVIEW_ROWS = 5
+PREVIEW_VALUE_CHARS = 2_000
+"""A value of a row that is shown; of longer ones the beginning is."""
+PREVIEW_DEPTH = 10
+"""Lists and objects within each other in a value that is shown; deeper ones are left out."""
+PREVIEW_BYTES = 1024 * MEGABYTE
+"""Memory (``RLIMIT_DATA``) for the first rows: one at its limit takes some 300 MB."""
+PREVIEW_SECONDS = 20.0
+"""For the first rows, and to tell encoding and delimiter: some 100 MB/s."""
+CHECK_BYTES = 2048 * MEGABYTE
+"""Memory for every row of a file: as before, and 160 bytes a document for what repeats."""
+CHECK_SECONDS = 900.0
+"""For every row of a file, while somebody waits for it on Library: 5 to 20 MB/s."""
+
+# -- What people write and paste ----------------------------------------------------------------
+
+PASTED_CHARS = 50_000
+"""A pasted text: some 8,000 words. It is encoded and read for facts while somebody waits, at up to
+60 ms per 1,000 characters."""
+LONGEST_INSTRUCTION = 2_000
+"""Characters of a wording, which is read clause by clause; far beyond any wording of an aspect."""
+LONGEST_QUESTION = 2_000
+"""Characters of a question to a corpus; it stands in every prompt of an answer."""
+LONGEST_NOTE = 10_000
+"""Characters of the note on a judgment; all of a project's are held in memory."""
+LONGEST_GUIDELINES = 50_000
+"""Characters of a project's guidelines, all grades together."""
+LONGEST_ANNOTATOR = 64
+"""Characters of an annotator's name, which stands in every judgment."""
+MOST_NAME = 200
+"""Characters of the name of a trail or a search, which lists show whole."""
+LONGEST_LABEL = 200
+"""Characters of a document's label in a build, which prompts list by the dozen."""
+LONGEST_QUERY = 1_000
+"""Characters of a query that a build makes."""
+LONGEST_ATTRIBUTE = 1_000
+"""Characters of the attribute that a build goes by; it stands in every prompt."""
+LONGEST_GUIDANCE = 10_000
+"""Characters of a build's guidance; it stands in every prompt."""
+LENS_FILE_BYTES = 1_000_000
+"""A lens file. What each of its fields may have is in :mod:`engine.lenses.definitions`."""
+MANIFEST_BYTES = 64 * MEGABYTE
+"""The list of files of a backup: some 400,000 of them."""
+
+# -- Answers of models --------------------------------------------------------------------------
+
+ANSWER_CHARS_PER_TOKEN = 32
+"""Characters of an answer per token that was asked for: the longest tokens are runs of blanks, and
+a whole answer has some four characters a token."""
+ANSWER_BYTES_PER_TOKEN = 8_192
+"""What is sent for one token, its chunk's wrapping and 20 alternatives included: up to 4 kB."""
+ANSWER_BYTES = 256 * 1024
+"""What may be sent beside the tokens of an answer: its beginning and end, signs of life."""
+REPLY_BYTES = 16 * MEGABYTE
+"""Everything else that an endpoint sends, such as the list of its models (hundreds, 1 MB)."""
