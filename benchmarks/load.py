@@ -69,7 +69,9 @@ def measure(
         figures = []
         for sessions in at_once:
             figures += asyncio.run(_together(served, corpus, doc_ids, sessions, seconds))
-        figures.append(Figure(PART, "memory of the server", process.memory_info().rss / 2**20, "MiB"))
+        figures.append(
+            Figure(PART, "memory of the server", process.memory_info().rss / 2**20, "MiB")
+        )
         if closed:
             figures += _closed(served, corpus, doc_ids, closed)
     return figures
@@ -168,9 +170,7 @@ def _closed(served: App, corpus: str, doc_ids: Sequence[str], sessions: int) -> 
     ]  # fmt: skip
 
 
-async def _open_and_close(
-    served: App, corpus: str, doc_ids: Sequence[str], sessions: int
-) -> None:
+async def _open_and_close(served: App, corpus: str, doc_ids: Sequence[str], sessions: int) -> None:
     """Open sessions, choose one seed in each, and close them."""
     places, dice = asyncio.Semaphore(OPENING), random.Random(sessions)
 
