@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
-import signal
-import socket
 import statistics
-import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from benchmarks.figures import Figure
 from benchmarks.query import CORPUS
+from benchmarks.serving import app
 from benchmarks.sources import cache
-from engine.config import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -60,12 +52,12 @@ def measure() -> list[Figure]:
     from playwright.sync_api import sync_playwright
 
     started = time.perf_counter()
-    with _app() as url, sync_playwright() as playwright:
+    with app(cache() / "home") as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
         )
         page = browser.new_page(viewport={"width": 1360, "height": 950})
-        page.goto(f"{url}/?corpus={CORPUS}")
+        page.goto(f"{served.url}/?corpus={CORPUS}")
         page.wait_for_selector(FIRST_TITLE, timeout=120_000)
         usable = time.perf_counter() - started
         page.wait_for_timeout(8000)  # the models go on warming up beside the first page
@@ -112,36 +104,3 @@ def _reruns(page: Page) -> float:
         page.keyboard.press("r")
         seconds.append(float(page.evaluate("() => window.seedlensRerun")))
     return statistics.median(seconds)
-
-
-@contextmanager
-def _app() -> Iterator[str]:
-    """The app on a free port, in the benchmarks' home."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "engine.cli", "app", "--port", str(port)],
-        env={**os.environ, "SEEDLENS_HOME": str(cache() / "home")},
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,  # the command starts Streamlit, and both have to end
-    )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        _wait_for(url)
-        yield url
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=30)
-
-
-def _wait_for(url: str, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own address
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise TimeoutError(f"The app at {url} did not answer within {seconds:.0f} s.")

@@ -33,8 +33,9 @@ with error_boundary():
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
     run = explore_model.open_run(explorer, view)
     scale = explorer.annotation.project(view.corpus).scale
+    steps = explorer.notebook.trail(view.trail)
     with error_boundary():
-        trail.trail_bar(explorer, view, lambda: explore_help.help_button(scale, tour=tour))
+        trail.trail_bar(explorer, view, steps, lambda: explore_help.help_button(scale, tour=tour))
     left, right = st.columns([4, 9] if view.layout == "table" else [5, 7], gap="medium")
     with left, st.container(key="explore_left"):
         top = st.columns([2, 3], vertical_alignment="bottom")
@@ -86,4 +87,4 @@ with error_boundary():
         else:
             filter_controls.nothing(explorer, page)
         explore_page.pages_bar(view, page.total)
-        trail.remember(explorer, view, query)
+        trail.remember(explorer, view, steps, query)

@@ -54,6 +54,7 @@ class LedgerFile:
         # To attach the file to it takes 2 ms, to start DuckDB with the file 22 ms.
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._memory_lock = threading.Lock()
+        self._turn = threading.Lock()
         self._checked = False
 
     def remembered(
@@ -146,7 +147,12 @@ class LedgerFile:
         Returns:
             False when its folder cannot be written to: then it can be read, not locked.
         """
-        # A lock object of its own per access, so that threads exclude one another as well.
+        # Threads wait for each other here: the file's lock is asked for again and again, and with
+        # many who ask, it stays free for most of the time.
+        if not self._turn.acquire(timeout=self._wait_seconds):
+            raise Timeout(f"{self._path}.lock")
+        held.callback(self._turn.release)
+        # A lock object of its own per access, so that threads exclude one another in any case.
         lock = FileLock(f"{self._path}.lock", timeout=self._wait_seconds)
         try:
             held.enter_context(lock.acquire(poll_interval=POLL_SECONDS))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from engine.annotate.annotation import Annotation
 from engine.corpora.library import Library
+from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, NotAllowedError, UnknownNameError
 from engine.permissions import check_sees
 from engine.search.queries import check_text, query_from_json, query_id, query_to_json
@@ -97,7 +98,7 @@ class Notebook(ForPerson):
         """
         return [
             TrailInfo(
-                row.trail_id, row.name, self._seed_titles(map(query_from_json, row.queries)),
+                row.trail_id, row.name, self._different_seeds(row.queries),
                 len(row.queries), row.kept, row.time,
             )
             for row in self._ledger.trails.all(self.person.name or owner)
@@ -123,8 +124,10 @@ class Notebook(ForPerson):
         ("") it is everybody's, and one made without login is nobody's later.
         """
         owner = self._own(owner)
+        if trail_id and not owner:
+            return trail_id
         row = self._ledger.trails.name(trail_id) if trail_id else None
-        if trail_id and (not owner or (row is not None and row.owner == owner)):
+        if trail_id and row is not None and row.owner == owner:
             return trail_id
         if not trail_id or row is not None or self._ledger.trails.steps(trail_id):
             trail_id = secrets.token_urlsafe(9)
@@ -148,25 +151,26 @@ class Notebook(ForPerson):
                 "This trail is another person's.", "Start a trail of your own from a search of it."
             )
 
-    def _seed_titles(self, queries: Iterable[Query]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.seed_title(query) for query in queries))
+    def _different_seeds(self, queries: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.seed_titles([*map(query_from_json, queries)])))
 
     def seed_title(self, query: Query) -> str:
         """What to call the seed of a query: its title, or the beginning of its text."""
-        if query.text is not None:
-            return query.text[:60]
-        if query.corpus not in self._library.names():
-            return query.seed or ""
-        opened = self._library.open(query.corpus)
-        row = opened.row_of.get(query.seed or "")
-        return (opened.titles[row] if row is not None else "") or query.seed or ""
+        return self.seed_titles([query])[0]
+
+    def seed_titles(self, queries: Sequence[Query]) -> list[str]:
+        """:meth:`seed_title` of each query."""
+        wanted = {query.corpus for query in queries if query.text is None}
+        there = wanted.intersection(self._library.names())
+        opened = {corpus: self._library.open(corpus) for corpus in there}
+        return [_seed_title(query, opened.get(query.corpus)) for query in queries]
 
     def export_trail(self, trail_id: str, kind: str) -> str:
         """A trail in one of the forms of ``EXPORT_FORMATS`` (``engine/types/trails.py``)."""
         from engine.search.trails import export_trail
 
         steps = self.trail(trail_id)
-        titles = {q.seed: self.seed_title(q) for q in steps if q.seed}
+        titles = {q.seed: t for q, t in zip(steps, self.seed_titles(steps), strict=True) if q.seed}
         return export_trail(kind, steps, self.kept(trail_id), titles)
 
     # The reading list of a trail
@@ -241,3 +245,10 @@ class Notebook(ForPerson):
                 "Links to pasted texts work only with the home that they were made in.",
             )
         return text
+
+
+def _seed_title(query: Query, opened: OpenCorpus | None) -> str:
+    if query.text is not None:
+        return query.text[:60]
+    row = None if opened is None else opened.row_of.get(query.seed or "")
+    return (opened.titles[row] if opened and row is not None else "") or query.seed or ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -21,14 +21,20 @@ from pages._login import login
 _TRAIL = component("trail")
 
 
-def trail_bar(explorer: Explorer, view: View, help_button: Callable[[], None]) -> None:
-    """The breadcrumb of seeds, the link to this search, the reading list, and the help."""
+def trail_bar(
+    explorer: Explorer, view: View, stored: Sequence[Query], help_button: Callable[[], None]
+) -> None:
+    """The breadcrumb of seeds, the link to this search, the reading list, and the help.
+
+    Args:
+        stored: the searches of the trail.
+    """
     left, right = st.columns([5, 6], vertical_alignment="center")
     tools = right.container(
         key="explore_tools", horizontal=True, horizontal_alignment="right",
         vertical_alignment="center", gap="small",
     )  # fmt: skip
-    steps, now = explorer.notebook.trail(view.trail), None
+    steps, now = list(stored), None
     try:
         now = _step(view.to_query(explorer))
     except SeedLensError:
@@ -65,7 +71,7 @@ def _breadcrumb(explorer: Explorer, steps: list[Query], now: Query | None) -> No
     _TRAIL(
         key="explore_steps",
         data={
-            "steps": [_step_name(explorer, query) for query in steps],
+            "steps": [" ".join(t.split())[:200] for t in explorer.notebook.seed_titles(steps)],
             "current": steps.index(now) if now in steps else None,
         },
         **listeners("explore_steps", {"step": lambda e: _go_back(steps[e["index"]])}, "step"),
@@ -87,13 +93,16 @@ def kept_here(explorer: Explorer, view: View) -> set[str]:
     return {one.document.doc_id for one in kept if one.corpus == view.corpus}
 
 
-def remember(explorer: Explorer, view: View, query: Query) -> None:
+def remember(explorer: Explorer, view: View, stored: Sequence[Query], query: Query) -> None:
     """Add the search to the trail, unless it is a former step that somebody went back to.
 
     Results are not held back by a ledger that is busy.
+
+    Args:
+        stored: the searches of the trail.
     """
     step = _step(query)
-    if step not in explorer.notebook.trail(view.trail):
+    if step not in stored:
         attempt(lambda: explorer.notebook.add_step(view.trail, step))
 
 
@@ -109,10 +118,6 @@ def _seeds_in_order(steps: list[Query], now: Query | None) -> list[Query]:
     """
     runs = [list(run) for _, run in groupby(steps, key=lambda query: (query.seed, query.text))]
     return [now if now is not None and now in run else run[-1] for run in runs]
-
-
-def _step_name(explorer: Explorer, query: Query) -> str:
-    return " ".join(explorer.notebook.seed_title(query).split())[:200]
 
 
 def _go_back(query: Query) -> None:

@@ -1,0 +1,276 @@
+"""The app with many people at once: until results are there, CPU and memory of the server.
+
+Sessions are opened by Streamlit's WebSocket protocol, each as a browser of its own: what the
+browser itself does is left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import psutil
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+
+from benchmarks.figures import Figure, percentile
+from benchmarks.query import CORPUS
+from benchmarks.serving import App, app
+from benchmarks.sources import abstracts, cache
+from engine.config import Settings
+from engine.explorer import Explorer
+from engine.types.corpora import ImportRequest
+
+PART = "load"
+AT_ONCE = (1, 10, 25)
+PAUSE = 5.0
+"""Seconds from one choice of a session to its next, give or take a fifth."""
+OPENING = 4
+"""Sessions that are opened at the same time: more would only wait for each other."""
+KEPT_SECONDS = 130.0
+"""After which Streamlit has forgotten a session that was closed; it keeps them for two minutes."""
+RESULTS = "seedlens_results"
+FINISHED = ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY
+
+
+def measure(
+    home: Path | None = None,
+    corpus: str = CORPUS,
+    at_once: Sequence[int] = AT_ONCE,
+    *,
+    seconds: float = 30,
+    closed: int = 0,
+) -> list[Figure]:
+    """All figures of this part.
+
+    Args:
+        home: one that has ``corpus``; a copy of it is served. None: the benchmarks' own.
+        at_once: how many sessions choose a new seed every few seconds.
+        seconds: for how long they do.
+        closed: sessions that are opened and closed, a few at a time; 0 for none.
+    """
+    with _copy_of(home) as copied, app(copied) as served:
+        process, doc_ids = psutil.Process(served.pid), _other_seeds(copied, corpus)
+        asyncio.run(_open_and_close(served, corpus, doc_ids, 2 * OPENING))
+        _wait_until_idle(process)
+        figures = []
+        for sessions in at_once:
+            figures += asyncio.run(_together(served, corpus, doc_ids, sessions, seconds))
+        figures.append(
+            Figure(PART, "memory of the server", process.memory_info().rss / 2**20, "MiB")
+        )
+        if closed:
+            figures += _closed(served, corpus, doc_ids, closed)
+    return figures
+
+
+@contextmanager
+def _copy_of(home: Path | None) -> Iterator[Path]:
+    """A home that can be written to: searching adds to its trails."""
+    if home is None:
+        source = abstracts()
+        print(f"Load: {source.words}", file=sys.stderr)
+        home = cache() / "home"
+        library = Explorer(Settings(home=home)).library
+        library.import_documents(ImportRequest(source.path, CORPUS))
+    with tempfile.TemporaryDirectory() as folder:
+        copied = Path(folder) / "home"
+        shutil.copytree(home, copied)
+        yield copied
+
+
+def _other_seeds(home: Path, corpus: str) -> list[str]:
+    """Documents other than the one that the page opens with: choosing that changes nothing."""
+    explorer = Explorer(Settings(home=home))
+    first, _ = explorer.starting_point(corpus)
+    return sorted(set(explorer.library.open(corpus).doc_ids) - {first})
+
+
+def _wait_until_idle(process: psutil.Process, seconds: float = 60) -> None:
+    """Let the server load what it loads beside its first pages."""
+    deadline = time.monotonic() + seconds
+    while process.cpu_percent(interval=1.0) > 5 and time.monotonic() < deadline:
+        pass
+
+
+async def _together(
+    served: App, corpus: str, doc_ids: Sequence[str], sessions: int, seconds: float
+) -> list[Figure]:
+    """Sessions that choose seeds side by side."""
+    process, dice = psutil.Process(served.pid), random.Random(sessions)
+    async with AsyncExitStack() as stack:
+        opened = [
+            await stack.enter_async_context(_session(served.url, corpus)) for _ in range(sessions)
+        ]
+        cpu, end = sum(process.cpu_times()[:2]), time.monotonic() + seconds
+        seeds = [random.Random(dice.random()) for _ in opened]
+        taken = await asyncio.gather(
+            *(_choose(one, doc_ids, d, end) for one, d in zip(opened, seeds, strict=True))
+        )
+        cpu = sum(process.cpu_times()[:2]) - cpu
+    waited = [one for many in taken for one in many]
+    print(f"  {sessions} at once: {len(waited)} searches", file=sys.stderr)
+    many = f"{sessions} session{'s' if sessions > 1 else ''}"
+    return [
+        Figure(PART, f"{many}, a new seed to its results: median", statistics.median(waited), "s"),
+        Figure(
+            PART, f"{many}: 95th percentile", percentile(waited, 0.95), "s",
+            target=2 if sessions == max(AT_ONCE) else None, at_least=False,
+        ),
+        Figure(PART, f"{many}: CPU a search", cpu / len(waited), "s"),
+    ]  # fmt: skip
+
+
+async def _choose(
+    session: Session, doc_ids: Sequence[str], dice: random.Random, end: float
+) -> list[float]:
+    """Choose seeds until ``end`` (monotonic); the seconds that each took."""
+    taken, seeds = [], iter(dice.sample(doc_ids, len(doc_ids)))
+    due = time.monotonic() + dice.uniform(0, PAUSE)
+    while due < end:
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        started = time.monotonic()
+        await session.choose(next(seeds))
+        taken.append(time.monotonic() - started)
+        due = max(time.monotonic(), started + PAUSE * dice.uniform(0.8, 1.2))
+    return taken
+
+
+def _closed(served: App, corpus: str, doc_ids: Sequence[str], sessions: int) -> list[Figure]:
+    """How much memory grows by sessions that are closed again."""
+    process = psutil.Process(served.pid)
+
+    def round_of(sessions: int) -> float:
+        asyncio.run(_open_and_close(served, corpus, doc_ids, sessions))
+        time.sleep(KEPT_SECONDS)
+        # Streamlit looks for sessions to forget when it keeps another.
+        asyncio.run(_open_and_close(served, corpus, doc_ids, 1))
+        return process.memory_info().rss / 2**20
+
+    before = round_of(sessions // 4)
+    after = round_of(sessions)
+    return [
+        Figure(
+            PART, f"memory after {sessions} more sessions that were closed", after - before, "MiB",
+            target=20, at_least=False, note=f"from {before:.0f} to {after:.0f} MiB",
+        )
+    ]  # fmt: skip
+
+
+async def _open_and_close(served: App, corpus: str, doc_ids: Sequence[str], sessions: int) -> None:
+    """Open sessions, choose one seed in each, and close them."""
+    places, dice = asyncio.Semaphore(OPENING), random.Random(sessions)
+
+    async def one(doc_id: str) -> None:
+        async with places, _session(served.url, corpus) as session:
+            await session.choose(doc_id)
+
+    await asyncio.gather(*(one(dice.choice(doc_ids)) for _ in range(sessions)))
+
+
+# -- a session -------------------------------------------------------------------------------
+
+
+class Session:
+    """A browser's page, as far as the server sees it."""
+
+    def __init__(self, socket: ClientConnection, query: str) -> None:
+        self._socket = socket
+        self._query, self._page = query, ""
+        self._cached: set[str] = set()
+        self._results: Any = None
+
+    async def open(self) -> None:
+        """Open the page; back when its results are there."""
+        await self._run(BackMsg())
+
+    async def choose(self, doc_id: str) -> None:
+        """Click on "find similar" of a document; back when the page has its results.
+
+        Raises:
+            RuntimeError: it has those of another, or none.
+        """
+        message, results = BackMsg(), self._results.id
+        widgets = message.rerun_script.widget_states.widgets
+        widgets.add(id=results, json_value="{}")
+        widgets.add(
+            id=f"$$STREAMLIT_INTERNAL_KEY_{results}__events",
+            json_trigger_value=json.dumps([{"event": "seed", "value": {"doc_id": doc_id}}]),
+        )
+        await self._run(message)
+        if doc_id not in self._query or not json.loads(self._data())["results"]:
+            raise RuntimeError(f"The page has no results for '{doc_id}': {self._query}")
+
+    def _data(self) -> str:
+        return str(self._results.json or self._results.mixed.json)
+
+    async def _run(self, message: BackMsg) -> None:
+        """Run the page and read what it sends, as a browser does.
+
+        Raises:
+            RuntimeError: the page has no results.
+        """
+        state = message.rerun_script
+        state.query_string, state.page_script_hash = self._query, self._page
+        state.cached_message_hashes.extend(self._cached)
+        self._results = None
+        await self._socket.send(message.SerializeToString())
+        while self._read(ForwardMsg.FromString(await self._received())):
+            pass
+        if self._results is None:
+            raise RuntimeError(f"The page has no results: {self._query}")
+
+    async def _received(self) -> bytes:
+        received = await self._socket.recv()
+        assert isinstance(received, bytes)
+        return received
+
+    def _read(self, message: ForwardMsg) -> bool:
+        """Take in one message; False when the page is whole."""
+        kind = message.WhichOneof("type")
+        if message.metadata.cacheable:
+            self._cached.add(message.hash)
+        if kind == "new_session":
+            self._page = message.new_session.page_script_hash
+        elif kind == "page_info_changed":
+            self._query = message.page_info_changed.query_string
+        elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+            element = message.delta.new_element
+            if element.bidi_component.component_name == RESULTS:
+                self._results = element.bidi_component
+        elif kind == "auto_rerun":
+            raise RuntimeError("The page renews itself, which these sessions do not.")
+        return not (kind == "script_finished" and message.script_finished == FINISHED)
+
+
+@asynccontextmanager
+async def _session(url: str, corpus: str) -> AsyncIterator[Session]:
+    """An open page on a corpus, until the block ends."""
+    cookie = await asyncio.to_thread(_cookie, url)
+    async with connect(
+        f"ws{url.removeprefix('http')}/_stcore/stream",
+        origin=url, subprotocols=["streamlit"], max_size=None,
+        additional_headers={"Cookie": cookie},
+    ) as socket:  # fmt: skip
+        session = Session(socket, urlencode({"corpus": corpus}))
+        await session.open()
+        yield session
+
+
+def _cookie(url: str) -> str:
+    """What the server knows a browser by."""
+    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - our own address
+        return str(answer.headers["set-cookie"]).partition(";")[0]
