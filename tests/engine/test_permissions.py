@@ -55,8 +55,8 @@ MAY: dict[str, dict[str, str]] = {
         "operator": "evaluate ledger sensitivity start tidy warm_up",
     },
     "annotation": {
-        "all": "guideline_template known pool project projects queries query retired",
-        "own": "adjudicate judge judgments queue undo",
+        "all": "guideline_template known leave pool project projects queries query retired",
+        "own": "adjudicate judge judgments queue share undo",
         "leads": "add_queries agreement agreement_over_time disagreements fill_pool history "
         "progress put retire save unjudged",
     },
@@ -103,7 +103,7 @@ MAY: dict[str, dict[str, str]] = {
         "checked": "here start",
     },
     "notebook": {
-        "all": "export_trail kept put_text seed_title text trail trail_name",
+        "all": "export_trail kept put_text seed_title seed_titles text trail trail_name",
         "own": "add_step annotate delete_trail grades judge keep move name_trail own_trail "
         "save_search saved_searches trails",
     },
@@ -190,12 +190,13 @@ def test_annotators_see_their_own_judgments_alone(small_copy: Explorer) -> None:
         lambda: eve.annotation.judgments(project),
         lambda: eve.annotation.judgments(project, annotator="Ada"),
         lambda: eve.annotation.queue(project, "Ada"),
+        lambda: eve.annotation.share(project, "Ada", "visit"),
         lambda: eve.notebook.grades(query, "Ada"),
         lambda: eve.comparing.compare(*asked, variants, annotator="Ada"),
         lambda: eve.comparing.evidence(*asked, variants, doc_id, annotator="Ada"),
         lambda: eve.comparing.frontier(*asked, variants[0], annotator="Ada"),
     ):
-        with pytest.raises(NotAllowedError, match="others said"):
+        with pytest.raises(NotAllowedError, match="others said|logged in as Eve"):
             refused()
     assert eve.annotation.judgments(project, annotator="Eve") == []
     assert eve.notebook.grades(query) == {}
