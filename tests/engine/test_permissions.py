@@ -196,7 +196,7 @@ def test_annotators_see_their_own_judgments_alone(small_copy: Explorer) -> None:
         lambda: eve.comparing.evidence(*asked, variants, doc_id, annotator="Ada"),
         lambda: eve.comparing.frontier(*asked, variants[0], annotator="Ada"),
     ):
-        with pytest.raises(NotAllowedError, match="others said|logged in as Eve"):
+        with pytest.raises(NotAllowedError, match=r"others said|logged in as Eve"):
             refused()
     assert eve.annotation.judgments(project, annotator="Eve") == []
     assert eve.notebook.grades(query) == {}
