@@ -34,7 +34,7 @@ memory goes beyond."""
 # -- The process in which a file is looked at before it is imported -----------------------------
 
 PREVIEW_ROWS = 5
-PREVIEW_VALUE_CHARS = 2_000
+PREVIEW_VALUE_CHARS = 10_000
 """A value of a row that is shown; of longer ones the beginning is."""
 PREVIEW_DEPTH = 10
 """Lists and objects within each other in a value that is shown; deeper ones are left out."""
