@@ -15,6 +15,7 @@ from benchmarks.figures import Figure, table
 from engine.facts.amounts import find_amounts
 from engine.facts.dates import find_dates
 from engine.facts.places import find_places
+from engine.ingest.values import authors, without_markup
 from engine.lenses.roles import role_classifier
 from engine.llm.texts import cut_text, fenced, find_quote
 from engine.search.evidence import _WORD, is_function_word
@@ -30,7 +31,8 @@ QUICK = 0.05
 PATTERNS = (
     "We measured 3 of 12 sites on 4 May 2019, for 20 dollars more than the last survey in Oslo. ",
     "$1 ", "1 ", "1,", "[1] ", "from ", "( ", "May ", "a.b.", "e\u0301", "漢字", "'", "['a',",
-    "two ", "5 km ", "next Monday ", "Paris, ", "The desk costs 5 dollars more than the lamp. ",
+    " ", "&amp;", "two ", "5 km ", "next Monday ", "Paris, ",
+    "The desk costs 5 dollars more than the lamp. ",
 )  # fmt: skip
 """Prose first; then signs, words without a sentence, letters with combining marks, and text without
 a blank."""
@@ -61,6 +63,7 @@ RULES: dict[str, Callable[[str], object]] = {
     "words of evidence": _words,
     "texts of prompts": _prompt,
     "quotations": _quote,
+    "cells of tables": lambda text: (authors(text, set()), without_markup(text, set())),
 }
 
 

@@ -30,8 +30,8 @@ class BoundedBody(httpx2.AsyncByteStream):
             self._read += len(piece)
             if self._read > self.most:
                 raise RefusedError(
-                    f"{self._where} sent more than {self.most:,} bytes for one answer, which is "
-                    "more than was asked for can take.",
+                    f"{self._where} sent more than {self.most:,} bytes for one answer, many times "
+                    "what was asked for.",
                     "Check that the address is that of a language model, or choose another model.",
                 )
             yield piece

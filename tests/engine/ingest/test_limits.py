@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +18,12 @@ from engine.config import ROOT, Settings
 from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.explorer import Explorer
+from engine.facts.amounts import find_amounts
 from engine.ingest import apart, check, examine, open_source, parquet
 from engine.ingest.apart import Apart, Reading
+from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
+from engine.sentences import split_sentences
 from engine.types import limits
 from engine.types.corpora import ImportRequest
 from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
@@ -50,7 +54,9 @@ def peak(path: Path) -> float:
     code = """
 import resource, sys
 from pathlib import Path
+from engine.facts.amounts import find_amounts
 from engine.ingest.apart import Apart, Reading
+from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
 Apart().preview(Reading(Path(sys.argv[1]), "auto", None, RESEARCH, 1_000_000))
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
@@ -212,3 +218,21 @@ def test_the_table_of_limits_says_what_holds() -> None:
     assert f"{limits.PREVIEW_SECONDS:g} s" in table
     assert f"{limits.CHECK_SECONDS:g} s" in table
     assert f"{Settings.model_fields['max_document_chars'].default:,} characters" in table
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (split_sentences, "'" * 200_000),
+        (find_amounts, "$1 " * 40_000),
+        (lambda text: authors(text, set()), "A. Lee" + " " * 100_000 + "x"),
+    ],
+    ids=["sentences", "amounts", "authors"],
+)
+def test_rules_read_a_text_made_to_be_slow_in_time_that_grows_with_its_length(
+    rule: Callable[[str], object], text: str
+) -> None:
+    """The rest is what ``benchmarks/text_rules.py`` measures."""
+    started = time.process_time()
+    rule(text)
+    assert time.process_time() - started < 3.0
