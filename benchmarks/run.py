@@ -12,7 +12,10 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, as_json, machine, table
 
-PARTS = ("indexing", "query", "search-speed", "wordings", "pmrr", "reranking", "scale", "browser")
+PARTS = (
+    *("indexing", "query", "search-speed", "wordings", "pmrr", "reranking", "scale", "text-rules"),
+    "browser",
+)
 
 
 def main() -> None:
@@ -71,6 +74,10 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
         from benchmarks import pmrr
 
         return pmrr.measure
+    if name == "text-rules":
+        from benchmarks import text_rules
+
+        return text_rules.measure
     if name == "reranking":
         from benchmarks import reranking
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import sentencex
 
 from engine.types.documents import Span
 
+WINDOW = 20_000
+"""Characters that are split at once: of a thousand quotation marks each is compared with all the
+others. A sentence that is longer is cut."""
 LANGUAGE = "en"
 """Language whose abbreviations are known; boundaries of other scripts are found as well."""
 
@@ -21,11 +26,25 @@ def split_sentences(text: str) -> tuple[Span, ...]:
     ((0, 15), (16, 24))
     """
     spans = []
-    for boundary in sentencex.get_sentence_boundaries(LANGUAGE, text):
-        start, end = boundary["start_index"], boundary["end_index"]
+    for start, end in _boundaries(text):
         piece = text[start:end]
         start += len(piece) - len(piece.lstrip())
         end -= len(piece) - len(piece.rstrip())
         if end > start:
             spans.append((start, end))
     return tuple(spans)
+
+
+def _boundaries(text: str) -> Iterator[Span]:
+    """Sentences with the white space around them, window by window."""
+    begin = 0
+    while begin < len(text):
+        window = text[begin : begin + WINDOW]
+        found = [
+            (one["start_index"], one["end_index"])
+            for one in sentencex.get_sentence_boundaries(LANGUAGE, window)
+        ] or [(0, len(window))]
+        if len(found) > 1 and begin + WINDOW < len(text):
+            found.pop()  # it may go on in the next window, which begins with it
+        yield from ((begin + start, begin + end) for start, end in found)
+        begin += found[-1][1]

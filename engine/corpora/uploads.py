@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from engine.errors import StorageError
+from engine.errors import BadInputError, StorageError
+from engine.types.limits import MEGABYTE, UPLOAD_BYTES
 from storage.files import write_whole
 from storage.home import Home
 from storage.locks import alone
@@ -30,8 +31,14 @@ def save_upload(home: Home, name: str, content: bytes) -> Path:
     The same content under the same name is stored once.
 
     Raises:
+        BadInputError: it is larger than ``UPLOAD_BYTES``.
         StorageError: it could not be written.
     """
+    if len(content) > UPLOAD_BYTES:
+        raise BadInputError(
+            f"The file {name[:80]!r} has more than {UPLOAD_BYTES // MEGABYTE} MB.",
+            "Put it on the server, and import it by its path.",
+        )
     path = home.uploads / hashlib.sha256(content).hexdigest()[:16] / safe_name(name)
     busy = "Uploads are being removed by another process."
     with alone(_lock(home), busy, "Try again.", WAIT_SECONDS):

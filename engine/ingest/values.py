@@ -205,12 +205,18 @@ def authors(value: Any, corrected: set[str]) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         parsed = as_list(value)
-        value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", value))
+        value = parsed if parsed is not None else _people(_AND_OTHERS.sub("", _close(value)))
     if not isinstance(value, list | tuple):
         return ()
     named = (item.get("name") if isinstance(item, Mapping) else item for item in value)
     names = (one_line(name, corrected) for name in named if isinstance(name, str))
     return tuple(_first_last(" ".join(name.split())) for name in names if name)
+
+
+def _close(text: str) -> str:
+    """The lines of a text with single blanks: rules would compare every blank with those behind."""
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return "\n".join(filter(None, lines))
 
 
 def _people(names: str) -> list[str]:

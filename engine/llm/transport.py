@@ -25,20 +25,19 @@ import openai
 import tenacity
 
 from engine.llm.addresses import go_to_public_address
+from engine.llm.bounded_body import PLAIN, bound
 from engine.llm.budget import Meter
 from engine.llm.endpoint_errors import EndpointError, RefusedError, TransientError, UnsupportedError
 from engine.llm.endpoints import Endpoint, RetryPolicy, ambient_headers
 from engine.llm.messages import Reply
 from engine.llm.streamed_reply import StreamedReply
 from engine.llm.transport_errors import broken_off, explained, garbled, timed_out
+from engine.types.limits import ANSWER_BYTES, ANSWER_BYTES_PER_TOKEN, ANSWER_CHARS_PER_TOKEN
 
 log = logging.getLogger("seedlens.llm")
 _PATH = "/chat/completions"
 QUEUE_FACTOR = 10
 """So many timeouts a request waits for its answer to begin, at most, while others are answered."""
-CHARS_PER_TOKEN_AT_MOST = 32
-"""An answer with more characters per token that was asked for goes beyond its limit: the longest
-tokens are runs of blanks, and a whole answer has some four characters a token."""
 _STREAM_USAGE = re.compile(r"stream_options|include_usage")
 _STREAM = re.compile(r"\bstream(?:s|ed|ing)?\b")
 
@@ -184,10 +183,11 @@ class Transport:
     ) -> AsyncGenerator[str]:
         """One request's text as it comes; what it used is settled however it ends."""
         meter.hold(*tokens)
-        most_chars = CHARS_PER_TOKEN_AT_MOST * tokens[1]
+        most_chars = ANSWER_CHARS_PER_TOKEN * tokens[1]
+        most_bytes = ANSWER_BYTES + ANSWER_BYTES_PER_TOKEN * tokens[1]
         failure: EndpointError | None = None
         try:
-            async with aclosing(self._chunks(sent)) as chunks:
+            async with aclosing(self._chunks(sent, most_bytes)) as chunks:
                 async for chunk in chunks:
                     self._heard()
                     if piece := answer.add(chunk):
@@ -206,8 +206,12 @@ class Transport:
         if failure is not None and not answer.complete:  # what follows the end does not matter
             raise failure
 
-    async def _chunks(self, sent: Mapping[str, Any]) -> AsyncGenerator[Any]:
-        """The JSON of an answer's chunks as they come; a whole answer is the only one."""
+    async def _chunks(self, sent: Mapping[str, Any], most_bytes: int) -> AsyncGenerator[Any]:
+        """The JSON of an answer's chunks as they come; a whole answer is the only one.
+
+        Raises:
+            RefusedError: the stream has more bytes.
+        """
         # The typed form of the client would take it more time than all that we do.
         post = functools.partial(self._client.post, _PATH, cast_to=object, body=dict(sent))
         if "stream" not in sent:
@@ -218,6 +222,7 @@ class Transport:
         async with self._silence(begun=False):
             stream = await post(stream=True, stream_cls=openai.AsyncStream[object])
         async with stream:
+            bound(stream.response, self.endpoint.address, most_bytes)
             kind = stream.response.headers.get("content-type", "")
             if "json" in kind or "html" in kind:  # it does not stream, and does not say so
                 async with self._silence(begun=False):
@@ -299,17 +304,20 @@ def _open(endpoint: Endpoint) -> openai.AsyncOpenAI:
         for name in dropped:
             request.headers.pop(name, None)
 
+    async def limit(response: httpx2.Response) -> None:
+        bound(response, endpoint.address)
+
     hooks = [drop, go_to_public_address] if endpoint.public_only else [drop]
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=endpoint.address,
         max_retries=0,
         timeout=None,  # ours counts from one piece to the next
-        default_headers={"Authorization": f"Bearer {key}"} if dropped else None,
+        default_headers=PLAIN | ({"Authorization": f"Bearer {key}"} if dropped else {}),
         http_client=openai.DefaultAsyncHttpx2Client(
             verify=_certificates(),
             follow_redirects=False,  # a redirect would send questions to another address
-            event_hooks={"request": hooks},
+            event_hooks={"request": hooks, "response": [limit]},
         ),
     )
 

@@ -34,7 +34,7 @@ memory goes beyond."""
 # -- The process in which a file is looked at before it is imported -----------------------------
 
 PREVIEW_ROWS = 5
-PREVIEW_VALUE_CHARS = 2_000
+PREVIEW_VALUE_CHARS = 10_000
 """A value of a row that is shown; of longer ones the beginning is."""
 PREVIEW_DEPTH = 10
 """Lists and objects within each other in a value that is shown; deeper ones are left out."""
@@ -82,9 +82,10 @@ MANIFEST_BYTES = 64 * MEGABYTE
 ANSWER_CHARS_PER_TOKEN = 32
 """Characters of an answer per token that was asked for: the longest tokens are runs of blanks, and
 a whole answer has some four characters a token."""
-ANSWER_BYTES_PER_TOKEN = 8_192
-"""What is sent for one token, its chunk's wrapping and 20 alternatives included: up to 4 kB."""
+ANSWER_BYTES_PER_TOKEN = 4_096
+"""What is sent for one token, its chunk's wrapping and 20 alternatives included: up to 2 kB."""
 ANSWER_BYTES = 256 * 1024
 """What may be sent beside the tokens of an answer: its beginning and end, signs of life."""
 REPLY_BYTES = 16 * MEGABYTE
-"""Everything else that an endpoint sends, such as the list of its models (hundreds, 1 MB)."""
+"""Everything else that an endpoint sends: the list of its models (hundreds, 1 MB), errors, and
+whole answers where it does not stream."""

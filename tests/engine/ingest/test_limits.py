@@ -1,0 +1,238 @@
+"""Files that are made to fill the memory or to take for ever: refused, and nothing else suffers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine.config import ROOT, Settings
+from engine.corpora import uploads
+from engine.errors import BadInputError
+from engine.explorer import Explorer
+from engine.facts.amounts import find_amounts
+from engine.ingest import apart, check, examine, open_source, parquet
+from engine.ingest.apart import Apart, Reading
+from engine.ingest.values import authors
+from engine.lenses.definitions import RESEARCH
+from engine.sentences import split_sentences
+from engine.types import limits
+from engine.types.corpora import ImportRequest
+from engine.types.limits import ID_CHARS, MEGABYTE, TITLE_CHARS, UPLOAD_BYTES
+from engine.types.repairs import Repairs
+from tests.engine.ingest.reading_files import MAX_CHARS, Write, fault
+
+WORDS = ("a", "LONG", "c")
+SKIP = Repairs(skip_broken=True)
+RIS = "TY  - JOUR\nID  - %s\nAB  - %s\nER  - \n"
+
+
+def reading(path: Path, **changes: Any) -> Reading:
+    chosen = {"source_format": "auto", "mapping": None, "lens": RESEARCH, "max_chars": MAX_CHARS}
+    return Reading(path, **{**chosen, **changes})
+
+
+def bomb(path: Path, rows: int = 256, megabytes: int = 8) -> Path:
+    """A file in which one long text is that of all rows."""
+    words = pa.array(["a" * (megabytes * MEGABYTE)])
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), words)
+    ids = [str(number) for number in range(rows)]
+    pq.write_table(pa.table({"id": ids, "text": texts}), path, compression="zstd")
+    return path
+
+
+def peak(path: Path) -> float:
+    """Megabytes that the process of a preview takes at most."""
+    code = """
+import resource, sys
+from pathlib import Path
+from engine.facts.amounts import find_amounts
+from engine.ingest.apart import Apart, Reading
+from engine.ingest.values import authors
+from engine.lenses.definitions import RESEARCH
+Apart().preview(Reading(Path(sys.argv[1]), "auto", None, RESEARCH, 1_000_000))
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, check=True, cwd=ROOT
+    )
+    return float(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("field", "most"), [("title", TITLE_CHARS), ("id", ID_CHARS)], ids=["title", "id"]
+)
+def test_a_title_or_id_of_a_million_characters_is_a_row_to_decide_about(
+    jsonl: Callable[..., Path], field: str, most: int
+) -> None:
+    good = {"id": "1", "title": "A title", "text": "One."}
+    path = jsonl(good, {**good, "id": "2", field: "x" * 1_000_000}, {**good, "id": "x" * ID_CHARS})
+    message = fault(path)
+    assert f"row 2: the {field} has 1,000,000 characters, more than the {most:,}" in message
+    assert "--skip-broken" in message
+    assert check(open_source(path, lens=RESEARCH, repairs=SKIP), MAX_CHARS).documents == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "a.jsonl",
+            '{"id": "1", "text": "a"}\n{"id": "2", "text": "LONG"}\n{"id": "3", "text": "c"}',
+        ),
+        ("a.csv", "id,text\n1,a\n2,LONG\n3,c\n"),
+        ("b.csv", 'id,text\n1,a\n2,"b\nLINES"\n3,c\n'),
+        ("a.bib", "@misc{1, title={A}}\n@misc{2, abstract={LINES}}\n@misc{3, title={C}}\n"),
+        ("a.ris", f"{RIS % (1, 'a')}{RIS % (2, 'LINES')}{RIS % (3, 'c')}"),
+    ],
+)
+def test_a_row_that_would_fill_the_memory_is_passed_over(
+    write: Write, monkeypatch: pytest.MonkeyPatch, name: str, content: str
+) -> None:
+    for module in ("encodings", "delimited", "bibtex", "ris"):
+        monkeypatch.setattr(f"engine.ingest.{module}.ROW_BYTES", 500)
+    long = {"LONG": "x" * 2_000, "LINES": "some words\n" * 100}
+    for word, stands_for in long.items():
+        content = content.replace(word, stands_for)
+    path = write(name, content)
+    assert "row 2" in (message := fault(path))
+    assert "longer than 8 MB" in message
+    documents = list(open_source(path, lens=RESEARCH, repairs=SKIP))
+    assert {"1", "3"} <= {document.doc_id for document in documents}
+    assert "2" not in {document.doc_id for document in documents}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
+def test_a_little_parquet_file_of_two_gigabytes_is_previewed_in_little_memory(
+    tmp_path: Path,
+) -> None:
+    path = bomb(tmp_path / "bomb.parquet")
+    assert path.stat().st_size < 2_000
+    assert peak(path) < 700
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
+def test_a_line_of_21_megabytes_takes_no_memory(write: Write) -> None:
+    line = b'{"id": "2", "text": [' + b'"a",' * 5_000_000 + b'"b"]}\n'
+    assert peak(write("a.jsonl", b'{"id": "1", "text": "a"}\n' + line)) < 150
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited elsewhere")
+def test_a_file_that_takes_more_memory_than_is_allowed_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_copy: Explorer
+) -> None:
+    path = bomb(tmp_path / "bomb.parquet", rows=32)
+    monkeypatch.setattr(apart, "PREVIEW_BYTES", 200 * MEGABYTE)
+    monkeypatch.setattr(apart, "CHECK_BYTES", 200 * MEGABYTE)
+    says = r"bomb\.parquet.*: reading it takes more than 200 MB of memory\. Leave out"
+    with pytest.raises(BadInputError, match=says):
+        Apart().preview(reading(path))
+    with pytest.raises(BadInputError, match=says):
+        small_copy.library.import_documents(ImportRequest(path, "bomb"))
+    assert "bomb" not in [corpus.name for corpus in small_copy.library.corpora()]
+
+
+def test_a_file_that_takes_too_long_is_refused_with_how_far_it_was_read(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apart, "CHECK_SECONDS", 0.2)
+    path = write("a.jsonl", "".join(f'{{"id": "{n}", "text": "a"}}\n' for n in range(100_000)))
+    with pytest.raises(BadInputError, match=r"a\.jsonl, after row [\d]+: reading it takes longer"):
+        Apart().examine(reading(path))
+
+
+def test_a_parquet_file_that_says_it_fills_the_memory_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "UNPACKED_BYTES", MEGABYTE)
+    pq.write_table(pa.table({"id": pa.array([0] * 1_000_000)}), tmp_path / "zeros.parquet")
+    message = fault(tmp_path / "zeros.parquet")
+    assert "the column 'id' takes" in message
+    assert "7 MB in memory" in message
+
+
+def test_a_process_of_its_own_sees_what_this_one_would(write: Write, tmp_path: Path) -> None:
+    path = write("a.csv", 'key,title,text,year\nk1,A,"One. Two.",2020\nk2,B,,\n')
+    seen = Apart()
+    assert seen.examine(reading(path)) == examine(open_source(path, lens=RESEARCH), MAX_CHARS)
+    shown = seen.preview(reading(path))
+    assert shown.rows == (
+        {"key": "k1", "title": "A", "text": "One. Two.", "year": "2020"},
+        {"key": "k2", "title": "B", "text": "", "year": ""},
+    )
+    [document] = open_source(path, lens=RESEARCH, repairs=Repairs(skip_empty=True))
+    assert shown.documents == (document,)
+    assert "no text" in shown.problems[0] or "the text is empty" in shown.problems[0]
+    with pytest.raises(BadInputError, match=r"gone\.csv does not exist\. Check the path"):
+        seen.preview(reading(tmp_path / "gone.csv"))
+
+
+def test_a_file_is_parsed_once_until_it_or_how_it_is_read_changes(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    ask = apart._asked
+    monkeypatch.setattr(apart, "_asked", lambda *given: asked.append(given) or ask(*given))
+    seen, path = Apart(), write("a.csv", "id,text\n1,a\n")
+    for _ in range(3):
+        assert seen.preview(reading(path)).documents[0].text == "a"
+    assert len(asked) == 1
+    path.write_text("id,text\n1,other\n")
+    assert seen.preview(reading(path)).documents[0].text == "other"
+    assert seen.preview(reading(path, mapping={"title": "text"})).documents[0].title == "other"
+    assert len(asked) == 3
+    for _ in range(2):  # what cannot be read is not tried again either
+        with pytest.raises(BadInputError, match="no column"):
+            seen.preview(reading(path, mapping={"title": "gone"}))
+    assert len(asked) == 4
+
+
+def test_uploads_have_the_limit_that_the_app_is_started_with(
+    monkeypatch: pytest.MonkeyPatch, small_copy: Explorer
+) -> None:
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    assert config["server"]["maxUploadSize"] * MEGABYTE == UPLOAD_BYTES
+    monkeypatch.setattr(uploads, "UPLOAD_BYTES", 10)
+    with pytest.raises(BadInputError, match=r"'a\.csv' has more than 0 MB\. Put it on the server"):
+        small_copy.library.save_upload("a.csv", b"x" * 11)
+
+
+def test_the_table_of_limits_says_what_holds() -> None:
+    page = (ROOT / "docs" / "serving.md").read_text("utf-8")
+    table = page.partition("## Limits")[2]
+    megabytes = ("UPLOAD_BYTES", "ROW_BYTES", "UNPACKED_BYTES", "PREVIEW_BYTES", "CHECK_BYTES")
+    for name in (*megabytes, "REPLY_BYTES"):
+        assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
+    for name in ("TITLE_CHARS", "ID_CHARS", "PASTED_CHARS", "LONGEST_INSTRUCTION", "LONGEST_NOTE",
+                 "LONGEST_GUIDELINES", "UNPACKED_RATIO", "ANSWER_BYTES_PER_TOKEN",
+                 "ANSWER_CHARS_PER_TOKEN"):  # fmt: skip
+        assert f"{getattr(limits, name):,}" in table, name
+    assert f"{limits.PREVIEW_SECONDS:g} s" in table
+    assert f"{limits.CHECK_SECONDS:g} s" in table
+    assert f"{Settings.model_fields['max_document_chars'].default:,} characters" in table
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (split_sentences, "'" * 200_000),
+        (find_amounts, "$1 " * 40_000),
+        (lambda text: authors(text, set()), "A. Lee" + " " * 100_000 + "x"),
+    ],
+    ids=["sentences", "amounts", "authors"],
+)
+def test_rules_read_a_text_made_to_be_slow_in_time_that_grows_with_its_length(
+    rule: Callable[[str], object], text: str
+) -> None:
+    """The rest is what ``benchmarks/text_rules.py`` measures."""
+    started = time.process_time()
+    rule(text)
+    assert time.process_time() - started < 3.0
