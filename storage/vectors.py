@@ -357,21 +357,20 @@ class DocumentTable(StoredTable):
     def rows(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """The rows of ``doc_ids``, in that order; ids that are not stored are left out."""
         wanted = list(dict.fromkeys(doc_ids))
-        columns = list(dict.fromkeys(["doc_id", *names]))
-        if not wanted:
-            return self.schema.empty_table().select(columns)
-        addresses = self._addresses
-        with _wrapped("reading documents", self.path):
-            if addresses is not None:
-                places = [addresses.of[doc_id] for doc_id in wanted if doc_id in addresses.of]
-                table = self._table.take_row_ids(places).select(columns).to_arrow()
-            else:
-                query = self._table.search().where(_is_one_of("doc_id", wanted))
-                table = query.select(columns).limit(len(wanted)).to_arrow()
+        table = self.of(wanted, list(dict.fromkeys(["doc_id", *names])))
         # LanceDB gives rows in stored order: put them back into the order asked for.
         position = {doc_id: row for row, doc_id in enumerate(table["doc_id"].to_pylist())}
         at = [position[doc_id] for doc_id in wanted if doc_id in position]
         return table.take(pa.array(at, pa.int64()))
+
+    def of(self, doc_ids: Sequence[str], names: Sequence[str]) -> pa.Table:
+        """The rows of these documents, in no particular order."""
+        addresses = self._addresses
+        if addresses is None or not doc_ids:
+            return super().of(doc_ids, names)
+        with _wrapped(f"reading {self.name}", self.path):
+            places = [addresses.of[doc_id] for doc_id in doc_ids if doc_id in addresses.of]
+            return self._table.take_row_ids(places).select(list(names)).to_arrow()
 
     def matching(self, conditions: Sequence[Condition]) -> list[str]:
         """Ids of all rows that meet every condition."""

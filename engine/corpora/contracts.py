@@ -76,14 +76,16 @@ class Seed:
     """The document (stored, or pasted and encoded now) that a search starts from.
 
     Attributes:
-        vector: (d,).  sentences: (s, d).  tokens: (t, p).  token_spans: (t, 2).
+        vector: (d,).  sentences: (s, d).  tokens: (t, p).
+        token_starts: (t,) offsets into the text, -1 for tokens of the title and the model's
+            own marks.
     """
 
     document: Document
     vector: FloatArray
     sentences: FloatArray
     tokens: FloatArray
-    token_spans: NDArray[np.int32]
+    token_starts: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,12 +208,14 @@ class TokenRows(NamedTuple):
 
     Attributes:
         vectors: (t, p) float16, unit rows.
+        starts: (t,) int32, as in :class:`Seed`.
         roles: (t, a) float32, role probabilities of the sentence each stands in; zeros for
             the title.
     """
 
     doc_id: str
     vectors: TokenArray
+    starts: NDArray[np.int32]
     roles: FloatArray
 
 

@@ -1,4 +1,4 @@
-"""The corpora of a home: listing, importing, opening, deleting."""
+"""The corpora of a home: listing, opening, deleting, and importing as :mod:`.library_imports`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from engine.config import DEMO, DEMO_CORPUS, Settings
+from engine.config import Settings
 from engine.corpora.folders import Trash, store_of, sweep_all
-from engine.corpora.importing import Importer
 from engine.corpora.indexing import has_classifier
+from engine.corpora.library_imports import Imports
 from engine.corpora.notes import note_all, rebuild
 from engine.corpora.opened import OpenCorpus
 from engine.corpora.relens import LensChange, Relens
 from engine.corpora.relens import preview as preview_documents
 from engine.corpora.scenario_store import has_scenarios, settings_stamp
 from engine.corpora.summary import contents_of, is_synthetic, sentences_of
-from engine.corpora.uploads import save_upload, sweep_uploads
+from engine.corpora.uploads import sweep_uploads
 from engine.errors import (
     BadInputError,
     CorpusMissingError,
@@ -26,46 +26,24 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.ingest import (
-    DELIMITERS,
-    ENCODINGS,
-    FIELDS,
-    FORMATS,
-)
-from engine.ingest.apart import Apart, Reading
-from engine.jobs.processes import ImportJobs
 from engine.lenses.definitions import (
-    RESEARCH,
     SHIPPED,
-    choose_lens,
     lens_from_fields,
     lens_from_json,
     own_lens,
 )
 from engine.permissions import (
-    check_lead,
-    check_operator,
-    check_source,
     leads_only,
     operator_only,
 )
-from engine.types.callbacks import Ask, Tell, never, tell_nobody
-from engine.types.collections import Collection
+from engine.types.callbacks import Tell, tell_nobody
 from engine.types.corpora import (
     CorpusContents,
     CorpusInfo,
-    ImportJob,
-    ImportReport,
-    ImportRequest,
-    Mapped,
-    Preview,
-    Rows,
 )
 from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens
-from engine.types.people import ForPerson, Person
-from engine.types.repairs import NO_REPAIRS, CheckReport, Repairs
 from storage.home import Home, check_corpus_name, suggest_corpus_name
 from storage.ledger import Ledger
 from storage.locks import alone
@@ -78,13 +56,10 @@ MOST_OPEN = 4
 """Corpora kept open at once; the one used longest ago gives way."""
 
 
-class Library(ForPerson):
+class Library(Imports):
     """All corpora of one home. Safe to share between threads.
 
     Attributes:
-        jobs: imports that run in processes of their own.
-        formats, fields: what can be read, and what columns can be mapped to.
-        encodings, delimiters: what people choose from, with what they call it.
         lenses: what comes with SeedLens.
 
     Args:
@@ -92,10 +67,6 @@ class Library(ForPerson):
         prepared: of those that need scenarios.
     """
 
-    formats = FORMATS
-    fields = FIELDS
-    encodings = ENCODINGS
-    delimiters = DELIMITERS
     lenses = SHIPPED
     check_name = staticmethod(check_corpus_name)
     suggest_name = staticmethod(suggest_corpus_name)
@@ -110,11 +81,9 @@ class Library(ForPerson):
         systems: Sequence[str],
         prepared: Sequence[str],
     ) -> None:
-        self.jobs = ImportJobs(home, self._check_import)
+        super().__init__(home, ledger, settings)
         self._systems, self._prepared = tuple(systems), tuple(prepared)
-        self._home, self._ledger, self._settings = home, ledger, settings
         self._trash = Trash(home, ledger)
-        self._apart = Apart()
         self._open: dict[str, OpenCorpus] = {}
         self._loaded: set[str] = set()
         self._sizes: dict[Path, tuple[Hashable, int, int]] = {}
@@ -138,22 +107,6 @@ class Library(ForPerson):
         """The lens of a corpus."""
         return lens_from_json(self._row(name).lens)
 
-    @operator_only
-    def lens_for(self, name: str, choice: str | None = None) -> Lens:
-        """The lens to import ``name`` with.
-
-        Args:
-            choice: a shipped lens's key or the path of a lens file; None: the corpus's own, or
-                the one for research abstracts when there is no such corpus yet.
-        """
-        if choice is not None:
-            return choose_lens(choice)
-        return self._own_lens_of(name)
-
-    def _own_lens_of(self, name: str) -> Lens:
-        row = self._ledger.listed_corpus(name)
-        return RESEARCH if row is None else lens_from_json(row.lens)
-
     @leads_only
     def own_lens(self, fields: Mapping[str, Any]) -> Lens:
         """A lens from what a person wrote into a form; see :mod:`engine.lenses.definitions`."""
@@ -162,170 +115,6 @@ class Library(ForPerson):
     def contents(self, name: str) -> CorpusContents:
         """What is in a corpus, at a glance."""
         return contents_of(self.open(name))
-
-    # -- importing ---------------------------------------------------------------------
-
-    @leads_only
-    def importable(self, path: Path) -> Path:
-        """A path, without the links in it, if this person may import from it: the demo and what
-        was uploaded is for all leads.
-
-        Raises:
-            NotAllowedError: as :func:`engine.permissions.check_source`.
-        """
-        return self._importable(self.person, path)
-
-    @leads_only
-    def preview(
-        self,
-        path: Path,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        repairs: Repairs = NO_REPAIRS,
-    ) -> Preview:
-        """The first rows of a source, and how they would be read; see :class:`Apart`.
-
-        Raises:
-            BadInputError: as ``Apart.preview``.
-            NotAllowedError: this is for no lead, or the path is not one to import from.
-        """
-        return self._apart.preview(self._reading(path, source_format, mapping, repairs))
-
-    @leads_only
-    def examine(
-        self,
-        path: Path,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        repairs: Repairs = NO_REPAIRS,
-    ) -> CheckReport:
-        """What importing a whole source would meet; nothing is written. As :meth:`preview`."""
-        return self._apart.examine(self._reading(path, source_format, mapping, repairs))
-
-    @leads_only
-    def save_upload(self, name: str, content: bytes) -> Path:
-        """Keep a file that came in through the browser; returns where it lies."""
-        return save_upload(self._home, name, content)
-
-    @leads_only
-    def start_import(
-        self,
-        path: Path,
-        name: str,
-        source_format: str = "auto",
-        mapping: Mapped | None = None,
-        lens: Lens | None = None,
-        owner: str = "",
-        repairs: Repairs = NO_REPAIRS,
-    ) -> ImportJob:
-        """Import in a process of its own; see :class:`engine.jobs.processes.ImportJobs`.
-
-        Args:
-            lens: None for the corpus's own; see :meth:`lens_for`.
-            owner: who asks for it.
-            repairs: what to do about rows that cannot be used as they are.
-
-        Raises:
-            NotAllowedError: this is for no lead, or the path is not one to import from.
-        """
-        path = self.importable(path)
-        chosen = lens or self._own_lens_of(name)
-        request = ImportRequest(path, name, source_format, mapping, lens=chosen, repairs=repairs)
-        return self.jobs.start(request, owner)
-
-    @leads_only
-    def start_demo(self) -> ImportJob:
-        """Index the demo corpus in a process of its own."""
-        return self.start_import(DEMO, DEMO_CORPUS)
-
-    def demo_job(self) -> ImportJob | None:
-        """The latest import of the demo corpus, or None."""
-        return next((job for job in self.jobs.list() if job.request.name == DEMO_CORPUS), None)
-
-    @operator_only
-    def import_documents(
-        self,
-        request: ImportRequest,
-        on_progress: Tell = tell_nobody,
-        cancelled: Ask = never,
-    ) -> ImportReport:
-        """See :meth:`engine.corpora.importing.Importer.run`."""
-        importer = Importer(self._home, self._ledger, self._settings, self._load)
-        return importer.run(request, on_progress, cancelled)
-
-    @operator_only
-    def import_here(
-        self,
-        request: ImportRequest,
-        on_progress: Tell = tell_nobody,
-        cancelled: Ask = never,
-        owner: str = "a program",
-    ) -> ImportReport:
-        """:meth:`import_documents`, which the Library page lists and can cancel while it runs.
-
-        Args:
-            owner: what the page calls whoever started it.
-        """
-        with self.jobs.here(request, owner, on_progress, cancelled) as (tell, ask):
-            return self.import_documents(request, tell, ask)
-
-    @operator_only
-    def add(
-        self,
-        name: str,
-        rows: Rows,
-        *,
-        mapping: Mapped | None = None,
-        lens: Lens | None = None,
-        encoder: str | None = None,
-        repairs: Repairs = NO_REPAIRS,
-        on_progress: Tell = tell_nobody,
-    ) -> ImportReport:
-        """Add documents from memory to a corpus, which is made when there is none of that name.
-
-        As importing a file of the same rows does: all are checked before anything is written,
-        a document that is there unchanged is left alone, one whose content changed takes the
-        place of its former version.
-
-        Args:
-            rows: a pandas DataFrame, an Arrow table, or an iterable of dicts, with columns as in
-                a file: ``doc_id`` and ``text`` (or ``sentences``), and any others. It is read
-                twice, so an iterator is held as a list.
-            mapping: document field -> column, on top of what is guessed.
-            lens: None for the corpus's own, or the one for research abstracts.
-            encoder: model name or folder; None for the corpus's own, or the embedded one.
-            repairs: what to do about rows that cannot be used as they are. Numbers count from 1
-                (``row-1``) in every call, so rows added later need ids of their own.
-
-        Raises:
-            BadInputError: a row cannot be used; it is named by its number, from 1.
-            CorpusNameError, CorpusBusyError, StorageFullError: as for a file.
-        """
-        request = ImportRequest(
-            rows, name, mapping=mapping, encoder=encoder, lens=lens, repairs=repairs
-        )
-        return self.import_here(request, on_progress)
-
-    @operator_only
-    def import_collection(
-        self,
-        collection: Collection,
-        on_progress: Tell = tell_nobody,
-    ) -> str:
-        """Index a test collection's own documents once, under its name; returns that name.
-
-        A corpus of that name that is there already is taken as it is, never added to.
-        """
-        if collection.documents is None:
-            raise BadInputError(
-                f"The collection '{collection.name}' has no documents of its own.",
-                "Name the corpus that holds them with --corpus.",
-            )
-        row = self._ledger.corpus(collection.name)
-        if row is None or row.state != "ready":
-            request = ImportRequest(collection.documents, collection.name, collection.source_format)
-            self.import_here(request, on_progress)
-        return collection.name
 
     # -- opening -----------------------------------------------------------------------
 
@@ -495,23 +284,6 @@ class Library(ForPerson):
 
     # -- inside ------------------------------------------------------------------------
 
-    def _check_import(self, person: Person, request: ImportRequest) -> None:
-        check_lead(person)
-        if isinstance(request.source, Path):
-            self._importable(person, request.source)
-        else:
-            check_operator(person)  # rows in memory are a program's
-
-    def _importable(self, person: Person, path: Path) -> Path:
-        roots = (self._home.uploads, DEMO, *self._settings.import_roots)
-        return check_source(person, path, roots)
-
-    def _reading(
-        self, path: Path, source_format: str, mapping: Mapped | None, repairs: Repairs
-    ) -> Reading:
-        most = self._settings.max_document_chars
-        return Reading(self.importable(path), source_format, mapping, RESEARCH, most, repairs)
-
     def _row(self, name: str) -> CorpusRow:
         rows = {row.name: row for row in self._ledger.listed_corpora()}
         if name not in rows:
@@ -552,12 +324,6 @@ class Library(ForPerson):
             table = DocumentTable.open(path)
             known = self._sizes[path] = (stamp, table.count(), table.bytes())
         return known[1:]
-
-    def _load(self, source: str, *, bulk: bool = False) -> Encoder:
-        # Imported here: torch and its friends take seconds, and most commands need none.
-        from engine.encode.loaders import load_encoder
-
-        return load_encoder(source, threads=self._settings.threads, bulk=bulk)
 
     def _writing(self, name: str) -> AbstractContextManager[None]:
         return alone(

@@ -205,8 +205,7 @@ class OpenCorpus:
         more = [] if self._passages.has_tokens(doc_ids) else TOKEN_COLUMNS
         rows = self.table.rows(doc_ids, [*TEXT_COLUMNS, *PASSAGE_COLUMNS, *more])
         found = self._passages.tokens(doc_ids, rows if more else None)
-        tokens = {row.doc_id: row.vectors for row in found}
-        seeds = to_seeds(rows, tokens, self.lens, self.spec)
+        seeds = to_seeds(rows, {row.doc_id: row for row in found}, self.lens, self.spec)
         return {seed.document.doc_id: seed for seed in seeds}
 
     def find_titles(self, words: str, limit: int) -> list[str]:

@@ -67,7 +67,7 @@ class Passages:
                 self._kept.move_to_end(doc_id)
         missing = [i for i in doc_ids if i not in found]
         if missing:
-            rows = self._table.rows(missing, TOKEN_COLUMNS) if rows is None else rows
+            rows = self._table.of(missing, ["doc_id", *TOKEN_COLUMNS]) if rows is None else rows
             read = self._read(rows)
             found.update({row.doc_id: row for row in read})
             self._keep(read)
@@ -84,7 +84,7 @@ class Passages:
             for row in rows:
                 if row.doc_id not in self._kept:
                     self._kept[row.doc_id] = row
-                    self._bytes += row.vectors.nbytes + row.roles.nbytes
+                    self._bytes += _bytes(row)
             keeping = sorted(_OPEN, key=lambda passages: passages._used, reverse=True)
             total = sum(passages._bytes for passages in keeping)
             while total > KEPT_BYTES:
@@ -96,7 +96,7 @@ class Passages:
     def _let_go(self) -> int:
         """Forget the document used longest ago; returns its bytes."""
         _, old = self._kept.popitem(last=False)
-        freed = old.vectors.nbytes + old.roles.nbytes
+        freed = _bytes(old)
         self._bytes -= freed
         return freed
 
@@ -107,6 +107,7 @@ class Passages:
             TokenRows(
                 doc_id,
                 vectors[at].astype(np.float16),  # copied, so that the others can go
+                starts[at].astype(np.int32),
                 token_roles(starts[at], sentences[at], roles[at].reshape(-1, self._aspects)),
             )
             for at, doc_id in enumerate(rows["doc_id"].to_pylist())
@@ -115,3 +116,7 @@ class Passages:
 
 _OPEN: WeakSet[Passages] = WeakSet()
 """Those of all corpora that are open."""
+
+
+def _bytes(row: TokenRows) -> int:
+    return row.vectors.nbytes + row.starts.nbytes + row.roles.nbytes

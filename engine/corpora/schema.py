@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.corpora.contracts import Seed, TokenArray
+from engine.corpora.contracts import Seed, TokenRows
 from engine.errors import BadInputError
-from engine.numeric import FloatArray
+from engine.numeric import FloatArray, widened
 from engine.types.corpora import FieldValues
 from engine.types.documents import Document, Sentence
 from engine.types.encoders import EncoderSpec
@@ -99,8 +99,8 @@ TEXT_COLUMNS = [
     *("sentence_starts", "sentence_ends", "roles"),
 ]
 """What a :class:`Document` is made of."""
-PASSAGE_COLUMNS = ["vector", "sentence_vectors", "token_starts", "token_ends"]
-"""What a :class:`Seed` has beside its document and the vectors of its tokens."""
+PASSAGE_COLUMNS = ["vector", "sentence_vectors"]
+"""What a :class:`Seed` has beside its document and its tokens."""
 
 
 def matrix(column: Any, width: int) -> FloatArray:
@@ -148,23 +148,22 @@ def to_document(row: dict[str, Any], lens: Lens) -> Document:
 
 
 def to_seeds(
-    rows: pa.Table, tokens: Mapping[str, TokenArray], lens: Lens, spec: EncoderSpec
+    rows: pa.Table, tokens: Mapping[str, TokenRows], lens: Lens, spec: EncoderSpec
 ) -> list[Seed]:
     """The rows of a table with text and passage columns.
 
     Args:
-        tokens: (t, p) by doc_id, for each row.
+        tokens: by doc_id, for each row.
     """
     vectors = matrix(rows["vector"].combine_chunks(), spec.dimension)
     sentences = rows_of(rows["sentence_vectors"], spec.dimension)
-    starts, ends = rows_of(rows["token_starts"]), rows_of(rows["token_ends"])
     return [
         Seed(
             document=to_document(row, lens),
             vector=vectors[i],
             sentences=sentences[i].astype(np.float32, copy=False),
-            tokens=tokens[row["doc_id"]].astype(np.float32),
-            token_spans=np.stack([starts[i], ends[i]], axis=1).astype(np.int32, copy=False),
+            tokens=widened(tokens[row["doc_id"]].vectors),
+            token_starts=tokens[row["doc_id"]].starts,
         )
         for i, row in enumerate(rows.select(TEXT_COLUMNS).to_pylist())
     ]

@@ -202,8 +202,8 @@ def find_words(seed: Seed, span: Span, rarity: Rarity) -> Words:
         if not is_function_word(word := match.group()) and (telling := rarity(word)) >= MOST_COMMON
     ]
     # Tokens of the title and the model's marks stand nowhere in the text; the rest is in order.
-    in_text = np.flatnonzero(seed.token_spans[:, 0] >= 0)
-    starts = seed.token_spans[in_text, 0]
+    in_text = np.flatnonzero(seed.token_starts >= 0)
+    starts = seed.token_starts[in_text]
     bounds = np.searchsorted(starts, np.array([word for word, _ in found]).reshape(-1, 2))
     present = bounds[:, 1] > bounds[:, 0]
     if not present.any():

@@ -41,7 +41,7 @@ from engine.search.systems.instructed import InstructedSystem
 from engine.search.systems.scenario_system import ScenarioSystem
 from engine.sentences import split_sentences
 from engine.types.documents import Document, Sentence, SourceDocument
-from engine.types.encoders import Encoder, Passage
+from engine.types.encoders import Encoder, Encoding, Passage
 from engine.types.facts import Fact
 from engine.types.lenses import Lens
 from engine.types.searches import (
@@ -202,9 +202,7 @@ class Searcher:
             text=text,
             sentences=tuple(replace(s, span=span) for s, span in zip(chosen, spans, strict=True)),
         )
-        return Seed(
-            document, encoded.vector, encoded.sentences, encoded.tokens, encoded.token_spans
-        )
+        return _encoded(document, encoded)
 
     def encode_text(self, text: str) -> Seed:
         """A seed that is not in the corpus; BadInputError where it is blank or too long."""
@@ -219,9 +217,7 @@ class Searcher:
             for span, row in zip(spans, roles, strict=True)
         )
         document = Document(doc_id="", title="", text=text, sentences=sentences)
-        return Seed(
-            document, encoded.vector, encoded.sentences, encoded.tokens, encoded.token_spans
-        )
+        return _encoded(document, encoded)
 
     def interpret(self, query: Query, seed: Seed) -> Interpretation:
         """What aspect, picked sentences and wording are read to ask for."""
@@ -322,6 +318,10 @@ class Searcher:
                 )
             )
         return tuple(results)
+
+
+def _encoded(document: Document, found: Encoding) -> Seed:
+    return Seed(document, found.vector, found.sentences, found.tokens, found.token_spans[:, 0])
 
 
 def _changed(ranking: Sequence[ScoredDocument], before: RankedDocuments) -> float:

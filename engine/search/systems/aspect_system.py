@@ -214,7 +214,7 @@ def _seed_token_weights(request: Request, focus: Focus) -> FloatArray:
     seed = request.seed
     starts = np.array([s.span[0] for s in seed.document.sentences], dtype=np.int32)
     weights = (focus.sentence_weights / focus.sentence_weights.max())[:, None]
-    return token_roles(seed.token_spans[:, 0], starts, weights)[:, 0]
+    return token_roles(seed.token_starts, starts, weights)[:, 0]
 
 
 def _words_in_focus(request: Request, focus: Focus) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.corpora.contracts import Corpus, RankedDocuments, Request, TokenArray, VectorPart
-from engine.numeric import FloatArray
+from engine.numeric import FloatArray, widened
 
 CANDIDATES = 1000
 """Documents whose tokens are scored; larger scopes are first cut to these by document vector.
@@ -49,7 +49,8 @@ def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterato
     for group in _groups([len(documents[i]) for i in filled], SIMILARITIES // len(query)):
         chosen = [filled[i] for i in group]
         lengths = np.array([len(documents[i]) for i in chosen])
-        tokens = np.concatenate([documents[i] for i in chosen]).astype(np.float32, copy=False)
+        tokens = np.concatenate([documents[i] for i in chosen])
+        tokens = widened(tokens) if tokens.dtype == np.float16 else tokens
         yield TokenCosines(chosen, np.cumsum(lengths) - lengths, lengths, query @ tokens.T)
 
 

@@ -26,13 +26,14 @@ def passages(corpus: OpenCorpus) -> Passages:
 
 
 def size(rows: list[TokenRows]) -> int:
-    return sum(row.vectors.nbytes + row.roles.nbytes for row in rows)
+    return sum(row.vectors.nbytes + row.starts.nbytes + row.roles.nbytes for row in rows)
 
 
 def same(one: list[TokenRows], other: list[TokenRows]) -> bool:
     return all(
         a.doc_id == b.doc_id
         and np.array_equal(a.vectors, b.vectors)
+        and np.array_equal(a.starts, b.starts)
         and np.array_equal(a.roles, b.roles)
         for a, b in zip(one, other, strict=True)
     )
@@ -50,9 +51,9 @@ def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(
             seed = corpus.seed(row.doc_id)
             assert row.vectors == pytest.approx(seed.tokens, abs=1e-3)
             assert row.roles.shape == (len(seed.tokens), 3)
-            for span, roles in zip(seed.token_spans, row.roles, strict=True):
-                inside = [s for s in seed.document.sentences if s.span[0] <= span[0] < s.span[1]]
-                expected = inside[0].roles if inside and span[0] >= 0 else (0.0, 0.0, 0.0)
+            for start, roles in zip(seed.token_starts, row.roles, strict=True):
+                inside = [s for s in seed.document.sentences if s.span[0] <= start < s.span[1]]
+                expected = inside[0].roles if inside and start >= 0 else (0.0, 0.0, 0.0)
                 assert tuple(roles) == pytest.approx(expected, abs=1e-3)
 
 

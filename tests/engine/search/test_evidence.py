@@ -30,9 +30,7 @@ def document(sentences: FloatArray, roles: list[tuple[float, ...]] | None = None
     )
     no_tokens = np.zeros((0, WIDTH), dtype=np.float32)
     vector = unit(sentences.sum(axis=0, keepdims=True))[0]
-    return Seed(
-        Document("", "", text, parts), vector, sentences, no_tokens, np.zeros((0, 2), np.int32)
-    )
+    return Seed(Document("", "", text, parts), vector, sentences, no_tokens, np.zeros(0, np.int32))
 
 
 def around(centroid: FloatArray, documents: list[FloatArray]) -> Surroundings:
