@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from bibtexparser.entrypoint import parse_string
@@ -50,6 +51,10 @@ _VERBATIM = frozenset({"url", "doi", "file", "eprint"})
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
 
 
+class _TooLongError(Exception):
+    """Macros, which may name each other, make more of an entry than is read as one row."""
+
+
 def rows(file: InputFile) -> Iterator[Row]:
     """One row per entry; a block that cannot be parsed is a row with a problem."""
     strings = {month: month for month in _MONTHS}
@@ -62,10 +67,15 @@ def rows(file: InputFile) -> Iterator[Row]:
         for block in _parse(file, first_line, chunk):
             line = first_line + (block.start_line or 0)
             if isinstance(block, String):
-                strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
+                with suppress(_TooLongError):
+                    strings[block.key.lower()] = _value(block.value, strings, verbatim=True)
             elif isinstance(block, Entry):
                 number += 1
-                yield _row(f"{file.name}, row {number} (line {line})", block, strings)
+                where = f"{file.name}, row {number} (line {line})"
+                try:
+                    yield _row(where, block, strings)
+                except _TooLongError:
+                    yield too_long(where)
             elif isinstance(block, ParsingFailedBlock) and not _COMMENT.match(block.raw or ""):
                 number += 1
                 yield _failed(f"{file.name}, row {number} (line {line})", block)
@@ -110,12 +120,14 @@ def _failed(where: str, block: ParsingFailedBlock) -> Row:
 
 def _row(where: str, entry: Entry, strings: Mapping[str, str]) -> Row:
     values: dict[str, Any] = {}
+    size = 0
     for item in entry.fields:
         name = item.key.lower()
-        if name == "author":
-            values[name] = _people(_value(item.value, strings, verbatim=True))
-        else:
-            values[name] = _value(item.value, strings, verbatim=name in _VERBATIM)
+        words = _value(item.value, strings, verbatim=name in _VERBATIM or name == "author")
+        size += len(words)
+        if size > ROW_BYTES:
+            raise _TooLongError
+        values[name] = _people(words) if name == "author" else words
     venues = [values.pop(name, "") for name in ("journal", "journaltitle", "booktitle")]
     values["venue"] = next(filter(None, venues), "")
     values["year"] = values.get("year") or values.get("date")
@@ -131,13 +143,19 @@ def _row(where: str, entry: Entry, strings: Mapping[str, str]) -> Row:
 
 
 def _value(raw: str, strings: Mapping[str, str], verbatim: bool = False) -> str:
-    """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded."""
+    """``{A} # macro`` as text: pieces joined, macros looked up, LaTeX decoded.
+
+    Raises:
+        _TooLongError: the pieces are longer than ``ROW_BYTES``.
+    """
     pieces = []
     for piece in _pieces(raw) if "#" in raw else (raw.strip(),):
         if piece[:1] in ("{", '"') and len(piece) > 1:
             pieces.append(piece[1:-1])
         else:
             pieces.append(strings.get(piece.lower(), piece))
+    if sum(map(len, pieces)) > ROW_BYTES:
+        raise _TooLongError
     joined = "".join(pieces)
     return joined if verbatim else plain(joined)
 

@@ -7,6 +7,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from engine.config import ROOT, Settings
 from engine.corpora import uploads
 from engine.errors import BadInputError
 from engine.facts.amounts import find_amounts
-from engine.ingest import apart, check, examine, open_source, parquet
+from engine.ingest import apart, bibtex, check, examine, open_source, parquet
 from engine.ingest.apart import Apart, Reading
 from engine.ingest.values import authors
 from engine.lenses.definitions import RESEARCH
@@ -109,6 +110,22 @@ def test_a_row_that_would_fill_the_memory_is_passed_over(
     documents = list(open_source(path, lens=RESEARCH, repairs=SKIP))
     assert {"1", "3"} <= {document.doc_id for document in documents}
     assert "2" not in {document.doc_id for document in documents}
+
+
+def test_macros_that_double_each_other_do_not_fill_the_memory(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty of them would be a terabyte."""
+    monkeypatch.setattr(bibtex, "ROW_BYTES", 500)
+    names = [f"m{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(40)]
+    doubled = [f"@string{{{b} = {a} # {a}}}\n" for a, b in pairwise(names)]
+    macros = f"@string{{{names[0]} = {{x}}}}\n{''.join(doubled)}"
+    many = ", ".join(f"f{chr(97 + n)} = {names[7]}" for n in range(5))
+    good = "@misc{good, title = {Good}}\n"
+    path = write("a.bib", f"{macros}@misc{{bad, title = {{A}}, {many}}}\n{good}")
+    assert "row 1 (line 41): longer than 8 MB" in fault(path)
+    [document] = open_source(path, lens=RESEARCH, repairs=SKIP)
+    assert document.title == "Good"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
