@@ -14,7 +14,7 @@ from benchmarks.figures import Figure, as_json, machine, table
 
 PARTS = (
     *("indexing", "query", "search-speed", "wordings", "pmrr", "reranking", "scale", "text-rules"),
-    "browser",
+    *("browser", "load"),
 )
 
 
@@ -45,6 +45,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--scale-documents", type=int, default=60_000)
     parser.add_argument("--baseline", type=Path, metavar="PATH",
                         help="a checkout for part search-speed")  # fmt: skip
+    parser.add_argument(
+        "--home", type=Path, metavar="DIR", help="served by part load, as a copy (its own)"
+    )
+    parser.add_argument("--corpus", default="abstracts", help="of that home")
+    parser.add_argument("--at-once", default="1,10,25", help="sessions that search in part load")
+    parser.add_argument(
+        "--sessions", type=int, default=0, help="that part load opens and closes, for their memory"
+    )
     return parser.parse_args()
 
 
@@ -82,6 +90,11 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
         from benchmarks import reranking
 
         return reranking.measure
+    if name == "load":
+        from benchmarks import load
+
+        at_once = [int(number) for number in options.at_once.split(",")]
+        return lambda: load.measure(options.home, options.corpus, at_once, closed=options.sessions)
     from benchmarks import browser
 
     return browser.measure
