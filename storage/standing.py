@@ -14,10 +14,6 @@ from storage.records import Judgment
 Event = tuple[int, Judgment]
 """The id under which it is stored, and what it says."""
 Item = tuple[str, str]
-ANNOTATIONS = ("grade", "unsure")
-"""Verdicts that count as an annotation of an item."""
-_NOT_ANNOTATING = ("model", "adjudication")
-"""Origins of what is nobody's annotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +120,5 @@ class Standing:
         return True
 
     def _count(self, said: Judgment, change: int) -> None:
-        if said.verdict in ANNOTATIONS and said.origin not in _NOT_ANNOTATING:
+        if said.is_annotation:
             self._annotated[said.item] += change
