@@ -104,6 +104,7 @@ class LedgerFile:
         self._turns = Turns(self._open, OPEN_SECONDS, PAUSE_SECONDS)
         self._state: FileState | None = None
         self._versions = itertools.count()
+        self._stamped: dict[str, int] = {}
 
     def remembered(
         self,
@@ -175,8 +176,9 @@ class LedgerFile:
         try:
             with self._turns.take(deadline) as connection:
                 with transaction(connection):
+                    self._stamped = {}
                     yield connection
-                    stamps = _stamps(connection) if writes else None
+                    stamps = self._stamps_after(connection) if writes else None
                 if stamps is not None:
                     self._note(stamps)
         except TimeoutError as e:
@@ -202,6 +204,13 @@ class LedgerFile:
                 self._check_current(connection)
             self._state = FileState(self._signature(), next(self._versions), _stamps(connection))
         return connection
+
+    def wrote(self, table: str, stamp: int) -> None:
+        """Say, within an access, that this table alone was written to, and its stamp now."""
+        self._stamped = {table: stamp}
+
+    def _stamps_after(self, connection: duckdb.DuckDBPyConnection) -> Mapping[str, int]:
+        return {**self.state.stamps, **self._stamped} if self._stamped else _stamps(connection)
 
     def _note(self, stamps: Mapping[str, int]) -> None:
         """Keep in mind what the file holds after a transaction, which may have written."""

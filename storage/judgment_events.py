@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import fields
+from dataclasses import fields, replace
+from datetime import UTC
 from typing import Any, NamedTuple
 
 import duckdb
@@ -13,7 +14,7 @@ import duckdb
 from storage.access import LedgerFile, LedgerTables, Stamp
 from storage.errors import StorageError
 from storage.records import Judgment, new_event
-from storage.rows import insert, names, records
+from storage.rows import inserted, names, records
 from storage.standing import Event, Standing
 
 HIGHEST = 100
@@ -79,9 +80,7 @@ class Judging(LedgerTables):
         if not rows:
             return 0
         with self._file.access() as connection:
-            new = _insert(connection, rows)
-            places = {(row.corpus, row.project) for row in rows} if new else set()
-            after = [self._after(connection, place) for place in places & self._held.keys()]
+            after, new = self._append(connection, rows)
         self._take_in(after)
         return new
 
@@ -108,7 +107,7 @@ class Judging(LedgerTables):
             standing.take([*enumerate(history, start=1)])
             known = _known(connection, events)
             here = {row.event for row in history}
-            return _insert(connection, change(history, standing.judgments(), known - here))
+            return len(_insert(connection, change(history, standing.judgments(), known - here)))
 
     def undo(
         self,
@@ -153,9 +152,8 @@ class Judging(LedgerTables):
                 corpus=corpus,
                 project=project,
             )
-            _insert(connection, [undo])
-            after = self._after(connection, (corpus, project))
-        self._take_in([after])
+            after, _ = self._append(connection, [undo])
+        self._take_in(after)
         return last
 
     def latest(
@@ -186,6 +184,24 @@ class Judging(LedgerTables):
         with self._file.access(writes=False) as connection:
             after = self._after(connection, place)
         return self._take_in([after])[0]
+
+    def _append(
+        self, connection: duckdb.DuckDBPyConnection, rows: Sequence[Judgment]
+    ) -> tuple[list[_After], int]:
+        """Append events; what that adds to what is held, and how many were new."""
+        before = self._file.state.stamp([_TABLE])
+        new = _insert(connection, rows)
+        if not new:
+            return [], 0
+        self._file.wrote(_TABLE, new[-1][0])
+        stamp, after = self._file.state.stamp([_TABLE], new[-1][0]), []
+        for place in {(said.corpus, said.project) for _, said in new}:
+            with self._held_lock:
+                held = self._held.get(place)
+            if held is not None and held[1] == before:
+                events = [event for event in new if (event[1].corpus, event[1].project) == place]
+                after.append(_After(place, held[0], events, stamp))
+        return after, len(new)
 
     def _after(self, connection: duckdb.DuckDBPyConnection, place: Place) -> _After:
         """What is stored behind what is held of a project, within an access."""
@@ -234,8 +250,8 @@ def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[
     return {row[0] for row in connection.execute(sql, [list(events)]).fetchall()}
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> int:
-    """Append events that are not there yet; returns how many they were."""
+def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> list[Event]:
+    """Append events that are not there yet; returns these, as they are stored."""
     first: dict[str, Judgment] = {}
     for row in given:
         if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
@@ -245,7 +261,14 @@ def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) ->
                 "Correct the grade. Nothing was changed.",
             )
         first.setdefault(row.event, row)
-    return insert(connection, "judgment_events", [*first.values()], "ON CONFLICT DO NOTHING")
+    clause = "ON CONFLICT DO NOTHING RETURNING id, event"
+    new = sorted(inserted(connection, _TABLE, [*first.values()], clause))
+    return [(number, _as_stored(first[event])) for number, event in new]
+
+
+def _as_stored(given: Judgment) -> Judgment:
+    marks = tuple((start, end) for start, end in given.marks)
+    return replace(given, marks=marks, time=given.time.astimezone(UTC))
 
 
 def _since(connection: duckdb.DuckDBPyConnection, place: Place, number: int) -> list[Event]:

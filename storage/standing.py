@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -14,6 +14,8 @@ from storage.records import Judgment
 Event = tuple[int, Judgment]
 """The id under which it is stored, and what it says."""
 Item = tuple[str, str]
+MOST_TALLIES = 4
+"""Sets of items that a project's annotations are counted over: those used last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,29 @@ class OwnAndOthers:
 
     Attributes:
         own: what stands of theirs, by item, in order of arrival; no adjudications.
-        annotated: by item, how many people graded it or were unsure, they themselves too.
+        annotated: by item, how many people graded it or were unsure, they themselves too. It
+            goes on counting.
+        complete: of the items asked about, how many have the annotations they need.
+        annotations: that these have, those beyond what an item needs left aside.
     """
 
     own: dict[Item, Judgment]
-    annotated: dict[Item, int]
+    annotated: Mapping[Item, int]
+    complete: int
+    annotations: int
+
+
+class _Tally:
+    """Counts over some items, each of which needs some annotations; kept with every change."""
+
+    def __init__(self, items: Collection[Item], needed: int) -> None:
+        self.items, self.needed = items, needed
+        self.complete = self.annotations = 0
+
+    def move(self, item: Item, before: int, after: int) -> None:
+        if item in self.items:
+            self.complete += (after >= self.needed) - (before >= self.needed)
+            self.annotations += min(after, self.needed) - min(before, self.needed)
 
 
 class Standing:
@@ -48,6 +68,7 @@ class Standing:
         self._undone: set[str] = set()
         self._annotated: Counter[Item] = Counter()
         self._all: list[Judgment] | None = None
+        self._tallies: list[_Tally] = []
 
     def take(self, events: Sequence[Event]) -> None:
         """Take in the next events, in order of arrival; those that are known are passed over."""
@@ -77,13 +98,29 @@ class Standing:
                 self._all = [said for said in ordered if said.verdict != "withdrawn"]
             return list(self._all)
 
-    def of(self, annotator: str) -> OwnAndOthers:
-        """What an annotator said, and how often items were annotated; a copy."""
+    def of(self, annotator: str, items: Collection[Item], needed: int) -> OwnAndOthers:
+        """What an annotator said, and how far these items are.
+
+        Args:
+            items: they are counted once for the same object, which stays as it is.
+            needed: annotations of each, at least 1.
+        """
         with self._lock:
             said = self._own.get(annotator, {})
             last = {item: events[-1][1] for item, events in said.items()}
             own = {item: j for item, j in last.items() if j.verdict != "withdrawn"}
-            return OwnAndOthers(own, dict(self._annotated))
+            tally = self._tally(items, needed)
+            return OwnAndOthers(own, self._annotated, tally.complete, tally.annotations)
+
+    def _tally(self, items: Collection[Item], needed: int) -> _Tally:
+        same = [t for t in self._tallies if t.items is items and t.needed == needed]
+        tally = same[0] if same else _Tally(items, needed)
+        if not same:
+            for item in items:
+                tally.move(item, 0, self._annotated.get(item, 0))
+        others = [t for t in self._tallies if t is not tally]
+        self._tallies = [*others, tally][-MOST_TALLIES:]
+        return tally
 
     def _every(self) -> Iterator[dict[Item, list[Event]]]:
         return itertools.chain(self._own.values(), self._decided.values())
@@ -121,4 +158,7 @@ class Standing:
 
     def _count(self, said: Judgment, change: int) -> None:
         if said.is_annotation:
-            self._annotated[said.item] += change
+            before = self._annotated[said.item]
+            self._annotated[said.item] = before + change
+            for tally in self._tallies:
+                tally.move(said.item, before, before + change)

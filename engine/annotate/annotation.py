@@ -159,7 +159,9 @@ class Annotation(ProjectStore):
         """
         check_own(self.person, judgment.annotator)
         asked = query or self.query(project, judgment.query_id)
-        self._library.open(project.corpus).document(judgment.doc_id)
+        opened = self._library.open(project.corpus)
+        if judgment.doc_id not in opened.row_of:
+            opened.document(judgment.doc_id)  # says that it is not there
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
         if judgment.origin == "adjudication":
@@ -215,8 +217,8 @@ class Annotation(ProjectStore):
         if only is not None:
             numbers = sorted(pool.numbers[item] for item in only if item in pool.numbers)
             pool = Pool(map(pool.items.__getitem__, numbers))
-        said = self._ledger.judging.standing(*project.key).of(annotator)
-        return Queue(project, annotator, pool, said.own, said.annotated)
+        standing = self._ledger.judging.standing(*project.key)
+        return Queue.standing(project, annotator, pool, standing)
 
     def share(
         self,
@@ -274,7 +276,9 @@ class Annotation(ProjectStore):
     @leads_only
     def progress(self, project: Project) -> ProjectProgress:
         """How far the project is, and each of its people."""
-        return find_progress(project, self.pooled(project), self.judgments(project))
+        check_sees(self.person, None)
+        standing = self._ledger.judging.standing(*project.key)
+        return find_progress(project, self.pooled(project), standing)
 
     @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:

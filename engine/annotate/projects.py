@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 from engine.annotate.queueing import Pool
@@ -343,7 +344,7 @@ class ProjectStore(ForPerson):
         """query_id -> query, in the order in which they were added; with ``retired`` also the
         retired ones."""
         rows = self._ledger.projects.queries(*project.key, retired=retired)
-        return {row.query_id: query_from_json(row.query) for row in rows}
+        return {row.query_id: _query(row.query) for row in rows}
 
     def query(self, project: Project, query_id: str) -> Query:
         """A query of the project. A corpus's own takes in every seed and aspect there is.
@@ -464,6 +465,9 @@ class ProjectStore(ForPerson):
     def history(self, project: Project) -> list[Judgment]:
         """Every event there ever was, undos included."""
         return self._ledger.judging.history(*project.key)
+
+
+_query = lru_cache(maxsize=4096)(query_from_json)
 
 
 def _from_row(row: ProjectRow) -> Project:

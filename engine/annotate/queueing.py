@@ -30,6 +30,7 @@ from engine.types.annotating import (
     QueueProgress,
 )
 from storage.leases import SECONDS, Lease
+from storage.standing import Standing
 
 MOST_AHEAD = 60
 """Items that are leased at once: at ten keys a second, six seconds of them."""
@@ -143,9 +144,8 @@ class Pool:
             places = array("l", bytes(array("l").itemsize * len(items)))
             for place, pooled in enumerate(items):
                 places[self.numbers[pooled.item]] = place
-            if len(self._orders) >= MOST_ORDERS:
-                self._orders = {}
-            held = self._orders[key] = Order(items, places)
+            held = Order(items, places)
+            self._orders = {**dict([*self._orders.items()][1 - MOST_ORDERS :]), key: held}
         return held
 
 
@@ -157,6 +157,8 @@ class Queue:
         pool: what is to be judged.
         said: what the annotator said, by item; adjudications are not among it.
         annotated: by item, how many people graded it or were unsure, the annotator too.
+        complete: items with all annotations that they need.
+        annotations: of the pool, those beyond what an item needs left aside.
     """
 
     project: Project
@@ -164,6 +166,8 @@ class Queue:
     pool: Pool
     said: Mapping[Item, Judgment]
     annotated: Mapping[Item, int]
+    complete: int
+    annotations: int
 
     @classmethod
     def of(
@@ -174,8 +178,16 @@ class Queue:
         judgments: Iterable[Judgment],
     ) -> Queue:
         """The queue as the standing judgments of the project leave it."""
-        said, annotated = _told(judgments)
-        return cls(project, annotator, Pool(items), said.get(annotator, {}), annotated)
+        standing, pool = Standing(), Pool(items)
+        standing.take([*enumerate(judgments, start=1)])
+        return cls.standing(project, annotator, pool, standing)
+
+    @classmethod
+    def standing(cls, project: Project, annotator: str, pool: Pool, standing: Standing) -> Queue:
+        """The queue of an annotator by what stands in the project."""
+        told = standing.of(annotator, pool.numbers, project.per_item)
+        counts = (told.annotated, told.complete, told.annotations)
+        return cls(project, annotator, pool, told.own, *counts)
 
     @property
     def items(self) -> Sequence[PoolItem]:
@@ -190,14 +202,17 @@ class Queue:
         """How many annotations it needs beyond those it has, at least 0."""
         return max(0, self.project.per_item - self.annotated.get(item, 0))
 
-    @cached_property
-    def open(self) -> tuple[int, int]:
-        """How many items are due, and how many annotations all of the pool lacks."""
-        asked, needed = self.pool.numbers, self.project.per_item
-        there = [n for item, n in self.annotated.items() if item in asked]
-        full = sum(n >= needed for n in there)
-        said = sum(item in asked and self.lacking(item) > 0 for item in self.said)
-        return len(asked) - full - said, len(asked) * needed - sum(min(n, needed) for n in there)
+    @property
+    def left(self) -> int:
+        """How many items are due."""
+        asked, needed, there = self.pool.numbers, self.project.per_item, self.annotated
+        said = sum(item in asked and there.get(item, 0) < needed for item in self.said)
+        return max(0, len(self.pool.items) - self.complete - said)  # others judge meanwhile
+
+    @property
+    def missing(self) -> int:
+        """How many annotations all of the pool lacks."""
+        return len(self.pool.items) * self.project.per_item - self.annotations
 
     def is_due(self, item: PoolItem) -> bool:
         """The annotator has said nothing of it, and it needs more people."""
@@ -226,11 +241,11 @@ class Queue:
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        mine = [j for item, j in self.said.items() if item in self.pool]
+        mine = [j for item, j in self.said.items() if item in self.pool.numbers]
         verdicts = Counter(judgment.verdict for judgment in mine)
         return QueueProgress(
             done=len(mine),
-            total=len(mine) + self.open[0],
+            total=len(mine) + self.left,
             skipped=verdicts["skip"],
             unsure=verdicts["unsure"],
             per_minute=pace(mine),
@@ -283,7 +298,7 @@ def find_share(
         for _, item in {(o.annotator, i) for o in others if o.annotator != who for i in o.items}
     )
     people = len({who, *(lease.annotator for lease in others)})
-    due, left = queue.open
+    due, left = queue.left, queue.missing
     taken = {item for item, n in leased.items() if n >= queue.lacking(item)}
     free = (i.item for i in queue.due(max(0, place - 1)) if i.item not in taken)
     crowded = people > project.per_item
@@ -303,20 +318,6 @@ def find_share(
     return share, Lease(who, tuple(kept))
 
 
-def _told(
-    judgments: Iterable[Judgment],
-) -> tuple[Mapping[str, Mapping[Item, Judgment]], Mapping[Item, int]]:
-    """Annotator -> item -> what they said, adjudications left aside; and by item, how many people
-    annotated it."""
-    said: dict[str, dict[Item, Judgment]] = {}
-    annotated: Counter[Item] = Counter()
-    for judgment in judgments:
-        if judgment.origin != "adjudication":
-            said.setdefault(judgment.annotator, {})[judgment.item] = judgment
-            annotated[judgment.item] += judgment.is_annotation
-    return said, annotated
-
-
 def pace(judgments: Iterable[Judgment]) -> float | None:
     """Judgments a minute over the last :data:`PACE_OVER`, breaks left out; None before there
     are two in a row."""
@@ -326,25 +327,24 @@ def pace(judgments: Iterable[Judgment]) -> float | None:
     return 60.0 * len(worked) / sum(worked) if sum(worked) > 0 else None
 
 
-def find_progress(project: Project, pool: Pool, judgments: Sequence[Judgment]) -> ProjectProgress:
+def find_progress(project: Project, pool: Pool, standing: Standing) -> ProjectProgress:
     """How far a project is, and each of its people; models and decisions are left aside."""
-    own = [j for j in judgments if j.origin in ("person", "import") and j.item in pool]
+    own = [j for j in standing.judgments() if j.origin in ("person", "import") and j.item in pool]
     count = Counter(judgment.annotator for judgment in own)
     last: dict[str, datetime] = {}
     for judgment in own:
         last[judgment.annotator] = max(judgment.time, last.get(judgment.annotator, judgment.time))
-    said, annotated = _told(judgments)
+    annotated = Counter(judgment.item for judgment in own if judgment.is_annotation)
     people = []
     for who in sorted({*project.annotators, *count}, key=str.casefold):
-        queue = Queue(project, who, pool, said.get(who, {}), annotated)
+        progress = Queue.standing(project, who, pool, standing).progress()
         share = count[who] / len(own) if own else 0.0
-        people.append(PersonProgress(who, queue.progress(), share, last.get(who)))
-    annotations = [n for item, n in annotated.items() if item in pool]
+        people.append(PersonProgress(who, progress, share, last.get(who)))
     return ProjectProgress(
         people=tuple(people),
         items=len(pool.items),
-        complete=sum(n >= project.per_item for n in annotations),
-        annotations=sum(min(n, project.per_item) for n in annotations),
+        complete=sum(n >= project.per_item for n in annotated.values()),
+        annotations=sum(min(n, project.per_item) for n in annotated.values()),
         needed=len(pool.items) * project.per_item,
-        extra=sum(max(0, n - project.per_item) for n in annotations),
+        extra=sum(max(0, n - project.per_item) for n in annotated.values()),
     )
