@@ -1,18 +1,21 @@
 """Opening the ledger's file: one process at a time, errors as ours, unchanged reads remembered.
 
 DuckDB's own lock loses acknowledged rows when several processes write in turn, so every
-access, reading too, holds an OS file lock around open, transaction and close.
+access, reading too, holds an OS file lock around open, transaction and close. Threads of one
+process that wait for each other share one opening (:mod:`storage.turns`).
 """
 
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -22,9 +25,12 @@ from filelock import FileLock, Timeout
 from storage.errors import LedgerBusyError, StorageError, StorageFullError
 from storage.migrations import MIGRATIONS, migrate, schema_version, transaction
 from storage.rows import Record, records
+from storage.turns import Turns
 
 Value = TypeVar("Value")
-Signature = tuple[int, int, int]
+Signature = tuple[int, ...]
+Stamp = Hashable
+"""Equal while what was read from some tables is true still."""
 
 POLL_SECONDS = 0.01
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -42,6 +48,46 @@ READ_ONLY_WORDS = "attached in read-only mode"
 PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
 MOST_REMEMBERED = 512
 """Results of queries."""
+OPEN_SECONDS = 0.1
+"""How long the file stays open at most for threads that wait for each other."""
+PAUSE_SECONDS = 3 * POLL_SECONDS
+"""Between two such times: other processes, which poll, find the file free."""
+STAMPS = {
+    **dict.fromkeys(
+        ("judgment_events", "project_versions", "project_queries", "query_states", "pool_items"),
+        "coalesce(max(id), 0)",  # rows are only ever appended
+    ),
+    "corpora": "coalesce(bit_xor(hash(corpora)), 0)",
+}
+"""Table -> what is another number after every write to it."""
+_STAMPS = " UNION ALL ".join(
+    f"SELECT '{table}', {stamp} FROM {table}"  # noqa: S608
+    for table, stamp in STAMPS.items()
+)
+
+
+@dataclass(frozen=True)
+class FileState:
+    """What the file holds, as far as that can be told without reading it.
+
+    Attributes:
+        signature: times, sizes and identity of the file and its log.
+        version: another number after every write that this process noticed.
+        stamps: by table of :data:`STAMPS`.
+    """
+
+    signature: Signature
+    version: int
+    stamps: Mapping[str, int]
+
+    def stamp(self, tables: Sequence[str], *numbers: int) -> Stamp:
+        """Of some tables; of all there is when none are named.
+
+        Args:
+            numbers: what the stamps of these tables are by now.
+        """
+        file = self.signature[-1]  # one that was put in its place has numbers of its own
+        return (file, *(numbers or map(self.stamps.get, tables))) if tables else self.version
 
 
 class LedgerFile:
@@ -50,72 +96,132 @@ class LedgerFile:
     def __init__(self, path: Path, wait_seconds: float) -> None:
         self._path = path
         self._wait_seconds = wait_seconds
-        self._memory: dict[Hashable, tuple[Signature, Any]] = {}
+        self._memory: dict[Hashable, tuple[Stamp, Any]] = {}
         # To attach the file to it takes 2 ms, to start DuckDB with the file 22 ms.
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._memory_lock = threading.Lock()
-        self._turn = threading.Lock()
         self._checked = False
+        self._turns = Turns(self._open, OPEN_SECONDS, PAUSE_SECONDS)
+        self._state: FileState | None = None
+        self._versions = itertools.count()
+        self._stamped: dict[str, int] = {}
 
     def remembered(
-        self, key: Hashable, read: Callable[[duckdb.DuckDBPyConnection], Value]
+        self,
+        key: Hashable,
+        read: Callable[[duckdb.DuckDBPyConnection], Value],
+        tables: Sequence[str] = (),
     ) -> Value:
-        """What ``read`` finds, from memory while nobody has written to the file since."""
-        signature = self._signature()
+        """What ``read`` finds, from memory while it is true still.
+
+        Args:
+            tables: all that it depends on, of :data:`STAMPS`; none when that is not known, and
+                it is read again after any write to the file.
+        """
         with self._memory_lock:
             held = self._memory.get(key)
-        if held is not None and held[0] == signature:
+        if held is not None and held[0] == self.stamp(tables):
             return cast(Value, held[1])
-        with self.access() as connection:
-            value = read(connection)
-            # Still under the lock: what was read belongs to this state of the file.
-            signature = self._signature()
+        with self.access(writes=False) as connection:
+            stamp = self.state.stamp(tables)
+            value = held[1] if held is not None and held[0] == stamp else read(connection)
         with self._memory_lock:
             if len(self._memory) >= MOST_REMEMBERED:
                 self._memory.clear()
-            self._memory[key] = (signature, value)
-        return value
+            self._memory[key] = (stamp, value)
+        return cast(Value, value)
 
     def records(
         self,
         make: Callable[..., Record],
         sql: str,
         values: Mapping[str, Any] | Sequence[Any] = (),
+        tables: Sequence[str] = (),
     ) -> list[Record]:
         """The rows of a query as records, remembered; columns as :func:`storage.rows.names`."""
         given = values.values() if isinstance(values, Mapping) else values
-        return list(self.remembered((sql, *given), lambda c: records(make, c.execute(sql, values))))
+        return list(
+            self.remembered((sql, *given), lambda c: records(make, c.execute(sql, values)), tables)
+        )
+
+    @property
+    def state(self) -> FileState:
+        """The state of the file; to be asked within an access only."""
+        if self._state is None:
+            raise RuntimeError("the file is not open")
+        return self._state
+
+    def stamp(self, tables: Sequence[str]) -> Stamp | None:
+        """Of these tables as they are now; None when only an access can tell."""
+        state = self._state
+        return (
+            None if state is None or state.signature != self._signature() else state.stamp(tables)
+        )
 
     def _signature(self) -> Signature:
-        """Changes with every write: time, size and identity of the file."""
-        try:
-            status = self._path.stat()
-        except OSError:  # missing, or unreadable: opening it will say which
-            return (0, 0, 0)
-        return (status.st_mtime_ns, status.st_size, status.st_ino)
+        """Changes with every write: time, size and identity of the log and the file."""
+        # The log first: it is emptied after the file was written.
+        return (*_status(Path(f"{self._path}.wal")), *_status(self._path))
 
     @contextmanager
-    def access(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """One transaction on the up-to-date ledger, alone among all threads and processes."""
+    def access(self, *, writes: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+        """One transaction on the up-to-date ledger, alone among all threads and processes.
+
+        What it wrote is on the disk when it ends.
+
+        Args:
+            writes: False when it only reads, which takes less.
+        """
         deadline = time.monotonic() + self._wait_seconds
         try:
-            with ExitStack() as held:
-                writable = self._lock(held)
-                if writable:
-                    if not self._path.exists():
-                        self._create(deadline)
-                    self._back_up(deadline)
-                with self._attached(self._path, deadline, read_only=not writable) as connection:
-                    if writable:
-                        migrate(connection)
-                    else:
-                        self._check_current(connection)
-                    with transaction(connection):
-                        yield connection
-        except Timeout as e:
+            with self._turns.take(deadline) as connection:
+                with transaction(connection):
+                    self._stamped = {}
+                    yield connection
+                    stamps = self._stamps_after(connection) if writes else None
+                if stamps is not None:
+                    self._note(stamps)
+        except TimeoutError as e:
             raise self._busy() from e
         except (duckdb.Error, OSError) as e:
             raise self._explained(e) from e
+
+    def _open(self, held: ExitStack, deadline: float) -> duckdb.DuckDBPyConnection:
+        """Lock the file and open it, until ``held`` is closed."""
+        writable = self._lock(held, deadline)
+        if writable:
+            if not self._path.exists():
+                self._create(deadline)
+            self._back_up(deadline)
+        held.push(self._closed)
+        connection = held.enter_context(
+            self._attached(self._path, deadline, read_only=not writable)
+        )
+        if self._state is None or self._state.signature != self._signature():
+            if writable:
+                migrate(connection)
+            else:
+                self._check_current(connection)
+            self._state = FileState(self._signature(), next(self._versions), _stamps(connection))
+        return connection
+
+    def wrote(self, table: str, stamp: int) -> None:
+        """Say, within an access, that this table alone was written to, and its stamp now."""
+        self._stamped = {table: stamp}
+
+    def _stamps_after(self, connection: duckdb.DuckDBPyConnection) -> Mapping[str, int]:
+        return {**self.state.stamps, **self._stamped} if self._stamped else _stamps(connection)
+
+    def _note(self, stamps: Mapping[str, int]) -> None:
+        """Keep in mind what the file holds after a transaction, which may have written."""
+        signature = self._signature()
+        if signature != self.state.signature:
+            self._state = FileState(signature, next(self._versions), stamps)
+
+    def _closed(self, _: object, error: BaseException | None, __: object) -> None:
+        # What the log held is in the file now, which says the same; after an error, who knows.
+        same = error is None and self._state is not None
+        self._state = replace(self.state, signature=self._signature()) if same else None
 
     def copy(self, target: Path) -> None:
         """Copy the ledger, whole and as of one moment, while others go on using it.
@@ -129,7 +235,7 @@ class LedgerFile:
             pass  # it is there, sound and up to date
         try:
             with ExitStack() as held:
-                if self._lock(held):
+                if self._lock(held, time.monotonic() + self._wait_seconds):
                     # What a process that was killed left in the log goes into the file.
                     with self._attached(self._path, time.monotonic() + self._wait_seconds) as last:
                         last.execute("CHECKPOINT")
@@ -141,19 +247,15 @@ class LedgerFile:
             half.unlink(missing_ok=True)
             raise self._explained(e) from e
 
-    def _lock(self, held: ExitStack) -> bool:
+    def _lock(self, held: ExitStack, deadline: float) -> bool:
         """Lock the ledger against all others, until ``held`` is closed.
 
         Returns:
             False when its folder cannot be written to: then it can be read, not locked.
         """
-        # Threads wait for each other here: the file's lock is asked for again and again, and with
-        # many who ask, it stays free for most of the time.
-        if not self._turn.acquire(timeout=self._wait_seconds):
-            raise Timeout(f"{self._path}.lock")
-        held.callback(self._turn.release)
-        # A lock object of its own per access, so that threads exclude one another in any case.
-        lock = FileLock(f"{self._path}.lock", timeout=self._wait_seconds)
+        # Another thread may release it than took it.
+        timeout = max(0.0, deadline - time.monotonic())
+        lock = FileLock(f"{self._path}.lock", timeout=timeout, thread_local=False)
         try:
             held.enter_context(lock.acquire(poll_interval=POLL_SECONDS))
         except Timeout:
@@ -270,6 +372,18 @@ def _start(folder: Path) -> duckdb.DuckDBPyConnection:
     engine.execute(f"SET allowed_directories = ['{name}']")
     engine.execute("SET enable_external_access = false")
     return engine
+
+
+def _status(path: Path) -> Signature:
+    try:
+        status = path.stat()
+    except OSError:  # missing, or unreadable: opening it will say which
+        return (0, 0, 0)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _stamps(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    return dict(connection.execute(_STAMPS).fetchall())
 
 
 class LedgerTables:

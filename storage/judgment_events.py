@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
+from datetime import UTC
+from typing import Any, NamedTuple
 
 import duckdb
 
-from storage.access import LedgerTables
+from storage.access import LedgerFile, LedgerTables, Stamp
 from storage.errors import StorageError
 from storage.records import Judgment, new_event
-from storage.rows import insert, names, records
+from storage.rows import inserted, names, records
+from storage.standing import Event, Standing
 
 HIGHEST = 100
 """The highest grade that any scale can have; what a project's scale is, the engine knows."""
 _COLUMNS = names(Judgment)
 _MARKS = [f.name for f in fields(Judgment)].index("marks")
-_LATEST = f"""
-    SELECT {_COLUMNS} FROM (
-        FROM judgment_events
-        WHERE corpus = $corpus AND project = $project AND verdict <> 'undo'
-            AND ($query_id::VARCHAR IS NULL OR query_id = $query_id)
-            AND ($annotator::VARCHAR IS NULL OR annotator = $annotator)
-            AND event NOT IN (
-                SELECT undoes FROM judgment_events
-                WHERE corpus = $corpus AND project = $project AND verdict = 'undo')
-        QUALIFY row_number() OVER (
-            PARTITION BY query_id, doc_id, annotator, origin = 'adjudication'
-            ORDER BY id DESC) = 1
-    )
-    WHERE verdict <> 'withdrawn'
-    ORDER BY id"""  # noqa: S608
 _TO_UNDO = f"""
     SELECT {_COLUMNS} FROM judgment_events
     WHERE corpus = $corpus AND project = $project AND annotator = $annotator
@@ -48,15 +36,39 @@ _UNDONE = f"""
 _HISTORY = f"""
     SELECT {_COLUMNS} FROM judgment_events
     WHERE corpus = $corpus AND project = $project ORDER BY id"""  # noqa: S608
+_SINCE = f"""
+    SELECT id, {_COLUMNS} FROM judgment_events
+    WHERE id >= $id AND corpus = $corpus AND project = $project ORDER BY id"""  # noqa: S608
+_TABLE = "judgment_events"
+MOST_HELD = 8
+"""Projects whose judgments are kept in memory; the one used longest ago gives way."""
 
 
 Change = Callable[[Sequence[Judgment], Sequence[Judgment], Set[str]], Iterable[Judgment]]
 """Every event there ever was in order of arrival, what of it stands, and the events of other
 projects among those that are looked up -> events to append."""
 
+Place = tuple[str, str]
+"""Corpus and project."""
+
+
+class _After(NamedTuple):
+    """Events of a project that what is held of it lacks, and the stamp up to which they are all."""
+
+    place: Place
+    standing: Standing
+    events: list[Event]
+    stamp: Stamp
+
 
 class Judging(LedgerTables):
     """The judgments of one ledger; errors as in :class:`storage.ledger.Ledger`."""
+
+    def __init__(self, file: LedgerFile) -> None:
+        super().__init__(file)
+        self._held: dict[Place, tuple[Standing, Stamp]] = {}
+        """What stands in a project, with the stamp of the table up to which it does."""
+        self._held_lock = threading.Lock()
 
     def add(self, rows: Iterable[Judgment]) -> int:
         """Append events in the order given, all of them or, on an error, none.
@@ -68,7 +80,9 @@ class Judging(LedgerTables):
         if not rows:
             return 0
         with self._file.access() as connection:
-            return _insert(connection, rows)
+            after, new = self._append(connection, rows)
+        self._take_in(after)
+        return new
 
     def change(
         self,
@@ -89,11 +103,11 @@ class Judging(LedgerTables):
         place = {"corpus": corpus, "project": project}
         with self._file.access() as connection:
             history = records(_judgment, connection.execute(_HISTORY, place))
-            everybody = {**place, "query_id": None, "annotator": None}
-            latest = records(_judgment, connection.execute(_LATEST, everybody))
+            standing = Standing()
+            standing.take([*enumerate(history, start=1)])
             known = _known(connection, events)
             here = {row.event for row in history}
-            return _insert(connection, change(history, latest, known - here))
+            return len(_insert(connection, change(history, standing.judgments(), known - here)))
 
     def undo(
         self,
@@ -138,8 +152,9 @@ class Judging(LedgerTables):
                 corpus=corpus,
                 project=project,
             )
-            _insert(connection, [undo])
-            return last
+            after, _ = self._append(connection, [undo])
+        self._take_in(after)
+        return last
 
     def latest(
         self,
@@ -153,24 +168,80 @@ class Judging(LedgerTables):
         "Last" is the last to arrive, whatever its ``time`` says. What was taken back is left
         out; skips and unsure verdicts are there. Adjudications stand beside own grades.
         """
-        values = {
-            "corpus": corpus, "project": project, "query_id": query_id, "annotator": annotator,
-        }  # fmt: skip
-        return self._file.records(_judgment, _LATEST, values)
+        standing = self.standing(corpus, project).judgments()
+        return [
+            judgment
+            for judgment in standing
+            if query_id in (None, judgment.query_id) and annotator in (None, judgment.annotator)
+        ]
+
+    def standing(self, corpus: str, project: str = "") -> Standing:
+        """What stands, for reading: kept in memory, with all that is stored by now."""
+        place = (corpus, project)
+        held = self._held.get(place)
+        if held is not None and held[1] == self._file.stamp([_TABLE]):
+            return held[0]
+        with self._file.access(writes=False) as connection:
+            after = self._after(connection, place)
+        return self._take_in([after])[0]
+
+    def _append(
+        self, connection: duckdb.DuckDBPyConnection, rows: Sequence[Judgment]
+    ) -> tuple[list[_After], int]:
+        """Append events; what that adds to what is held, and how many were new."""
+        before = self._file.state.stamp([_TABLE])
+        new = _insert(connection, rows)
+        if not new:
+            return [], 0
+        self._file.wrote(_TABLE, new[-1][0])
+        stamp, after = self._file.state.stamp([_TABLE], new[-1][0]), []
+        for place in {(said.corpus, said.project) for _, said in new}:
+            with self._held_lock:
+                held = self._held.get(place)
+            if held is not None and held[1] == before:
+                events = [event for event in new if (event[1].corpus, event[1].project) == place]
+                after.append(_After(place, held[0], events, stamp))
+        return after, len(new)
+
+    def _after(self, connection: duckdb.DuckDBPyConnection, place: Place) -> _After:
+        """What is stored behind what is held of a project, within an access."""
+        with self._held_lock:
+            held = self._held.get(place)
+        standing = Standing() if held is None else held[0]
+        last = standing.last
+        events = _since(connection, place, last[0])
+        if last[0] and (not events or (events[0][0], events[0][1].event) != last):
+            # Another ledger was put in the place of this one.
+            standing, events = Standing(), _since(connection, place, 0)
+        state = self._file.state
+        newest = max(state.stamps[_TABLE], events[-1][0] if events else 0)
+        return _After(place, standing, events, state.stamp([_TABLE], newest))
+
+    def _take_in(self, after: Iterable[_After]) -> list[Standing]:
+        after = list(after)
+        for place, standing, events, stamp in after:
+            standing.take(events)
+            with self._held_lock:
+                self._held.pop(place, None)
+                self._held[place] = (standing, stamp)
+                while len(self._held) > MOST_HELD:
+                    self._held.pop(next(iter(self._held)))
+        return [each.standing for each in after]
 
     def history(self, corpus: str, project: str = "") -> list[Judgment]:
         """Every event there ever was, in order of arrival."""
-        return self._file.records(_judgment, _HISTORY, {"corpus": corpus, "project": project})
+        values = {"corpus": corpus, "project": project}
+        return self._file.records(_judgment, _HISTORY, values, [_TABLE])
 
     def find(self, event: str) -> Judgment | None:
         """The event of this id, in whatever project; None when there is none."""
         sql = f"SELECT {_COLUMNS} FROM judgment_events WHERE event = ?"  # noqa: S608
-        with self._file.access() as connection:
+        with self._file.access(writes=False) as connection:
             return next(iter(records(_judgment, connection.execute(sql, [event]))), None)
 
     def known(self, events: Iterable[str]) -> set[str]:
         """Which of these events are stored."""
-        with self._file.access() as connection:
+        with self._file.access(writes=False) as connection:
             return _known(connection, events)
 
 
@@ -179,8 +250,8 @@ def _known(connection: duckdb.DuckDBPyConnection, events: Iterable[str]) -> set[
     return {row[0] for row in connection.execute(sql, [list(events)]).fetchall()}
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> int:
-    """Append events that are not there yet; returns how many they were."""
+def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) -> list[Event]:
+    """Append events that are not there yet; returns these, as they are stored."""
     first: dict[str, Judgment] = {}
     for row in given:
         if row.relevance is not None and row.relevance not in range(HIGHEST + 1):
@@ -190,7 +261,22 @@ def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) ->
                 "Correct the grade. Nothing was changed.",
             )
         first.setdefault(row.event, row)
-    return insert(connection, "judgment_events", [*first.values()], "ON CONFLICT DO NOTHING")
+    clause = "ON CONFLICT DO NOTHING RETURNING id, event"
+    new = sorted(inserted(connection, _TABLE, [*first.values()], clause))
+    return [(number, _as_stored(first[event])) for number, event in new]
+
+
+def _as_stored(given: Judgment) -> Judgment:
+    marks = tuple((start, end) for start, end in given.marks)
+    return replace(given, marks=marks, time=given.time.astimezone(UTC))
+
+
+def _since(connection: duckdb.DuckDBPyConnection, place: Place, number: int) -> list[Event]:
+    """A project's events from this id on, in order of arrival."""
+    values = {"id": number, "corpus": place[0], "project": place[1]}
+    return records(
+        lambda number, *values: (number, _judgment(*values)), connection.execute(_SINCE, values)
+    )
 
 
 def _judgment(*values: Any) -> Judgment:

@@ -32,7 +32,8 @@ _CORPORA = f"""
 class Ledger:
     """One DuckDB file that many threads and processes may use at once.
 
-    Every method is one short transaction of its own; nothing stays open between calls.
+    Every method is one short transaction of its own; nothing stays open between calls, other than
+    from one thread to the next that waits already.
 
     Args:
         path: the DuckDB file; made, with its folder, on the first access.
@@ -109,7 +110,7 @@ class Ledger:
 
     def corpora(self) -> list[CorpusRow]:
         """All corpora by name, also those that were deleted."""
-        return self._file.records(CorpusRow, _CORPORA, [None, None])
+        return self._file.records(CorpusRow, _CORPORA, [None, None], ["corpora"])
 
     def listed_corpus(self, name: str) -> CorpusRow | None:
         """The corpus of that name; None when there is none, or it was deleted."""

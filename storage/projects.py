@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from storage.access import LedgerTables
-from storage.rows import insert, names, stored
+from storage.rows import insert, names, records, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,8 @@ _RETIRED = """
     SELECT query_id FROM query_states WHERE corpus = $corpus AND project = $project
     QUALIFY row_number() OVER (PARTITION BY query_id ORDER BY id DESC) = 1 AND NOT asked"""
 """Retired queries of a project."""
+_OF_QUERIES = ("project_queries", "query_states")
+_OF_POOLS = ("pool_items", "query_states")
 _NEW_ONLY = "ON CONFLICT DO NOTHING"
 
 
@@ -86,7 +88,7 @@ class Projects(LedgerTables):
             SELECT corpus, project, settings, author, time FROM project_versions
             QUALIFY row_number() OVER (PARTITION BY corpus, project ORDER BY id DESC) = 1
             ORDER BY corpus, project"""
-        return self._file.records(ProjectRow, sql)
+        return self._file.records(ProjectRow, sql, tables=["project_versions"])
 
     def add_queries(self, rows: Iterable[ProjectQueryRow]) -> int:
         """Add queries; one that the project has already stays as it is. Returns how many
@@ -111,7 +113,7 @@ class Projects(LedgerTables):
                 AND ($retired OR query_id NOT IN ({_RETIRED}))
             ORDER BY id"""  # noqa: S608
         values = {"corpus": corpus, "project": project, "retired": retired}
-        return self._file.records(ProjectQueryRow, sql, values)
+        return self._file.records(ProjectQueryRow, sql, values, _OF_QUERIES)
 
     def set_asked(
         self,
@@ -143,7 +145,7 @@ class Projects(LedgerTables):
     def retired(self, corpus: str, project: str) -> frozenset[str]:
         """The retired queries of a project."""
         values = {"corpus": corpus, "project": project}
-        return frozenset(self._file.records(str, _RETIRED, values))
+        return frozenset(self._file.records(str, _RETIRED, values, ["query_states"]))
 
     def add_to_pool(self, rows: Iterable[PoolRow]) -> int:
         """Add documents to pools; what a source retrieved before stays. Returns how many
@@ -157,12 +159,21 @@ class Projects(LedgerTables):
         with self._file.access() as connection:
             return insert(connection, "pool_items", [*first.values()], _NEW_ONLY)
 
-    def pool(self, corpus: str, project: str) -> list[PoolRow]:
+    def pool(self, corpus: str, project: str) -> Sequence[PoolRow]:
         """The pools of a project, in order of arrival; what was
-        pooled for retired queries waits until they are asked again."""
+        pooled for retired queries waits until they are asked again.
+
+        Returns:
+            the same object while the pools are the same.
+        """
         sql = f"""
             SELECT {names(PoolRow)} FROM pool_items
             WHERE corpus = $corpus AND project = $project
                 AND query_id NOT IN ({_RETIRED})
             ORDER BY id"""  # noqa: S608
-        return self._file.records(PoolRow, sql, {"corpus": corpus, "project": project})
+        values = {"corpus": corpus, "project": project}
+        return self._file.remembered(
+            (sql, corpus, project),
+            lambda connection: records(PoolRow, connection.execute(sql, values)),
+            _OF_POOLS,
+        )

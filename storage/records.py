@@ -142,3 +142,9 @@ class Judgment:
     def item(self) -> tuple[str, str]:
         """(query_id, doc_id)"""
         return (self.query_id, self.doc_id)
+
+    @property
+    def is_annotation(self) -> bool:
+        """Whether a person graded the item, or was unsure of it; a decision between annotators is
+        none."""
+        return self.verdict in ("grade", "unsure") and self.origin in ("person", "import")

@@ -52,8 +52,16 @@ def insert(
     Returns:
         how many were new, or the id.
     """
+    result = inserted(connection, table, rows, clause)
+    return int(result[0][0]) if result else 0
+
+
+def inserted(
+    connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Any], clause: str
+) -> list[tuple[Any, ...]]:
+    """:func:`insert`, with all that the clause returns."""
     if not rows:
-        return 0
+        return []
     columns = {
         f.name: str(f.type).removesuffix(" | None") for f in fields(rows[0]) if f.name != "id"
     }
@@ -64,8 +72,7 @@ def insert(
         for name, kind in columns.items()
     ]  # fmt: skip
     sql = f"INSERT INTO {table} ({', '.join(columns)}) SELECT {lists} {clause}"
-    result = connection.execute(sql, values).fetchone()
-    return int(result[0]) if result else 0
+    return connection.execute(sql, values).fetchall()
 
 
 def stored(value: Any) -> Any:

@@ -28,7 +28,7 @@ from engine.annotate.pool import (
     tops_of,
 )
 from engine.annotate.projects import ProjectStore, check_annotator
-from engine.annotate.queueing import Queue, Share, find_progress, find_share
+from engine.annotate.queueing import Pool, Queue, Share, find_progress, find_share
 from engine.config import Settings
 from engine.corpora.library import Library
 from engine.permissions import check_lead, check_own, check_sees, leads_only
@@ -159,7 +159,9 @@ class Annotation(ProjectStore):
         """
         check_own(self.person, judgment.annotator)
         asked = query or self.query(project, judgment.query_id)
-        self._library.open(project.corpus).document(judgment.doc_id)
+        opened = self._library.open(project.corpus)
+        if judgment.doc_id not in opened.row_of:
+            opened.document(judgment.doc_id)  # says that it is not there
         if judgment.origin != "person" or (query is not None and project.name):
             check_lead(self.person)
         if judgment.origin == "adjudication":
@@ -207,10 +209,16 @@ class Annotation(ProjectStore):
         """
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
-        pool = self.pool(project)
+        return self._queue(project, annotator, self.pooled(project), only)
+
+    def _queue(
+        self, project: Project, annotator: str, pool: Pool, only: Collection[Item] | None
+    ) -> Queue:
         if only is not None:
-            pool = [item for item in pool if item.item in only]
-        return Queue.of(project, annotator, pool, self._standing(project))
+            numbers = sorted(pool.numbers[item] for item in only if item in pool.numbers)
+            pool = Pool(map(pool.items.__getitem__, numbers))
+        standing = self._ledger.judging.standing(*project.key)
+        return Queue.standing(project, annotator, pool, standing)
 
     def share(
         self,
@@ -237,13 +245,13 @@ class Annotation(ProjectStore):
         who = check_annotator(annotator)
         check_own(self.person, who)
         stored = self._library.open(project.corpus).row_of  # an import may have dropped some
+        pool = self.pooled(project).held_by(stored)
         with self._ledger.leases.of(*project.key) as leases:
             before = leases.pop(visit, None)
             shown = frozenset() if before is None else shown.intersection(before.items)
             # After the leases: whoever gave one back had stored what they judged before.
-            queue = self.queue(project, who, only)
-            items = [i.item for i in queue.items if i.doc_id in stored]
-            share, lease = find_share(queue, items, [*leases.values()], shown, at)
+            queue = self._queue(project, who, pool, only)
+            share, lease = find_share(queue, [*leases.values()], shown, at)
             if lease.items or share.elsewhere:
                 leases[visit] = lease
         return share
@@ -268,7 +276,9 @@ class Annotation(ProjectStore):
     @leads_only
     def progress(self, project: Project) -> ProjectProgress:
         """How far the project is, and each of its people."""
-        return find_progress(project, self.pool(project), self.judgments(project))
+        check_sees(self.person, None)
+        standing = self._ledger.judging.standing(*project.key)
+        return find_progress(project, self.pooled(project), standing)
 
     @leads_only
     def agreement_over_time(self, project: Project, step: AgreementStep) -> list[AgreementPoint]:

@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
+from engine.annotate.queueing import Pool
 from engine.corpora.library import Library
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
@@ -36,11 +38,13 @@ from engine.types.people import ForPerson
 from engine.types.plurals import counted
 from engine.types.searches import Query
 from storage.ledger import Ledger
-from storage.projects import ProjectQueryRow, ProjectRow
+from storage.projects import PoolRow, ProjectQueryRow, ProjectRow
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 HIGHEST = 9
 """The highest grade: one key is one grade."""
+MOST_POOLS = 8
+"""Projects whose pools are kept in memory."""
 ORDERS: tuple[str, ...] = get_args(JudgingOrder)
 
 
@@ -254,6 +258,7 @@ class ProjectStore(ForPerson):
         self._ledger, self._library = ledger, library
         # A project's queries never change once they are there: what was read stays true.
         self._known: dict[tuple[str, str], dict[str, Query]] = {}
+        self._pools: dict[tuple[str, str], tuple[Sequence[PoolRow], Pool]] = {}
 
     # -- settings --------------------------------------------------------------------------
 
@@ -339,7 +344,7 @@ class ProjectStore(ForPerson):
         """query_id -> query, in the order in which they were added; with ``retired`` also the
         retired ones."""
         rows = self._ledger.projects.queries(*project.key, retired=retired)
-        return {row.query_id: query_from_json(row.query) for row in rows}
+        return {row.query_id: _query(row.query) for row in rows}
 
     def query(self, project: Project, query_id: str) -> Query:
         """A query of the project. A corpus's own takes in every seed and aspect there is.
@@ -423,10 +428,22 @@ class ProjectStore(ForPerson):
 
     def pool(self, project: Project) -> list[PoolItem]:
         """What is to be judged, with the sources that retrieved it, in order of arrival."""
+        return [*self.pooled(project).items]
+
+    def pooled(self, project: Project) -> Pool:
+        """:meth:`pool` as queues are made of it; the same object while nothing changes."""
+        rows = self._ledger.projects.pool(*project.key)
+        held = self._pools.get(project.key)
+        if held is not None and held[0] is rows:
+            return held[1]
         sources: dict[Item, list[Source]] = {}
-        for row in self._ledger.projects.pool(*project.key):
+        for row in rows:
             sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
-        return [PoolItem(*item, tuple(of_item)) for item, of_item in sources.items()]
+        pool = Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
+        if len(self._pools) >= MOST_POOLS:
+            self._pools.clear()
+        self._pools[project.key] = (rows, pool)
+        return pool
 
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
@@ -448,6 +465,9 @@ class ProjectStore(ForPerson):
     def history(self, project: Project) -> list[Judgment]:
         """Every event there ever was, undos included."""
         return self._ledger.judging.history(*project.key)
+
+
+_query = lru_cache(maxsize=4096)(query_from_json)
 
 
 def _from_row(row: ProjectRow) -> Project:

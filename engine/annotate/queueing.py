@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
 
 from engine.types.annotating import (
     Item,
@@ -18,6 +30,7 @@ from engine.types.annotating import (
     QueueProgress,
 )
 from storage.leases import SECONDS, Lease
+from storage.standing import Standing
 
 MOST_AHEAD = 60
 """Items that are leased at once: at ten keys a second, six seconds of them."""
@@ -25,8 +38,9 @@ PACE_OVER = 20
 """Judgments that the pace is measured over."""
 LONGEST_PAUSE = 300.0
 """Seconds between two judgments that still count as work, not as a break."""
-_ANNOTATIONS = ("grade", "unsure")
-"""Verdicts that count as an annotation of an item."""
+
+MOST_ORDERS = 64
+"""Annotators whose orders are kept for a pool."""
 
 
 def ordered_items(project: Project, items: Iterable[PoolItem], annotator: str) -> list[PoolItem]:
@@ -84,20 +98,76 @@ def _hash(*parts: str) -> str:
 
 
 @dataclass(frozen=True)
+class Order:
+    """In which order one annotator is asked; ``places`` are by number of the item in its pool."""
+
+    items: Sequence[PoolItem]
+    places: Sequence[int]
+
+
+class Pool:
+    """Items to be judged, each once, and the orders of those who judge them. Safe to share
+    between threads.
+
+    Attributes:
+        items: in order of arrival.
+        numbers: of each, from 0.
+    """
+
+    def __init__(self, items: Iterable[PoolItem]) -> None:
+        self.items = tuple(items)
+        self.numbers = {pooled.item: number for number, pooled in enumerate(self.items)}
+        self._orders: dict[tuple[str, str], Order] = {}
+        self._held_by: tuple[Container[str], Pool] = ((), self)
+
+    def __contains__(self, item: Item) -> bool:
+        return item in self.numbers
+
+    def __getitem__(self, item: Item) -> PoolItem:
+        return self.items[self.numbers[item]]
+
+    def held_by(self, doc_ids: Container[str]) -> Pool:
+        """Without documents that are not among these; the same object for the same ones."""
+        held = self._held_by
+        if held[0] is not doc_ids:
+            kept = [pooled for pooled in self.items if pooled.doc_id in doc_ids]
+            held = (doc_ids, self if len(kept) == len(self.items) else Pool(kept))
+            self._held_by = held
+        return held[1]
+
+    def order(self, project: Project, annotator: str) -> Order:
+        """See :func:`ordered_items`; kept, since it takes long for many items."""
+        key = (project.order, annotator)
+        held = self._orders.get(key)
+        if held is None:
+            items = tuple(ordered_items(project, self.items, annotator))
+            places = array("l", bytes(array("l").itemsize * len(items)))
+            for place, pooled in enumerate(items):
+                places[self.numbers[pooled.item]] = place
+            held = Order(items, places)
+            self._orders = {**dict([*self._orders.items()][1 - MOST_ORDERS :]), key: held}
+        return held
+
+
+@dataclass(frozen=True)
 class Queue:
     """One annotator's queue in one project.
 
     Attributes:
-        items: all of the project, in the annotator's order.
+        pool: what is to be judged.
         said: what the annotator said, by item; adjudications are not among it.
-        others: by item, how many others graded it or were unsure.
+        annotated: by item, how many people graded it or were unsure, the annotator too.
+        complete: items with all annotations that they need.
+        annotations: of the pool, those beyond what an item needs left aside.
     """
 
     project: Project
     annotator: str
-    items: Sequence[PoolItem]
+    pool: Pool
     said: Mapping[Item, Judgment]
-    others: Mapping[Item, int]
+    annotated: Mapping[Item, int]
+    complete: int
+    annotations: int
 
     @classmethod
     def of(
@@ -108,37 +178,60 @@ class Queue:
         judgments: Iterable[Judgment],
     ) -> Queue:
         """The queue as the standing judgments of the project leave it."""
-        said: dict[Item, Judgment] = {}
-        others: Counter[Item] = Counter()
-        for judgment in judgments:
-            if judgment.origin == "adjudication":
-                continue
-            item = judgment.item
-            if judgment.annotator == annotator:
-                said[item] = judgment
-            elif judgment.verdict in _ANNOTATIONS and judgment.origin != "model":
-                others[item] += 1
-        return cls(project, annotator, ordered_items(project, items, annotator), said, others)
+        standing, pool = Standing(), Pool(items)
+        standing.take([*enumerate(judgments, start=1)])
+        return cls.standing(project, annotator, pool, standing)
+
+    @classmethod
+    def standing(cls, project: Project, annotator: str, pool: Pool, standing: Standing) -> Queue:
+        """The queue of an annotator by what stands in the project."""
+        told = standing.of(annotator, pool.numbers, project.per_item)
+        counts = (told.annotated, told.complete, told.annotations)
+        return cls(project, annotator, pool, told.own, *counts)
+
+    @property
+    def items(self) -> Sequence[PoolItem]:
+        """All of the project, in the annotator's order."""
+        return self._order.items
+
+    @cached_property
+    def _order(self) -> Order:
+        return self.pool.order(self.project, self.annotator)
+
+    def lacking(self, item: Item) -> int:
+        """How many annotations it needs beyond those it has, at least 0."""
+        return max(0, self.project.per_item - self.annotated.get(item, 0))
+
+    @property
+    def left(self) -> int:
+        """How many items are due."""
+        asked, needed, there = self.pool.numbers, self.project.per_item, self.annotated
+        said = sum(item in asked and there.get(item, 0) < needed for item in self.said)
+        return max(0, len(self.pool.items) - self.complete - said)  # others judge meanwhile
+
+    @property
+    def missing(self) -> int:
+        """How many annotations all of the pool lacks."""
+        return len(self.pool.items) * self.project.per_item - self.annotations
 
     def is_due(self, item: PoolItem) -> bool:
         """The annotator has said nothing of it, and it needs more people."""
         key = item.item
-        return key not in self.said and self.others.get(key, 0) < self.project.per_item
+        return key not in self.said and self.lacking(key) > 0
+
+    def due(self, start: int = 0) -> Iterator[PoolItem]:
+        """The items that are due, in order: from this place on (from 0), then those before it."""
+        places = itertools.chain(range(start, len(self.items)), range(start))
+        return filter(self.is_due, map(self.items.__getitem__, places))
 
     def next(self, after: Item | None = None) -> PoolItem | None:
         """The first item that is due (behind ``after``, else from the start); None at the end."""
-        start = 0 if after is None else self.position(after)
-        for item in (*self.items[start:], *self.items[:start]):
-            if self.is_due(item):
-                return item
-        return None
+        return next(self.due(0 if after is None else self.position(after)), None)
 
     def position(self, item: Item) -> int:
         """Where an item stands in the annotator's order, from 1; 0 when it is not there."""
-        for number, other in enumerate(self.items, start=1):
-            if other.item == item:
-                return number
-        return 0
+        number = self.pool.numbers.get(item)
+        return 0 if number is None else self._order.places[number] + 1
 
     def before(self, item: Item | None) -> Judgment | None:
         """What the annotator said last, or said last before they judged ``item``."""
@@ -148,13 +241,11 @@ class Queue:
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        asked = {item.item for item in self.items}
-        mine = [j for item, j in self.said.items() if item in asked]
+        mine = [j for item, j in self.said.items() if item in self.pool.numbers]
         verdicts = Counter(judgment.verdict for judgment in mine)
-        left = sum(map(self.is_due, self.items))
         return QueueProgress(
             done=len(mine),
-            total=len(mine) + left,
+            total=len(mine) + self.left,
             skipped=verdicts["skip"],
             unsure=verdicts["unsure"],
             per_minute=pace(mine),
@@ -185,7 +276,6 @@ class Share:
 
 def find_share(
     queue: Queue,
-    items: Sequence[Item],
     others: Collection[Lease],
     shown: Set[Item] = frozenset(),
     at: Item | None = None,
@@ -197,40 +287,34 @@ def find_share(
     it all; where there are no more people than an item needs, nobody has to wait for another.
 
     Args:
-        items: of the queue, those that can be judged, in its order.
         others: leases of other visits, the annotator's own ones among them.
         shown: what is leased to this visit, and may be on its screen still: it stays leased.
         at: the item at hand; the next ones are those behind it.
     """
     project, who = queue.project, queue.annotator
+    place = 0 if at is None else queue.position(at)
     leased = Counter(
         item
         for _, item in {(o.annotator, i) for o in others if o.annotator != who for i in o.items}
     )
     people = len({who, *(lease.annotator for lease in others)})
-    start = items.index(at) if at in items else 0
-    due, free, left = 0, [], 0
-    for item in (*items[start:], *items[:start]):
-        lacking = project.per_item - queue.others.get(item, 0)
-        own = queue.said.get(item)
-        left += max(0, lacking - (own is not None and own.verdict in _ANNOTATIONS))
-        if own is None and lacking > 0:
-            due += 1
-            if leased[item] < lacking:
-                free.append(item)
+    due, left = queue.left, queue.missing
+    taken = {item for item, n in leased.items() if n >= queue.lacking(item)}
+    free = (i.item for i in queue.due(max(0, place - 1)) if i.item not in taken)
     crowded = people > project.per_item
     most = -(-left // (2 * people)) if crowded else MOST_AHEAD
-    ahead = free[: min(most, MOST_AHEAD)]
+    ahead = list(itertools.islice(free, min(most, MOST_AHEAD)))
     kept = dict.fromkeys([*ahead, *(item for item in shown if item not in queue.said)])
     beyond = False
-    if at in items and (at not in queue.said or queue.said[at].verdict not in _ANNOTATIONS):
-        beyond = leased[at] >= project.per_item - queue.others.get(at, 0)
+    if at is not None and place and (at not in queue.said or not queue.said[at].is_annotation):
+        beyond = leased[at] >= queue.lacking(at)
         if not beyond:
             kept[at] = None
     progress = queue.progress()
     mine = min(due, -(-left // people)) if crowded else due
     progress = replace(progress, total=progress.done + mine)
-    share = Share(queue, ahead, due - len(free), people, progress, beyond)
+    elsewhere = sum(queue.is_due(queue.pool[item]) for item in taken if item in queue.pool)
+    share = Share(queue, ahead, elsewhere, people, progress, beyond)
     return share, Lease(who, tuple(kept))
 
 
@@ -243,25 +327,24 @@ def pace(judgments: Iterable[Judgment]) -> float | None:
     return 60.0 * len(worked) / sum(worked) if sum(worked) > 0 else None
 
 
-def find_progress(
-    project: Project, items: Sequence[PoolItem], judgments: Sequence[Judgment]
-) -> ProjectProgress:
+def find_progress(project: Project, pool: Pool, standing: Standing) -> ProjectProgress:
     """How far a project is, and each of its people; models and decisions are left aside."""
-    pooled = {item.item for item in items}
-    own = [j for j in judgments if j.origin in ("person", "import") and j.item in pooled]
-    said = Counter(judgment.annotator for judgment in own)
-    annotated = Counter(j.item for j in own if j.verdict in _ANNOTATIONS)
+    own = [j for j in standing.judgments() if j.origin in ("person", "import") and j.item in pool]
+    count = Counter(judgment.annotator for judgment in own)
+    last: dict[str, datetime] = {}
+    for judgment in own:
+        last[judgment.annotator] = max(judgment.time, last.get(judgment.annotator, judgment.time))
+    annotated = Counter(judgment.item for judgment in own if judgment.is_annotation)
     people = []
-    for who in sorted({*project.annotators, *said}, key=str.casefold):
-        times = [judgment.time for judgment in own if judgment.annotator == who]
-        queue = Queue.of(project, who, items, judgments)
-        share = said[who] / len(own) if own else 0.0
-        people.append(PersonProgress(who, queue.progress(), share, max(times, default=None)))
+    for who in sorted({*project.annotators, *count}, key=str.casefold):
+        progress = Queue.standing(project, who, pool, standing).progress()
+        share = count[who] / len(own) if own else 0.0
+        people.append(PersonProgress(who, progress, share, last.get(who)))
     return ProjectProgress(
         people=tuple(people),
-        items=len(items),
-        complete=sum(count >= project.per_item for count in annotated.values()),
-        annotations=sum(min(count, project.per_item) for count in annotated.values()),
-        needed=len(items) * project.per_item,
-        extra=sum(max(0, count - project.per_item) for count in annotated.values()),
+        items=len(pool.items),
+        complete=sum(n >= project.per_item for n in annotated.values()),
+        annotations=sum(min(n, project.per_item) for n in annotated.values()),
+        needed=len(pool.items) * project.per_item,
+        extra=sum(max(0, n - project.per_item) for n in annotated.values()),
     )

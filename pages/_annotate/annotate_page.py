@@ -190,7 +190,7 @@ def show_part(explorer: Explorer, view: AnnotateView, project: Project) -> None:
 
 
 def _judge(explorer: Explorer, view: AnnotateView, project: Project, who: str) -> None:
-    if not explorer.annotation.queue(project, who).items:
+    if not explorer.annotation.pooled(project).items:
         _nothing_to_judge(project, who)
         return
     if project.annotators and who not in (*project.annotators, *project.leads):

@@ -413,8 +413,7 @@ def view_data(explorer: Explorer, session: JudgingSession) -> dict[str, Any]:
     )
     queue, due, queries = share.queue, list(share.next), annotation.queries(project)
     session.shown, session.leased = frozenset(due), True
-    known = explorer.library.open(project.corpus).row_of  # an import may have dropped some
-    pool = {i.item: i for i in queue.items if i.doc_id in known}
+    pool = queue.pool
     past = [item for item in queue.said if item in pool]
     later = {
         name: [item for item in past if not due and queue.said[item].verdict == name]

@@ -56,9 +56,8 @@ class Tab:
         with self.leases.of("c", "p") as leases:
             before = leases.pop(self.who, Lease(self.who, ()))
             queue = Queue.of(self.project, self.who, ITEMS, self.stored)
-            order = [item.item for item in queue.items]
             share, lease = find_share(
-                queue, order, [*leases.values()], shown.intersection(before.items), at
+                queue, [*leases.values()], shown.intersection(before.items), at
             )
             leases[self.who] = lease
         self.next, self.elsewhere = list(share.next), share.elsewhere
@@ -217,9 +216,9 @@ def test_where_an_item_needs_everybody_who_is_there_nobody_waits() -> None:
     many = [PoolItem("q", f"d{n}", ()) for n in range(100)]
     keys = [item.item for item in many]
     queue = Queue.of(project, "Ben", many, [])
-    share, lease = find_share(queue, keys, [Lease("Ada", tuple(keys[:MOST_AHEAD]))])
+    share, lease = find_share(queue, [Lease("Ada", tuple(keys[:MOST_AHEAD]))])
     assert (len(share.next), share.people, share.progress.total) == (MOST_AHEAD, 2, 100)
-    own, _ = find_share(queue, keys, [Lease("Ben", tuple(keys))])
+    own, _ = find_share(queue, [Lease("Ben", tuple(keys))])
     assert own.people == 1, "another tab of one's own takes nothing away"
     assert lease.annotator == "Ben"
 

@@ -1,0 +1,164 @@
+"""What stands of the judgments of one project, kept up to date event by event."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from storage.records import Judgment
+
+Event = tuple[int, Judgment]
+"""The id under which it is stored, and what it says."""
+Item = tuple[str, str]
+MOST_TALLIES = 4
+"""Sets of items that a project's annotations are counted over: those used last."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAndOthers:
+    """What one annotator and all others said.
+
+    Attributes:
+        own: what stands of theirs, by item, in order of arrival; no adjudications.
+        annotated: by item, how many people graded it or were unsure, they themselves too. It
+            goes on counting.
+        complete: of the items asked about, how many have the annotations they need.
+        annotations: that these have, those beyond what an item needs left aside.
+    """
+
+    own: dict[Item, Judgment]
+    annotated: Mapping[Item, int]
+    complete: int
+    annotations: int
+
+
+class _Tally:
+    """Counts over some items, each of which needs some annotations; kept with every change."""
+
+    def __init__(self, items: Collection[Item], needed: int) -> None:
+        self.items, self.needed = items, needed
+        self.complete = self.annotations = 0
+
+    def move(self, item: Item, before: int, after: int) -> None:
+        if item in self.items:
+            self.complete += (after >= self.needed) - (before >= self.needed)
+            self.annotations += min(after, self.needed) - min(before, self.needed)
+
+
+class Standing:
+    """The judgments of a project that stand. Safe to share between threads.
+
+    "What stands" is as in :meth:`storage.judgment_events.Judging.latest`.
+
+    Attributes:
+        last: id and name of the last event that was taken in; (0, "") before the first.
+    """
+
+    def __init__(self) -> None:
+        self.last = (0, "")
+        self._lock = threading.Lock()
+        # Annotator -> item -> all they said of it and did not take back; items in the order of
+        # what was said last. Adjudications are kept apart.
+        self._own: dict[str, dict[Item, list[Event]]] = {}
+        self._decided: dict[str, dict[Item, list[Event]]] = {}
+        self._undone: set[str] = set()
+        self._annotated: Counter[Item] = Counter()
+        self._all: list[Judgment] | None = None
+        self._tallies: list[_Tally] = []
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Take in the next events, in order of arrival; those that are known are passed over."""
+        with self._lock:
+            new = [event for event in events if event[0] > self.last[0]]
+            if not new:
+                return
+            undos = [said for _, said in new if said.verdict == "undo"]
+            # Also those that are on their way: an undo may arrive before what it takes back.
+            self._undone.update(undo.undoes for undo in undos)
+            arriving = {said.event for _, said in new}
+            for undo in undos:
+                if undo.undoes not in arriving:
+                    self._take_back(undo)
+            for number, said in new:
+                if said.verdict != "undo" and said.event not in self._undone:
+                    self._say(number, said)
+            self.last = (new[-1][0], new[-1][1].event)
+            self._all = None
+
+    def judgments(self) -> list[Judgment]:
+        """All that stands, in order of arrival, adjudications included."""
+        with self._lock:
+            if self._all is None:
+                last = [said[-1] for items in self._every() for said in items.values()]
+                ordered = [said for _, said in sorted(last, key=itemgetter(0))]
+                self._all = [said for said in ordered if said.verdict != "withdrawn"]
+            return list(self._all)
+
+    def of(self, annotator: str, items: Collection[Item], needed: int) -> OwnAndOthers:
+        """What an annotator said, and how far these items are.
+
+        Args:
+            items: they are counted once for the same object, which stays as it is.
+            needed: annotations of each, at least 1.
+        """
+        with self._lock:
+            said = self._own.get(annotator, {})
+            last = {item: events[-1][1] for item, events in said.items()}
+            own = {item: j for item, j in last.items() if j.verdict != "withdrawn"}
+            tally = self._tally(items, needed)
+            return OwnAndOthers(own, self._annotated, tally.complete, tally.annotations)
+
+    def _tally(self, items: Collection[Item], needed: int) -> _Tally:
+        same = [t for t in self._tallies if t.items is items and t.needed == needed]
+        tally = same[0] if same else _Tally(items, needed)
+        if not same:
+            for item in items:
+                tally.move(item, 0, self._annotated.get(item, 0))
+        others = [t for t in self._tallies if t is not tally]
+        self._tallies = [*others, tally][-MOST_TALLIES:]
+        return tally
+
+    def _every(self) -> Iterator[dict[Item, list[Event]]]:
+        return itertools.chain(self._own.values(), self._decided.values())
+
+    def _say(self, number: int, said: Judgment) -> None:
+        side = self._decided if said.origin == "adjudication" else self._own
+        items = side.setdefault(said.annotator, {})
+        events = items.pop(said.item, [])
+        if events:
+            self._count(events[-1][1], -1)
+        self._count(said, 1)
+        items[said.item] = [*events, (number, said)]
+
+    def _take_back(self, undo: Judgment) -> None:
+        """Take out the event that an undo names, if it is here."""
+        own = [side.get(undo.annotator, {}) for side in (self._own, self._decided)]
+        likely = any(self._remove(items, undo.item, undo.undoes) for items in own)
+        if not likely:  # whoever stored the undo may have named another item beside the event
+            any(self._remove(items, item, undo.undoes) for items in self._every() for item in items)
+
+    def _remove(self, items: dict[Item, list[Event]], item: Item, event: str) -> bool:
+        events = items.get(item, [])
+        kept = [each for each in events if each[1].event != event]
+        if len(kept) == len(events):
+            return False
+        self._count(events[-1][1], -1)
+        items[item] = kept
+        if kept:
+            self._count(kept[-1][1], 1)
+        # What counts again was said before what others in this order say.
+        ordered = sorted((e for e in items.items() if e[1]), key=lambda pair: pair[1][-1][0])
+        items.clear()
+        items.update(ordered)
+        return True
+
+    def _count(self, said: Judgment, change: int) -> None:
+        if said.is_annotation:
+            before = self._annotated[said.item]
+            self._annotated[said.item] = before + change
+            for tally in self._tallies:
+                tally.move(said.item, before, before + change)

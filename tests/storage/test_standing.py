@@ -1,0 +1,169 @@
+"""What stands is followed event by event, and is at all times what the whole history says."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from storage.access import LedgerFile
+from storage.ledger import Ledger
+from storage.records import Judgment, new_event
+from tests.storage.rows import judgment
+
+QUERIES, DOCUMENTS = ("q1", "q2"), ("d1", "d2", "d3")
+PEOPLE = ("Ada", "Ben", "model:m")
+PLACES = (("demo", ""), ("demo", "p"), ("other", "p"))
+
+
+def latest(history: Iterable[Judgment]) -> list[Judgment]:
+    """What stands by the definition: the last event of each annotator and item that nobody took
+    back, adjudications apart."""
+    history = list(history)
+    undone = {said.undoes for said in history if said.verdict == "undo"}
+    last: dict[tuple[object, ...], Judgment] = {}
+    for said in history:
+        if said.verdict != "undo" and said.event not in undone:
+            key = (said.item, said.annotator, said.origin == "adjudication")
+            last.pop(key, None)
+            last[key] = said
+    return [said for said in last.values() if said.verdict != "withdrawn"]
+
+
+def any_event(chance: random.Random, known: Sequence[Judgment]) -> Judgment:
+    """A grade, skip, doubt, withdrawal, adjudication, or an undo of anything, known or not."""
+    place = chance.choice(PLACES)
+    who, item = chance.choice(PEOPLE), (chance.choice(QUERIES), chance.choice(DOCUMENTS))
+    said = Judgment(*item, who, corpus=place[0], project=place[1], verdict="skip")
+    kind = chance.random()
+    if kind < 0.5:
+        origin = "model" if who == "model:m" else chance.choice(("person", "import"))
+        said = replace(said, verdict="grade", relevance=chance.randrange(4), origin=origin)
+    elif kind < 0.6:
+        said = replace(said, verdict="grade", relevance=1, origin="adjudication")
+    elif kind < 0.8:
+        said = replace(said, verdict=chance.choice(("withdrawn", "unsure", "skip")))
+        said = replace(said, origin=chance.choice(("person", "adjudication")))
+    elif known:
+        # Of another item than it names, of an undo, or of what arrives later.
+        target = chance.choice(known)
+        own = target if chance.random() < 0.7 else said
+        event = target.event if chance.random() < 0.9 else "later"
+        said = replace(own, verdict="undo", relevance=None, undoes=event)
+    return replace(said, event="later" if chance.random() < 0.03 else new_event())
+
+
+def check(ledger: Ledger, followed: Ledger, chance: random.Random) -> None:
+    for place in PLACES:
+        expected = latest(ledger.judging.history(*place))
+        assert followed.judging.latest(*place) == expected
+        who, needed = chance.choice(PEOPLE), chance.randrange(1, 4)
+        told = followed.judging.standing(*place).of(who, ITEMS, needed)
+        own = [s for s in expected if s.annotator == who and s.origin != "adjudication"]
+        assert [*told.own.values()] == own
+        counts = Counter(s.item for s in expected if s.is_annotation)
+        assert +Counter(told.annotated) == counts
+        assert told.complete == sum(counts[item] >= needed for item in ITEMS)
+        assert told.annotations == sum(min(needed, counts[item]) for item in ITEMS)
+
+
+ITEMS = [("q1", "d1"), ("q1", "d2"), ("q2", "d3")]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_stands_is_what_the_whole_history_says_after_every_step_of_two_programs(
+    tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    path = tmp_path / "ledger.duckdb"
+    # Two of them, as in two processes: neither notices directly what the other does.
+    programs = [Ledger(path), Ledger(path)]
+    known: list[Judgment] = []
+    for _ in range(16):
+        program = chance.choice(programs)
+        if chance.random() < 0.75:
+            events = [any_event(chance, known) for _ in range(chance.choice((1, 1, 1, 5)))]
+            program.judging.add(events)
+            known += events
+        else:
+            place, who = chance.choice(PLACES), chance.choice(PEOPLE)
+            items = [(q, d) for q in QUERIES for d in DOCUMENTS if chance.random() < 0.5]
+            program.judging.undo(*place, who, only=items or None)
+        if chance.random() < 0.1:  # an import with what it found
+            place = chance.choice(PLACES)
+            more = replace(any_event(chance, known), corpus=place[0], project=place[1])
+            program.judging.change(*place, [], lambda history, standing, other: [more])  # noqa: B023
+        check(programs[0], chance.choice(programs), chance)
+    for program in programs:
+        check(Ledger(path), program, chance)
+
+
+def test_of_a_ledger_put_in_the_place_of_another_nothing_remembered_is_shown(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "ledger.duckdb"
+    ledger = Ledger(path)
+    ledger.judging.add([judgment("d1")])
+    ledger.copy(tmp_path / "before")
+    ledger.judging.add([judgment("d2"), judgment("d3")])
+    assert len(ledger.judging.latest("demo")) == 3
+    (tmp_path / "before").replace(path)
+    assert [row.doc_id for row in ledger.judging.latest("demo")] == ["d1"]
+    ledger.judging.add([judgment("d4"), judgment("d5")])
+    assert [row.doc_id for row in ledger.judging.latest("demo")] == ["d1", "d4", "d5"]
+
+
+def test_a_write_elsewhere_leaves_what_was_read_of_a_project_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, other = Ledger(tmp_path / "ledger.duckdb"), Ledger(tmp_path / "ledger.duckdb")
+    ledger.judging.add([judgment("d1")])
+    ledger.projects.pool("demo", "p")
+    ledger.judging.latest("demo")
+    read: list[str] = []
+    access = LedgerFile.access
+
+    def counted(file: LedgerFile, *, writes: bool = True) -> object:
+        read.append("writes" if writes else "reads")
+        return access(file, writes=writes)
+
+    monkeypatch.setattr(LedgerFile, "access", counted)
+    pool = ledger.projects.pool("demo", "p")
+    ledger.judging.add([judgment("d2")])
+    ledger.put_text("pasted")
+    assert ledger.projects.pool("demo", "p") is pool
+    assert len(ledger.judging.latest("demo")) == 2
+    assert read == ["writes", "writes"], "one's own writes are known"
+    other.judging.add([judgment("d3")])
+    assert ledger.projects.pool("demo", "p") is pool
+    assert len(ledger.judging.latest("demo")) == 3
+    assert read[2:] == ["writes", "reads", "reads"], "one look each at what another process wrote"
+
+
+def test_threads_that_follow_and_write_at_once_see_all_that_was_acknowledged(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "ledger.duckdb"
+    programs = [Ledger(path), Ledger(path)]
+    missing: list[str] = []
+
+    def work(number: int) -> None:
+        ledger = programs[number % 2]
+        for count in range(8):
+            said = judgment(f"d{count}", annotator=f"t{number}")
+            ledger.judging.add([said])
+            if said.event not in {j.event for j in ledger.judging.latest("demo")}:
+                missing.append(said.event)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not missing
+    assert len(programs[0].judging.latest("demo")) == len(programs[1].judging.latest("demo")) == 48
