@@ -6,16 +6,21 @@ import json
 import os
 import threading
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
 from storage.errors import StorageError
+from storage.locks import alone
 from storage.removal import delete
 
 DAYS_KEPT = 7
 """Files of days before are deleted after so many."""
+LOCK_SECONDS = 10.0
+"""Longer than any number of requests that begin at once take to be counted."""
 
 
 @dataclass(slots=True)
@@ -33,10 +38,21 @@ class Spending:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
         self._day = ""
         self._read = 0
         self._spent: defaultdict[str, Spent] = defaultdict(Spent)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Look and add while no other thread or process does.
+
+        Raises:
+            StorageError: others held it all the while, or it cannot be written to.
+        """
+        busy = "What a model is asked today is being counted by another program."
+        with self._lock, alone(self._folder / "spending.lock", busy, "Try again.", LOCK_SECONDS):
+            yield
 
     def of(self, person: str) -> Spent:
         """What a person spent today, whichever process asked.
@@ -44,7 +60,7 @@ class Spending:
         Raises:
             StorageError: nobody knows.
         """
-        with self.lock:
+        with self._lock:
             file = self._today()
             try:
                 with file.open("rb") as lines:
@@ -69,7 +85,7 @@ class Spending:
             StorageError: it cannot be written.
         """
         line = json.dumps([person, calls, input_tokens, output_tokens]) + "\n"
-        with self.lock:
+        with self._lock:
             file = self._today()
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
@@ -98,7 +114,9 @@ class Spending:
         if day != self._day:
             self._day, self._read = day, 0
             self._spent.clear()
-            for old in sorted(self._folder.glob("????-??-??.jsonl"))[:-DAYS_KEPT]:
+            # Days to come are of a clock that was wrong: they do not push today's out.
+            files = self._folder.glob("????-??-??.jsonl")
+            for old in sorted(file for file in files if file.stem < day)[:-DAYS_KEPT]:
                 delete(old)
         return self._folder / f"{day}.jsonl"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from engine.cli.common import json_option, open_explorer
+from engine.cli.common import import_command, json_option, open_explorer
 from engine.cli.terminal import print_json
 from engine.config import Settings
 from storage.home import Home
@@ -72,5 +71,5 @@ def _say(report: BackupReport, done: str, as_json: bool) -> None:
     )
     home = Home(Settings().home)
     for name, source in report.without:
-        command = f"seedlens import {shlex.quote(home.located(source))} --name {name}"
+        command = import_command(home.located(source), name)
         click.echo(f"Without documents: {name}. Import it again: {command}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,6 +53,11 @@ def open_explorer() -> Explorer:
     from engine.explorer import Explorer
 
     return Explorer(Settings())
+
+
+def import_command(source: str, name: str) -> str:
+    """The command that imports a source again under its name."""
+    return f"seedlens import {shlex.quote(source)} --name {name}"
 
 
 def system_names(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from engine.cli.annotate_project import project
 from engine.cli.annotate_qrels import qrels
 from engine.cli.backup import backup, restore, verify
 from engine.cli.build import build
-from engine.cli.common import json_option, open_explorer
+from engine.cli.common import import_command, json_option, open_explorer
 from engine.cli.distill import distill
 from engine.cli.evaluate import evaluate
 from engine.cli.facts import facts
@@ -231,7 +231,8 @@ def corpora(as_json: bool) -> None:
     """List the corpora of this home."""
     from engine.search.reports import corpus_report
 
-    infos = open_explorer().library.corpora()
+    library = open_explorer().library
+    infos = library.corpora()
     if as_json:
         print_json([corpus_report(info) for info in infos])
         return
@@ -243,6 +244,9 @@ def corpora(as_json: bool) -> None:
             f"{info.name:24} {info.documents:>9,} documents  {info.bytes / 1e6:>8.1f} MB  "
             f"{info.encoder}{state}"
         )
+        if info.state == "indexing" and library.jobs.running(info.name) is None:
+            again = import_command(info.source, info.name)
+            click.echo(f"{info.name} is not complete. Import it again: {again}", err=True)
 
 
 @main.command()

@@ -92,7 +92,7 @@ class Account:
             BudgetReachedError: with this call, today's budget would be exceeded.
             StorageError: nobody knows what was spent.
         """
-        with self.spending.lock:
+        with self.spending.alone():
             spent = self.spending.of(self.person)
             limit = self.limits.reached_by(
                 spent.calls + 1,

@@ -76,6 +76,16 @@ def _row(explorer: Explorer, info: CorpusInfo, job: ImportJob | None) -> None:
     st.html(_cells((name, *map(escape, others), when)))
 
 
+def _unfinished(explorer: Explorer, info: CorpusInfo) -> None:
+    """What to do about a corpus whose import did not end, or that came without its documents."""
+    if info.state == "indexing":
+        source = escape(source_name(explorer, info.source))
+        st.html(
+            f'<div class="sl-facts">Import {source} again under the name {escape(info.name)}, '
+            "below: what is stored is kept, the rest is indexed.</div>"
+        )
+
+
 def _live_row(explorer: Explorer, name: str) -> None:
     with error_boundary():
         _row(explorer, explorer.library.corpus(name), explorer.library.jobs.running(name))
@@ -104,6 +114,7 @@ def _corpus(
     with left:
         if job is None:
             _row(explorer, info, None)
+            _unfinished(explorer, info)
         else:  # no control stands in here: the clock's reruns would close a dialog
             st.fragment(_live_row, run_every=1.0)(explorer, name)
     writing = explorer.scenarios.jobs.latest(name)

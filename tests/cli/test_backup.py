@@ -31,4 +31,9 @@ def test_what_is_left_out_is_named_with_the_command_that_makes_it_again(
     small_home: Path, tmp_path: Path
 ) -> None:
     small = run_inside(small_home, "backup", tmp_path / "small.zip", "--only", "irreplaceable")
-    assert re.search(r"seedlens import \S+/small.jsonl --name small", small.stderr)
+    again = r"seedlens import \S+/small.jsonl --name small"
+    assert re.search(again, small.stderr)
+    other = tmp_path / "other"
+    assert re.search(again, run_inside(other, "restore", tmp_path / "small.zip").stderr)
+    listed = run_inside(other, "corpora")
+    assert re.search(f"small is not complete. Import it again: {again}", listed.stderr)

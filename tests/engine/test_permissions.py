@@ -8,9 +8,11 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +27,8 @@ from engine.errors import BadInputError, NotAllowedError
 from engine.explorer import Explorer
 from engine.jobs.runner import JobRunner
 from engine.llm.addresses import is_allowed, is_public
-from engine.llm.endpoint_errors import NoEndpointError
+from engine.llm.budget import Account, Budget
+from engine.llm.endpoint_errors import BudgetReachedError, NoEndpointError
 from engine.permissions import check_source
 from engine.search.queries import query_id
 from engine.types.annotating import Judgment, Project
@@ -36,6 +39,7 @@ from engine.types.people import OPERATOR, ForPerson, Person, acting_as
 from engine.types.reading import Answer, AnswerPart, AskRequest
 from engine.types.searches import Query
 from storage.home import Home
+from storage.spending import Spending
 from tests.model_server import ModelServer
 from tests.model_sessions import SEED, entered
 
@@ -525,6 +529,32 @@ def test_a_person_has_a_budget_for_the_day_that_holds_for_all_their_runs(
     assert server.seen.requests == spent, "nothing more was sent"
     assert ask(EVE, llm_daily_calls=200) == "", "others have their own"
     assert ask(OPERATOR, llm_daily_calls=0) == "", "without login there is none"
+
+
+def test_a_budget_of_the_day_holds_across_processes_and_a_clock_that_is_put_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits, held = Budget(calls=60), []
+
+    def spend() -> None:
+        # One of its own, as another process has.
+        account = Account("ada@example.org", limits, Spending(tmp_path))
+        with suppress(BudgetReachedError):
+            while True:
+                account.hold(1, 1)
+                held.append(1)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(held) == 60
+    today = date.today()
+    for day in range(1, 10):  # the clock was ahead, and is put right
+        (tmp_path / f"{today + timedelta(days=day)}.jsonl").write_text("")
+    with pytest.raises(BudgetReachedError):
+        Account("ada@example.org", limits, Spending(tmp_path)).hold(1, 1)
 
 
 # -- files ---------------------------------------------------------------------------------

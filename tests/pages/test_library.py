@@ -391,6 +391,7 @@ def test_a_half_indexed_corpus_is_called_incomplete_and_cannot_be_opened(
     page = visit("library")
     assert "incomplete: 40 of 4,205" in shown(page)
     assert page.button(key="library_open_small").disabled
+    assert "small.jsonl again under the name small" in shown(page)
 
 
 def test_a_collection_folder_is_read_whole(empty: AppTest, fresh: Explorer) -> None:

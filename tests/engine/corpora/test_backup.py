@@ -158,6 +158,38 @@ def test_a_link_a_changed_file_and_an_unnamed_one_are_refused(
         verify(backed_up)
 
 
+def test_devices_folders_and_files_that_come_twice_or_are_too_large_are_refused(
+    backed_up: Path, tmp_path: Path
+) -> None:
+    def hostile(info: zipfile.ZipInfo, times: int, content: bytes = b"") -> Path:
+        change = named(*[info.filename] * times)
+        file = rewritten(backed_up, change)
+        with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
+            for _ in range(times):
+                archive.writestr(info, content)
+        return file
+
+    files = []
+    for kind in (stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFDIR):
+        odd = zipfile.ZipInfo("uploads/a/odd")
+        odd.external_attr = (kind | 0o666) << 16
+        files.append(shutil.move(hostile(odd, 1), tmp_path / f"{kind}.zip"))
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        files.append(shutil.move(hostile(zipfile.ZipInfo("uploads/a/b"), 2), tmp_path / "2.zip"))
+    swollen = hostile(zipfile.ZipInfo("uploads/a/zeros"), 1, bytes(10**6))
+    files.append(shutil.move(swollen, tmp_path / "swollen.zip"))
+
+    def vast(manifest: dict[str, Any]) -> None:
+        manifest["files"][0]["bytes"] = 10**18
+
+    files.append(rewritten(backed_up, vast))
+    for file in files:
+        with pytest.raises((BadInputError, StorageError)):
+            restore(Path(file), Home(tmp_path / "other"))
+        assert not list((tmp_path / "other").rglob("*odd*"))
+    assert not (tmp_path / "other" / "ledger.duckdb").exists()
+
+
 def test_corpora_that_change_meanwhile_are_read_again(
     small_copy: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
