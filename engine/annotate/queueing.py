@@ -223,10 +223,11 @@ def find_share(
     ahead = free[: min(most, MOST_AHEAD)]
     kept = dict.fromkeys([*ahead, *(item for item in shown if item not in queue.said)])
     beyond = False
-    if at in items and (at not in queue.said or queue.said[at].verdict not in _ANNOTATIONS):
-        beyond = leased[at] >= project.per_item - queue.others.get(at, 0)
-        if not beyond:
-            kept[at] = None
+    if at is not None and at in items:
+        own = queue.said.get(at)
+        if own is None or own.verdict not in _ANNOTATIONS:
+            beyond = leased[at] >= project.per_item - queue.others.get(at, 0)
+            kept.update({} if beyond else {at: None})
     progress = queue.progress()
     mine = min(due, -(-left // people)) if crowded else due
     progress = replace(progress, total=progress.done + mine)
