@@ -247,19 +247,25 @@ class Annotation(ProjectStore):
         stored = self._library.open(project.corpus).row_of  # an import may have dropped some
         pool = self.pooled(project).held_by(stored)
         with self._ledger.leases.of(*project.key) as leases:
-            before = leases.pop(visit, None)
-            shown = frozenset() if before is None else shown.intersection(before.items)
+            before = leases.pop(key := _lease_key(who, visit), None)
+            shown = frozenset() if before is None else shown & {*before.items}
             # After the leases: whoever gave one back had stored what they judged before.
             queue = self._queue(project, who, pool, only)
             share, lease = find_share(queue, [*leases.values()], shown, at)
             if lease.items or share.elsewhere:
-                leases[visit] = lease
+                leases[key] = lease
         return share
 
-    def leave(self, project: Project, visit: str) -> None:
-        """A visit judges no more: what was leased to it is for others."""
+    def leave(self, project: Project, annotator: str, visit: str) -> None:
+        """A visit judges no more: what was leased to it is for others.
+
+        Raises:
+            NotAllowedError: whoever is logged in judges under another name.
+        """
+        who = check_annotator(annotator)
+        check_own(self.person, who)
         with self._ledger.leases.of(*project.key) as leases:
-            leases.pop(visit, None)
+            leases.pop(_lease_key(who, visit), None)
 
     def guideline_template(self, project: Project, aspect: str = "") -> str:
         """A skeleton for the project's guidelines, in Markdown: of one aspect, or for all ("").
@@ -315,3 +321,7 @@ class Annotation(ProjectStore):
             query_id, doc_id, by, relevance, verdict, reason, origin="adjudication", event=event
         )
         return self.judge(project, decision)
+
+
+def _lease_key(annotator: str, visit: str) -> str:
+    return f"{annotator}\x1f{visit}"

@@ -298,7 +298,7 @@ def leave(explorer: Explorer, but: JudgingSession | None = None) -> None:
     """What was to be judged on this visit is for others now, except in one session."""
     for session in _sessions().values():
         if session is not but and session.leased:
-            explorer.annotation.leave(session.project, session.visit)
+            explorer.annotation.leave(session.project, session.who, session.visit)
             session.leased = False
 
 

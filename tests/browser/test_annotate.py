@@ -239,7 +239,7 @@ def test_items_that_others_have_come_by_themselves_once_they_leave_them(
     expect(page.get_by_text("The last 3 items are with other annotators")).to_be_visible(
         timeout=180_000
     )
-    annotation.leave(project, "elsewhere")
+    annotation.leave(project, "Ada", "elsewhere")
     expect(candidate(page)).to_be_visible()
     assert annotation.share(project, "Ada", "elsewhere").next == [], "all are leased to this page"
 

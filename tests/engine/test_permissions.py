@@ -59,8 +59,8 @@ MAY: dict[str, dict[str, str]] = {
         "operator": "evaluate ledger sensitivity start tidy warm_up",
     },
     "annotation": {
-        "all": "guideline_template known leave pool project projects queries query retired",
-        "own": "adjudicate judge judgments queue share undo",
+        "all": "guideline_template known pool project projects queries query retired",
+        "own": "adjudicate judge judgments leave queue share undo",
         "leads": "add_queries agreement agreement_over_time disagreements fill_pool history "
         "progress put retire save unjudged",
     },
@@ -282,8 +282,14 @@ def test_nobody_judges_or_undoes_under_the_name_of_another(small_copy: Explorer)
     stored = ada.notebook.judge(query, doc_id, 3, annotator="Ada")
     assert small_copy.notebook.grades(query, "Ada") == {doc_id: 3}
     project = small_copy.annotation.project("small")
-    with pytest.raises(NotAllowedError):
-        small_copy.acting_as(EVE).annotation.undo(project, "Ada")
+    eve = small_copy.acting_as(EVE).annotation
+    for refused in (
+        lambda: eve.undo(project, "Ada"),
+        lambda: eve.share(project, "Ada", "a tab"),
+        lambda: eve.leave(project, "Ada", "a tab"),
+    ):
+        with pytest.raises(NotAllowedError, match="logged in as Eve"):
+            refused()
     decision = replace(stored, origin="adjudication", event="")
     with pytest.raises(NotAllowedError, match="for leads"):
         ada.annotation.judge(project, Judgment(**_plain(decision)))

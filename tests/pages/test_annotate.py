@@ -109,7 +109,7 @@ def test_who_has_to_wait_for_others_is_told_so_and_leaving_gives_items_back(
     waiting = sent(page)["waiting"]
     assert waiting["title"] == f"The last {len(mine)} items are with other annotators"
     assert "Ada" not in str(waiting)
-    annotation.leave(project, "another tab")
+    annotation.leave(project, "Ada", "another tab")
     assert len(sent(run(page))["next"]) == len(mine)
     assert annotation.share(project, "Ada", "another tab").next == []
     page.segmented_control(key="annotate_part").set_value("progress")

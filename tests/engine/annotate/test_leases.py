@@ -205,9 +205,9 @@ def test_an_item_that_was_skipped_or_left_is_for_others_at_once(
     assert (ben.next, ben.elsewhere) == ([skipped], 11)
     again = annotation.share(project, "Ada", "tab 1", skipped, frozenset(rest))
     assert again.beyond, "Ben has it before him"
-    annotation.leave(project, "tab 2")
+    annotation.leave(project, "Ben", "tab 2")
     assert not annotation.share(project, "Ada", "tab 1", skipped, frozenset(rest)).beyond
-    annotation.leave(project, "tab 1")
+    annotation.leave(project, "Ada", "tab 1")
     assert annotation.share(project, "Ben", "tab 2").elsewhere == 0
 
 
