@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,16 @@ def unit(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / np.where(norms > 0, norms, 1.0), dtype=np.float32)
 
 
-def widened(values: NDArray[np.float16]) -> FloatArray:
-    """Finite float16 values as float32, in a sixth of the time of ``astype``.
+def widened(values: NDArray[np.float16] | FloatArray) -> FloatArray:
+    """Finite float16 values as float32, in a sixth of the time of ``astype``; float32 as it is.
 
     The bits move to where float32 has them; its exponents are counted from 112 further down.
 
     >>> widened(np.array([-0.5, 0.0, 6e-8, 65504], dtype=np.float16)).tolist()
     [-0.5, 0.0, 5.960464477539063e-08, 65504.0]
     """
+    if values.dtype == np.float32:
+        return cast(FloatArray, values)
     bits = values.view(np.int16).astype(np.int32) << 13
     bits &= ~0x70000000  # copies of the sign, between it and the exponent
     wide = bits.view(np.float32)

@@ -49,8 +49,7 @@ def token_cosines(query: FloatArray, documents: Sequence[TokenArray]) -> Iterato
     for group in _groups([len(documents[i]) for i in filled], SIMILARITIES // len(query)):
         chosen = [filled[i] for i in group]
         lengths = np.array([len(documents[i]) for i in chosen])
-        tokens = np.concatenate([documents[i] for i in chosen])
-        tokens = widened(tokens) if tokens.dtype == np.float16 else tokens
+        tokens = widened(np.concatenate([documents[i] for i in chosen]))
         yield TokenCosines(chosen, np.cumsum(lengths) - lengths, lengths, query @ tokens.T)
 
 
