@@ -120,7 +120,7 @@ class Pool:
         self._orders: dict[tuple[str, str], Order] = {}
         self._held_by: tuple[Container[str], Pool] = ((), self)
 
-    def __contains__(self, item: Item) -> bool:
+    def __contains__(self, item: object) -> bool:
         return item in self.numbers
 
     def __getitem__(self, item: Item) -> PoolItem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 
@@ -112,10 +112,8 @@ def test_many_threads_with_little_patience_never_leave_it_open() -> None:
 
     def work() -> None:
         for _ in range(20):
-            try:
+            with suppress(TimeoutError):
                 door.take(lambda: time.sleep(0.0005), seconds=0.001)
-            except TimeoutError:
-                pass
 
     threads = [start(work) for _ in range(8)]
     for thread in threads:
