@@ -1,4 +1,4 @@
-"""Annotators at work at once: from a key to the judgment stored and the next item, and its cost.
+"""Annotators at work at once: from a key to the judgment stored and the next items, and its cost.
 
 ``python -m benchmarks.annotators [--people N] [--seconds S] [--worker HOME]``: threads of one
 process, as in the app, without the pages; then the same while another process writes, too.
@@ -137,15 +137,14 @@ def _at_work(explorer: Explorer, project: Project, people: int, seconds: float) 
 
 
 def _desk(explorer: Explorer, project: Project, who: str, key_at: float, end: float) -> list[float]:
-    """One annotator: a key, then the next item with their progress; what each key took."""
+    """One annotator: a key, then the next items with their progress; what each key took."""
     annotation, taken = explorer.annotation, []
-    item = annotation.queue(project, who).next()
-    while item is not None and key_at < end:
+    share = annotation.share(project, who, who)
+    while share.next and key_at < end:
+        item, shown = share.next[0], frozenset(share.next)
         time.sleep(max(0.0, key_at - time.perf_counter()))
-        annotation.judge(project, Judgment(*item.item, who, relevance=1))
-        queue = annotation.queue(project, who)
-        queue.progress()
-        item = queue.next(item.item)
+        annotation.judge(project, Judgment(*item, who, relevance=1))
+        share = annotation.share(project, who, who, item, shown)
         taken.append(time.perf_counter() - key_at)  # a key that had to wait was pressed in time
         key_at += KEY_EVERY
     return taken

@@ -14,7 +14,7 @@ from benchmarks.figures import Figure, as_json, machine, table
 
 PARTS = (
     *("indexing", "query", "search-speed", "wordings", "pmrr", "reranking", "scale", "text-rules"),
-    *("browser", "load"),
+    *("annotators", "browser", "load"),
 )
 
 
@@ -74,6 +74,10 @@ def _part(name: str, options: argparse.Namespace) -> Callable[[], list[Figure]]:
         from benchmarks import scale
 
         return lambda: scale.measure(options.scale_documents)
+    if name == "annotators":
+        from benchmarks import annotators
+
+        return annotators.measure
     if name == "wordings":
         from benchmarks import wordings
 

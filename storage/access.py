@@ -47,7 +47,7 @@ COPIES = "ledger-copies"
 READ_ONLY_WORDS = "attached in read-only mode"
 PROTECTED = (errno.EACCES, errno.EPERM, errno.EROFS)
 MOST_REMEMBERED = 512
-"""Results of queries."""
+"""Results of queries; the one used longest ago gives way."""
 OPEN_SECONDS = 0.1
 """How long the file stays open at most for threads that wait for each other."""
 PAUSE_SECONDS = 3 * POLL_SECONDS
@@ -119,16 +119,18 @@ class LedgerFile:
                 it is read again after any write to the file.
         """
         with self._memory_lock:
-            held = self._memory.get(key)
+            held = self._memory.pop(key, None)
+            if held is not None:
+                self._memory[key] = held  # the latest used goes last
         if held is not None and held[0] == self.stamp(tables):
             return cast(Value, held[1])
         with self.access(writes=False) as connection:
             stamp = self.state.stamp(tables)
             value = held[1] if held is not None and held[0] == stamp else read(connection)
         with self._memory_lock:
-            if len(self._memory) >= MOST_REMEMBERED:
-                self._memory.clear()
             self._memory[key] = (stamp, value)
+            while len(self._memory) > MOST_REMEMBERED:
+                self._memory.pop(next(iter(self._memory)))
         return cast(Value, value)
 
     def records(
@@ -193,7 +195,7 @@ class LedgerFile:
             if not self._path.exists():
                 self._create(deadline)
             self._back_up(deadline)
-        held.push(self._closed)
+            held.push(self._closed)
         connection = held.enter_context(
             self._attached(self._path, deadline, read_only=not writable)
         )

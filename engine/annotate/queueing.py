@@ -120,7 +120,7 @@ class Pool:
         self._orders: dict[tuple[str, str], Order] = {}
         self._held_by: tuple[Container[str], Pool] = ((), self)
 
-    def __contains__(self, item: Item | None) -> bool:
+    def __contains__(self, item: object) -> bool:
         return item in self.numbers
 
     def __getitem__(self, item: Item) -> PoolItem:
@@ -202,7 +202,7 @@ class Queue:
         """How many annotations it needs beyond those it has, at least 0."""
         return max(0, self.project.per_item - self.annotated.get(item, 0))
 
-    @property
+    @cached_property
     def left(self) -> int:
         """How many items are due."""
         asked, needed, there = self.pool.numbers, self.project.per_item, self.annotated

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from engine.config import ROOT
 from engine.explorer import Explorer
 from engine.types.annotating import Judgment, PoolRequest, Project
 from engine.types.searches import Query
@@ -300,3 +301,32 @@ def test_a_hole_in_the_pool_is_filled_from_evaluate_and_judged(
     page.get_by_role("textbox", name="Annotator").fill("grace")
     page.get_by_role("textbox", name="Annotator").press("Enter")
     expect(page.locator(".st-key-annotate_session .words")).to_contain_text("grace: 0 of")
+
+
+def test_a_slow_app_is_not_asked_again_while_it_works(browser: Browser) -> None:
+    page = browser.new_page()
+    page.clock.install()
+    page.add_script_tag(path=ROOT / "assets/components/annotate_outbox.js")
+    page.evaluate("""() => {
+        globalThis.box = new Outbox()
+        box.messages = box.runs = 0
+        box.send = () => { box.messages += 1 }
+        globalThis.seedlensRunPage = () => { box.runs += 1 }
+        box.put({})
+    }""")
+
+    def told(seconds: float) -> list[int]:
+        """Messages, and runs of the page that were asked for, after that time."""
+        page.clock.run_for(1000 * seconds)
+        return page.evaluate("[box.messages, box.runs]")  # type: ignore[no-any-return]
+
+    assert told(6) == [1, 0]
+    page.evaluate("""() => {
+        box.answered({ turn: box.turn, settled: box.events.map((e) => e.event), retry: false })
+        box.put({})
+    }""")
+    assert told(23) == [2, 0], "answers took 6 s: four times as long is no reason for doubt"
+    assert told(2) == [2, 1]
+    assert told(12) == [3, 1], "what was lost is sent again"
+    assert told(47) == [3, 1], "and then there is more time"
+    page.close()

@@ -59,7 +59,7 @@ MAY: dict[str, dict[str, str]] = {
         "operator": "evaluate ledger sensitivity start tidy warm_up",
     },
     "annotation": {
-        "all": "guideline_template known pool project projects queries query retired",
+        "all": "guideline_template known pool pooled project projects queries query retired",
         "own": "adjudicate judge judgments leave queue share undo",
         "leads": "add_queries agreement agreement_over_time disagreements fill_pool history "
         "progress put retire save unjudged",

@@ -75,7 +75,9 @@ def check(ledger: Ledger, followed: Ledger, chance: random.Random) -> None:
 ITEMS = [("q1", "d1"), ("q1", "d2"), ("q2", "d3")]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(2, 20))]
+)
 def test_what_stands_is_what_the_whole_history_says_after_every_step_of_two_programs(
     tmp_path: Path, seed: int
 ) -> None:
