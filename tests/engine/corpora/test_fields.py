@@ -6,6 +6,7 @@ import time
 
 from engine.corpora.schema import facet, field_values
 from engine.explorer import Explorer
+from engine.types.searches import Query
 from tests.small_corpus import DOCUMENTS
 
 
@@ -46,3 +47,30 @@ def test_sixty_thousand_documents_are_counted_within_seconds() -> None:
 
 def test_a_value_with_an_equals_sign_is_kept_whole() -> None:
     assert field_values([facet("note", "a=b")], [None])["note"].counts == {"a=b": 1}
+
+
+ODD_IDS = (
+    "constructor", "__proto__", "it's", "x' OR '1'='1", "'; DROP TABLE judgments; --", '"', "%s",
+    "{0.__class__}", "../../ledger.duckdb", "C:\\x", "a/b", "*", "?x=1&y=2#z", "=1+1", "\u202eidx",
+    "<b>", "[x](y)", "null", "0",
+)  # fmt: skip
+
+
+def test_ids_of_any_kind_name_their_documents_and_nothing_else(fresh: Explorer) -> None:
+    rows = [
+        {"doc_id": i, "title": f"On {n}", "text": f"We count the birds of the {n}th island."}
+        for n, i in enumerate(ODD_IDS)
+    ]
+    fresh.library.add("odd", rows)
+    notebook = fresh.notebook
+    for n, doc_id in enumerate(ODD_IDS):
+        assert fresh.document("odd", doc_id).title == f"On {n}"
+        query = Query("odd", seed=doc_id, aspect="method", k=len(ODD_IDS))
+        found = [result.document.doc_id for result in fresh.search(query).results]
+        assert sorted([*found, doc_id]) == sorted(ODD_IDS)
+        notebook.judge(query, found[0], 3)
+        assert notebook.grades(query) == {found[0]: 3}
+        notebook.keep("trail", "odd", doc_id)
+    assert [one.document.doc_id for one in notebook.kept("trail")] == list(ODD_IDS)
+    project = fresh.annotation.project("odd")
+    assert len(fresh.annotation.judgments(project)) == len(ODD_IDS)

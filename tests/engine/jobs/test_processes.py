@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import signal
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -105,6 +106,9 @@ def test_an_import_reaches_its_end_in_another_process(app: Explorer, tmp_path: P
     assert job.pid not in (0, os.getpid())
     assert app.document("papers", "p7").title == "On number 7"
     assert app.library.corpus("papers").state == "ready"
+    if os.name != "nt":  # the process keeps its files private, although this one does not
+        stored = app.home.corpus("papers").rglob("*")
+        assert {stat.S_IMODE(path.stat().st_mode) for path in stored} <= {0o700, 0o600}
 
 
 @pytest.mark.nightly

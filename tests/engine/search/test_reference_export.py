@@ -244,6 +244,27 @@ def test_what_is_no_web_address_is_no_link_in_any_form(address: str) -> None:
     assert address not in to_bibtex(one) + to_ris(one)
 
 
+def test_no_field_of_a_document_forges_a_field_of_its_record(tmp_path: Path) -> None:
+    forged = "x\nER  - \r\nTY  - JOUR\u2028UR  - javascript:alert(1)"
+    command = r"\href{javascript:alert(1)}{y}}, url = {javascript:alert(1)"
+    for words in (forged, command):
+        fields = ("journal", "volume", "pages", "publisher", "language", "keywords", "doi")
+        hostile = document(
+            words, (words,), doc_id=words, url=words, text=words, **dict.fromkeys(fields, words)
+        )
+        ris = to_ris(kept(hostile, note=words))
+        assert re.findall(r"(?m)^(TY|ER) ", ris) == ["TY", "ER"]
+        bibtex = to_bibtex(kept(hostile, note=words))
+        assert "\\href" not in bibtex
+        (item,) = json.loads(to_csl_json(kept(hostile, note=words)))
+        for text in (ris, bibtex):
+            assert not re.search(r"(?m)^\W*(UR|url)\W+javascript", text)
+        assert "URL" not in item
+        for name, content in (("a.ris", ris), ("a.bib", bibtex)):
+            (read,) = read_back(tmp_path, name, content)
+            assert read.url is None
+
+
 def test_every_form_can_be_made_of_nothing_and_an_unknown_one_is_refused() -> None:
     for kind in EXPORT_FORMATS:
         assert isinstance(export_trail(kind, [], [], {}), str)
