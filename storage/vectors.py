@@ -22,9 +22,10 @@ from typing import ClassVar, Self
 import lancedb
 import numpy as np
 import pyarrow as pa
+from lancedb.background_loop import LOOP
 from lancedb.expr import Expr, col, lit
 from lancedb.index import FTS, BTree, IvfFlat
-from lancedb.table import LanceTable
+from lancedb.table import AsyncTable, LanceTable
 from numpy.typing import NDArray
 
 from storage.errors import CorpusMissingError, StorageError, StorageFullError
@@ -106,6 +107,7 @@ class StoredTable:
         self._watch: LanceTable | None = None
         self._newest: Hashable = None
         self._addresses: _Addresses | None = None
+        self._whole: AsyncTable | None = None
 
     @classmethod
     def is_stored(cls, path: Path) -> bool:
@@ -175,7 +177,7 @@ class StoredTable:
             with _wrapped(action, self.path):
                 yield
         finally:
-            self._addresses = None  # rows lie elsewhere now
+            self._addresses = self._whole = None  # rows lie elsewhere now
 
     @property
     def schema(self) -> pa.Schema:
@@ -344,6 +346,7 @@ class DocumentTable(StoredTable):
         Until this table is written to; then rows are found through the index of ids again.
         """
         self._addresses = self._read_addresses()
+        self._at_once()  # now, while the files of this version are certainly there
 
     def _read_addresses(self) -> _Addresses:
         with _wrapped("reading", self.path):
@@ -392,14 +395,24 @@ class DocumentTable(StoredTable):
         """
         where = _expression(conditions)
         with _wrapped("searching the full text", self.path):
-            query = self._table.search(text, query_type="fts", fts_columns="search_text")
+            query = self._at_once().query().nearest_to_text(text, columns=["search_text"])
             if where is not None:
                 query = query.where(where)
             # Neither ids nor texts are read: thousands of them cost more than the search.
-            query = query.select(["_rowid", "_score"]).with_row_id(True)
-            found = query.limit(limit).to_arrow()
+            query = query.select(["_rowid", "_score"]).with_row_id()
+            found = LOOP.run(query.limit(limit).to_arrow())
         addresses = self._addresses or self._read_addresses()
         return addresses.rows(found["_rowid"].to_numpy()), found["_score"].to_numpy()
+
+    def _at_once(self) -> AsyncTable:
+        """This version of the table for queries that go to LanceDB's loop in one piece.
+
+        Full-text queries of its blocking API go there five times, for the schema among others,
+        which takes a fifth of a search for a whole abstract.
+        """
+        if self._whole is None:
+            self._whole = LOOP.run(_opened(self.path, self.name, self.version))
+        return self._whole
 
     def _index_text(self) -> None:
         # It comes last: is_finished takes it as the sign that all is done.
@@ -413,6 +426,13 @@ class DocumentTable(StoredTable):
                 if index.columns == ["search_text"]:
                     return not index.num_unindexed_rows
         return False
+
+
+async def _opened(path: Path, name: str, version: int) -> AsyncTable:
+    connection = await lancedb.connect_async(str(path))
+    table = await connection.open_table(name)
+    await table.checkout(version)
+    return table
 
 
 def _made(table: LanceTable) -> str:

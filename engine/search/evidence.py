@@ -208,10 +208,11 @@ def find_words(seed: Seed, span: Span, rarity: Rarity) -> Words:
     present = bounds[:, 1] > bounds[:, 0]
     if not present.any():
         return Words((), (), np.zeros((0, seed.tokens.shape[1]), dtype=np.float32))
-    # Sums from each word's first token to its last: every second one, the others lie between.
-    edges = bounds[present].ravel()
-    tokens = seed.tokens[in_text[edges[0] : edges[-1]]]
-    sums = np.add.reduceat(tokens, edges[:-1] - edges[0])[::2]
+    first, end = bounds[present].T
+    sums = seed.tokens[in_text[first]]
+    for later in range(1, int((end - first).max())):  # most words are a single token
+        longer = first + later < end
+        sums[longer] += seed.tokens[in_text[first[longer] + later]]
     spans, rarities = zip(*itertools.compress(found, present), strict=True)
     return Words(spans, rarities, unit(sums))
 

@@ -15,6 +15,7 @@ from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import percent
 from pages._build.build_reading import (
     Listed,
+    drop_button,
     filters,
     has_words,
     listing,
@@ -181,11 +182,8 @@ def _wording(explorer: Explorer, build: OpenBuild, query: BuildQuery, cluster: s
             help="What this wording gives away; Ctrl+Enter does the same.",
         )  # fmt: skip
         if query.text:
-            st.button(
-                "Restore" if query.dropped else "Drop", key="build_query_drop",
-                on_click=attempt_at, args=("query", drop),
-                help="A dropped query is not in the collection.",
-            )  # fmt: skip
+            note = "A dropped query is not in the collection."
+            drop_button(query.dropped, "build_query_drop", note, "query", drop)
     show_problem("query")
     st.html(f'<div class="md-dim">{escape(made_by(query))}</div>')
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from engine.explorer import Explorer
 from engine.types.documents import Document
 from pages._common.document_view import meta, shortened
 from pages._common.outside_text import escape, table_with_marks
+from pages._common.shared import attempt_at
 
 ROWS = 16
 """That a long table shows; the rest is scrolled to."""
@@ -129,6 +130,14 @@ def opened_html(kicker: str, name: str) -> str:
     """What is open in a pane, in one line of escaped HTML."""
     kicker, name = escape(kicker), escape(name)
     return f'<div class="bd-at"><span>{kicker}</span> <strong>{name}</strong></div>'
+
+
+def drop_button(dropped: bool, key: str, note: str, place: str, drop: Callable[[], object]) -> None:
+    """A button that drops something or brings it back; an error is shown at ``place``."""
+    st.button(
+        "Restore" if dropped else "Drop", key=key, help=note, on_click=attempt_at,
+        args=(place, drop),
+    )  # fmt: skip
 
 
 def titles(explorer: Explorer, corpus: str, doc_ids: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from pages._annotate.annotate_url import annotator
 from pages._build.build_lines import cluster_facts, fate, many
 from pages._build.build_reading import (
     Listed,
+    drop_button,
     filters,
     has_words,
     listing,
@@ -154,11 +155,8 @@ def _name(explorer: Explorer, build: OpenBuild, cluster: Cluster) -> None:
             help="Enter saves it.",
         )  # fmt: skip
         if becomes in ("a query", "dropped"):
-            st.button(
-                "Restore" if cluster.dropped else "Drop", key="build_drop",
-                on_click=attempt_at, args=("cluster", drop),
-                help="A dropped cluster becomes no query.",
-            )  # fmt: skip
+            note = "A dropped cluster becomes no query."
+            drop_button(cluster.dropped, "build_drop", note, "cluster", drop)
     show_problem("cluster")
 
 

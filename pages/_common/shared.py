@@ -194,3 +194,14 @@ def download(
         label, data=make().encode(), file_name=file_name(file), mime=mime, key=key,
         on_click="ignore", width="stretch", help=SAFE_CSV if file.endswith(".csv") else None,
     )  # fmt: skip
+
+
+def confirm(label: str, key: str, do: Callable[..., object], *args: object) -> None:
+    """The buttons that end a dialog: one that does it, and "Keep", whose key is ``key_keep``.
+
+    The dialog is closed after either.
+    """
+    with st.container(horizontal=True):
+        yes = st.button(label, key=key, type="primary", on_click=do, args=args)
+        if st.button("Keep", key=f"{key}_keep") or yes:
+            st.rerun()

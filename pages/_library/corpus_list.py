@@ -11,7 +11,7 @@ import streamlit as st
 from engine.explorer import Explorer
 from engine.types.corpora import CorpusInfo, ImportJob
 from pages._common.outside_text import escape
-from pages._common.shared import attempt_at, error_boundary, escape_label
+from pages._common.shared import attempt_at, confirm, error_boundary, escape_label
 from pages._library import scenarios_panel
 from pages._library.lens_editor import change_lens
 
@@ -145,16 +145,8 @@ def _confirm(explorer: Explorer, info: CorpusInfo) -> None:
         "Grades, trails and the files it was made from stay. "
         "You can undo this here for a day.</p>"
     )
-    with st.container(horizontal=True):
-        yes = st.button(
-            "Delete",
-            key="library_confirm",
-            type="primary",
-            on_click=attempt_at,
-            args=("corpora", explorer.library.delete, info.name),
-        )
-        if st.button("Keep", key="library_keep") or yes:
-            st.rerun()
+    delete = explorer.library.delete
+    confirm("Delete", "library_confirm", attempt_at, "corpora", delete, info.name)
 
 
 def undo_list(explorer: Explorer) -> None:

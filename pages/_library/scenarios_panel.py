@@ -28,7 +28,14 @@ from pages._common.job_card import JobCard
 from pages._common.job_words import is_finished
 from pages._common.outside_text import escape
 from pages._common.seed_finder import picker
-from pages._common.shared import attempt_at, engine, error_boundary, remembered, show_problem
+from pages._common.shared import (
+    attempt_at,
+    confirm,
+    engine,
+    error_boundary,
+    remembered,
+    show_problem,
+)
 from pages._library.scenarios_lines import (
     COMPONENTS,
     estimate_line,
@@ -162,16 +169,7 @@ def _confirm(state: ScenarioState) -> None:
         f"<p>All {state.scenarios:,} scenarios of <strong>{corpus}</strong> go, and the system "
         f"“scenario” with them. The documents stay.{kept if state.generated else ''}</p>"
     )
-    with st.container(horizontal=True):
-        yes = st.button(
-            "Remove",
-            key="library_scenarios_confirm",
-            type="primary",
-            on_click=remove,
-            args=(state.corpus,),
-        )
-        if st.button("Keep", key="library_scenarios_keep") or yes:
-            st.rerun()
+    confirm("Remove", "library_scenarios_confirm", remove, state.corpus)
 
 
 # -- having them written ---------------------------------------------------------------------------
