@@ -80,9 +80,7 @@ class Judging(LedgerTables):
         if not rows:
             return 0
         with self._file.access() as connection:
-            after, new = self._append(connection, rows)
-        self._take_in(after)
-        return new
+            return self._append(connection, rows)
 
     def change(
         self,
@@ -107,7 +105,8 @@ class Judging(LedgerTables):
             standing.take([*enumerate(history, start=1)])
             known = _known(connection, events)
             here = {row.event for row in history}
-            return len(_insert(connection, change(history, standing.judgments(), known - here)))
+            new = change(history, standing.judgments(), known - here)
+            return self._append(connection, new)
 
     def undo(
         self,
@@ -152,8 +151,7 @@ class Judging(LedgerTables):
                 corpus=corpus,
                 project=project,
             )
-            after, _ = self._append(connection, [undo])
-        self._take_in(after)
+            self._append(connection, [undo])
         return last
 
     def latest(
@@ -183,17 +181,16 @@ class Judging(LedgerTables):
             return held[0]
         with self._file.access(writes=False) as connection:
             after = self._after(connection, place)
-        return self._take_in([after])[0]
+        self._take_in([after])
+        return after.standing
 
-    def _append(
-        self, connection: duckdb.DuckDBPyConnection, rows: Sequence[Judgment]
-    ) -> tuple[list[_After], int]:
-        """Append events; what that adds to what is held, and how many were new."""
-        before = self._file.state.stamp([_TABLE])
+    def _append(self, connection: duckdb.DuckDBPyConnection, rows: Iterable[Judgment]) -> int:
+        """Append events, also to what is held of their projects, within an access; returns how
+        many were new."""
         new = _insert(connection, rows)
         if not new:
-            return [], 0
-        self._file.wrote(_TABLE, new[-1][0])
+            return 0
+        before = self._file.state.stamp([_TABLE])
         stamp, after = self._file.state.stamp([_TABLE], new[-1][0]), []
         for place in {(said.corpus, said.project) for _, said in new}:
             with self._held_lock:
@@ -201,7 +198,8 @@ class Judging(LedgerTables):
             if held is not None and held[1] == before:
                 events = [event for event in new if (event[1].corpus, event[1].project) == place]
                 after.append(_After(place, held[0], events, stamp))
-        return after, len(new)
+        self._file.wrote(_TABLE, new[-1][0], lambda: self._take_in(after))
+        return len(new)
 
     def _after(self, connection: duckdb.DuckDBPyConnection, place: Place) -> _After:
         """What is stored behind what is held of a project, within an access."""
@@ -217,8 +215,7 @@ class Judging(LedgerTables):
         newest = max(state.stamps[_TABLE], events[-1][0] if events else 0)
         return _After(place, standing, events, state.stamp([_TABLE], newest))
 
-    def _take_in(self, after: Iterable[_After]) -> list[Standing]:
-        after = list(after)
+    def _take_in(self, after: Iterable[_After]) -> None:
         for place, standing, events, stamp in after:
             standing.take(events)
             with self._held_lock:
@@ -226,7 +223,6 @@ class Judging(LedgerTables):
                 self._held[place] = (standing, stamp)
                 while len(self._held) > MOST_HELD:
                     self._held.pop(next(iter(self._held)))
-        return [each.standing for each in after]
 
     def history(self, corpus: str, project: str = "") -> list[Judgment]:
         """Every event there ever was, in order of arrival."""
