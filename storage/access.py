@@ -104,7 +104,7 @@ class LedgerFile:
         self._turns = Turns(self._open, OPEN_SECONDS, PAUSE_SECONDS)
         self._state: FileState | None = None
         self._versions = itertools.count()
-        self._stamped: dict[str, int] = {}
+        self._wrote: tuple[dict[str, int], Callable[[], None]] | None = None
 
     def remembered(
         self,
@@ -178,11 +178,13 @@ class LedgerFile:
         try:
             with self._turns.take(deadline) as connection:
                 with transaction(connection):
-                    self._stamped = {}
+                    self._wrote = None
                     yield connection
                     stamps = self._stamps_after(connection) if writes else None
                 if stamps is not None:
                     self._note(stamps)
+                if self._wrote is not None:
+                    self._wrote[1]()
         except TimeoutError as e:
             raise self._busy() from e
         except (duckdb.Error, OSError) as e:
@@ -207,12 +209,18 @@ class LedgerFile:
             self._state = FileState(self._signature(), next(self._versions), _stamps(connection))
         return connection
 
-    def wrote(self, table: str, stamp: int) -> None:
-        """Say, within an access, that this table alone was written to, and its stamp now."""
-        self._stamped = {table: stamp}
+    def wrote(self, table: str, stamp: int, then: Callable[[], None]) -> None:
+        """Say, within an access, that this table alone was written to.
+
+        Args:
+            stamp: what it is by now.
+            then: called when it is stored, before any other access.
+        """
+        self._wrote = ({table: stamp}, then)
 
     def _stamps_after(self, connection: duckdb.DuckDBPyConnection) -> Mapping[str, int]:
-        return {**self.state.stamps, **self._stamped} if self._stamped else _stamps(connection)
+        wrote = self._wrote
+        return _stamps(connection) if wrote is None else {**self.state.stamps, **wrote[0]}
 
     def _note(self, stamps: Mapping[str, int]) -> None:
         """Keep in mind what the file holds after a transaction, which may have written."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import fields, replace
@@ -20,7 +21,16 @@ from storage.standing import Event, Standing
 HIGHEST = 100
 """The highest grade that any scale can have; what a project's scale is, the engine knows."""
 _COLUMNS = names(Judgment)
-_MARKS = [f.name for f in fields(Judgment)].index("marks")
+_FIELDS = [f.name for f in fields(Judgment)]
+_MARKS, _TIME = _FIELDS.index("marks"), _FIELDS.index("time")
+_REPEATED = tuple(
+    _FIELDS.index(name)
+    for name in (
+        *("query_id", "doc_id", "annotator", "verdict", "origin", "instruction"),
+        *("corpus", "project"),
+    )
+)
+"""Columns with few values in many rows."""
 _TO_UNDO = f"""
     SELECT {_COLUMNS} FROM judgment_events
     WHERE corpus = $corpus AND project = $project AND annotator = $annotator
@@ -80,9 +90,7 @@ class Judging(LedgerTables):
         if not rows:
             return 0
         with self._file.access() as connection:
-            after, new = self._append(connection, rows)
-        self._take_in(after)
-        return new
+            return self._append(connection, rows)
 
     def change(
         self,
@@ -107,7 +115,8 @@ class Judging(LedgerTables):
             standing.take([*enumerate(history, start=1)])
             known = _known(connection, events)
             here = {row.event for row in history}
-            return len(_insert(connection, change(history, standing.judgments(), known - here)))
+            new = change(history, standing.judgments(), known - here)
+            return self._append(connection, new)
 
     def undo(
         self,
@@ -152,8 +161,7 @@ class Judging(LedgerTables):
                 corpus=corpus,
                 project=project,
             )
-            after, _ = self._append(connection, [undo])
-        self._take_in(after)
+            self._append(connection, [undo])
         return last
 
     def latest(
@@ -183,17 +191,16 @@ class Judging(LedgerTables):
             return held[0]
         with self._file.access(writes=False) as connection:
             after = self._after(connection, place)
-        return self._take_in([after])[0]
+            self._take_in([after])  # before another thread reads all that, too
+        return after.standing
 
-    def _append(
-        self, connection: duckdb.DuckDBPyConnection, rows: Sequence[Judgment]
-    ) -> tuple[list[_After], int]:
-        """Append events; what that adds to what is held, and how many were new."""
-        before = self._file.state.stamp([_TABLE])
+    def _append(self, connection: duckdb.DuckDBPyConnection, rows: Iterable[Judgment]) -> int:
+        """Append events, also to what is held of their projects, within an access; returns how
+        many were new."""
         new = _insert(connection, rows)
         if not new:
-            return [], 0
-        self._file.wrote(_TABLE, new[-1][0])
+            return 0
+        before = self._file.state.stamp([_TABLE])
         stamp, after = self._file.state.stamp([_TABLE], new[-1][0]), []
         for place in {(said.corpus, said.project) for _, said in new}:
             with self._held_lock:
@@ -201,7 +208,8 @@ class Judging(LedgerTables):
             if held is not None and held[1] == before:
                 events = [event for event in new if (event[1].corpus, event[1].project) == place]
                 after.append(_After(place, held[0], events, stamp))
-        return after, len(new)
+        self._file.wrote(_TABLE, new[-1][0], lambda: self._take_in(after))
+        return len(new)
 
     def _after(self, connection: duckdb.DuckDBPyConnection, place: Place) -> _After:
         """What is stored behind what is held of a project, within an access."""
@@ -217,8 +225,7 @@ class Judging(LedgerTables):
         newest = max(state.stamps[_TABLE], events[-1][0] if events else 0)
         return _After(place, standing, events, state.stamp([_TABLE], newest))
 
-    def _take_in(self, after: Iterable[_After]) -> list[Standing]:
-        after = list(after)
+    def _take_in(self, after: Iterable[_After]) -> None:
         for place, standing, events, stamp in after:
             standing.take(events)
             with self._held_lock:
@@ -226,7 +233,6 @@ class Judging(LedgerTables):
                 self._held[place] = (standing, stamp)
                 while len(self._held) > MOST_HELD:
                     self._held.pop(next(iter(self._held)))
-        return [each.standing for each in after]
 
     def history(self, corpus: str, project: str = "") -> list[Judgment]:
         """Every event there ever was, in order of arrival."""
@@ -274,12 +280,24 @@ def _as_stored(given: Judgment) -> Judgment:
 def _since(connection: duckdb.DuckDBPyConnection, place: Place, number: int) -> list[Event]:
     """A project's events from this id on, in order of arrival."""
     values = {"id": number, "corpus": place[0], "project": place[1]}
-    return records(
-        lambda number, *values: (number, _judgment(*values)), connection.execute(_SINCE, values)
-    )
+    return [_event(*row) for row in connection.execute(_SINCE, values).fetchall()]
+
+
+def _event(number: int, *columns: Any) -> Event:
+    """As :func:`_judgment`, in less time and memory: a project may have a hundred thousand."""
+    row = list(columns)
+    for column in _REPEATED:
+        row[column] = sys.intern(row[column])
+    row[_TIME] = row[_TIME].replace(tzinfo=UTC)
+    row[_MARKS] = () if row[_MARKS] == "[]" else _spans(row[_MARKS])
+    return number, Judgment(*row)
+
+
+def _spans(marks: str) -> tuple[tuple[int, int], ...]:
+    return tuple((start, end) for start, end in json.loads(marks))
 
 
 def _judgment(*values: Any) -> Judgment:
     row = list(values)
-    row[_MARKS] = tuple((start, end) for start, end in json.loads(row[_MARKS]))
+    row[_MARKS] = _spans(row[_MARKS])
     return Judgment(*row)

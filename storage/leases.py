@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,6 +23,7 @@ from storage.locks import alone
 SECONDS = 300.0
 """How long a lease lasts that nobody renews."""
 WAIT_SECONDS = 10.0
+BUSY = "The queue stayed locked by others; nothing was changed."
 
 
 def _token() -> str:
@@ -56,6 +58,9 @@ class Leases:
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder = folder
         self._clock = clock
+        # Threads wait here: with many who ask for the file's lock again and again, it stays free
+        # for most of the time.
+        self._turn = threading.Lock()
         self._seen: dict[Path, dict[str, tuple[str, float]]] = {}
         """By file and visit: the token that was seen last, and when it was seen first."""
 
@@ -70,6 +75,9 @@ class Leases:
         digest = hashlib.sha256("\x00".join(project).encode()).hexdigest()[:16]
         file = self._folder / f"{digest}.json"
         with ExitStack() as held:
+            if not self._turn.acquire(timeout=WAIT_SECONDS):
+                raise CorpusBusyError(BUSY, "Try again.")
+            held.callback(self._turn.release)
             writable = _lock(file.with_suffix(".lock"), held)
             stored = _read(file)
             leases = self._standing(file, stored)
@@ -97,9 +105,8 @@ class Leases:
 
 def _lock(file: Path, held: ExitStack) -> bool:
     """Lock a file until ``held`` is closed; False where it cannot be written to."""
-    busy = "The queue stayed locked by other programs; nothing was changed."
     try:
-        held.enter_context(alone(file, busy, "Try again.", WAIT_SECONDS))
+        held.enter_context(alone(file, BUSY, "Try again.", WAIT_SECONDS))
     except CorpusBusyError:
         raise
     except StorageError:

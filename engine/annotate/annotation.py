@@ -209,14 +209,9 @@ class Annotation(ProjectStore):
         """
         annotator = check_annotator(annotator)
         check_sees(self.person, annotator)
-        return self._queue(project, annotator, self.pooled(project), only)
+        return self._queue(project, annotator, self.pooled(project).among(only))
 
-    def _queue(
-        self, project: Project, annotator: str, pool: Pool, only: Collection[Item] | None
-    ) -> Queue:
-        if only is not None:
-            numbers = sorted(pool.numbers[item] for item in only if item in pool.numbers)
-            pool = Pool(map(pool.items.__getitem__, numbers))
+    def _queue(self, project: Project, annotator: str, pool: Pool) -> Queue:
         standing = self._ledger.judging.standing(*project.key)
         return Queue.standing(project, annotator, pool, standing)
 
@@ -245,12 +240,13 @@ class Annotation(ProjectStore):
         who = check_annotator(annotator)
         check_own(self.person, who)
         stored = self._library.open(project.corpus).row_of  # an import may have dropped some
-        pool = self.pooled(project).held_by(stored)
+        pool = self.pooled(project).held_by(stored).among(only)
+        pool.order(project, who)  # the first time it takes long: nobody shall wait for it
         with self._ledger.leases.of(*project.key) as leases:
             before = leases.pop(key := _lease_key(who, visit), None)
             shown = frozenset() if before is None else shown & {*before.items}
             # After the leases: whoever gave one back had stored what they judged before.
-            queue = self._queue(project, who, pool, only)
+            queue = self._queue(project, who, pool)
             share, lease = find_share(queue, [*leases.values()], shown, at)
             if lease.items or share.elsewhere:
                 leases[key] = lease

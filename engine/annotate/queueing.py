@@ -135,6 +135,13 @@ class Pool:
             self._held_by = held
         return held[1]
 
+    def among(self, only: Collection[Item] | None) -> Pool:
+        """Of these items alone; all for None."""
+        if only is None:
+            return self
+        numbers = sorted(self.numbers[item] for item in only if item in self.numbers)
+        return Pool(map(self.items.__getitem__, numbers))
+
     def order(self, project: Project, annotator: str) -> Order:
         """See :func:`ordered_items`; kept, since it takes long for many items."""
         key = (project.order, annotator)

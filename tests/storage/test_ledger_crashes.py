@@ -140,6 +140,28 @@ def test_threads_sharing_one_ledger_lose_no_row(ledger: Ledger) -> None:
     assert len({(row.annotator, row.doc_id) for row in ledger.judging.history("demo")}) == 60
 
 
+def test_another_process_gets_its_turn_while_threads_wait_for_theirs(ledger: Ledger) -> None:
+    path, done = ledger._path, threading.Event()
+
+    def work(who: str) -> None:
+        while not done.is_set():
+            ledger.judging.add([judgment(annotator=who)])
+
+    threads = [threading.Thread(target=work, args=(f"t{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    process = SPAWN.Process(target=judge, args=(path, "other", 3))
+    process.start()
+    process.join(60)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert process.exitcode == 0
+    rows = ledger.judging.history("demo")
+    assert sum(row.annotator == "other" for row in rows) == 3
+    assert ledger.judging.latest("demo") == Ledger(path).judging.latest("demo")
+
+
 @pytest.mark.parametrize("holder", [hold_lock, hold_database])
 def test_a_ledger_held_by_another_process_is_reported_within_the_wait(
     tmp_path: Path, holder: object
