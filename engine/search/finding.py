@@ -8,10 +8,9 @@ from itertools import chain, takewhile, zip_longest
 
 import numpy as np
 
-from engine.errors import BadInputError
+from engine.search.queries import check_text
 from engine.search.searcher import Searcher
 from engine.types.documents import Document, Span
-from engine.types.limits import LONGEST_QUESTION
 from engine.types.searches import FoundDocument, Query
 
 MOST_TITLES = 2 / 3
@@ -34,17 +33,12 @@ def find_documents(
         by_meaning: needs the corpus's model, which is loaded for it.
 
     Raises:
-        BadInputError: the words are too many.
+        BadInputError: the words are more than a pasted text may have.
     """
     words = " ".join(words.split())
     if not words:
         return ()
-    if len(words) > LONGEST_QUESTION:
-        raise BadInputError(
-            f"These are {len(words):,} characters; titles and texts are looked for by at most "
-            f"{LONGEST_QUESTION:,}.",
-            "Look for a few words, or paste the text as a seed.",
-        )
+    check_text(words)
     corpus = searcher.corpus
     titles = corpus.find_titles(words, limit)
     texts = corpus.find_texts(words, limit)

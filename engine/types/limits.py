@@ -50,13 +50,12 @@ CHECK_SECONDS = 900.0
 # -- What people write and paste ----------------------------------------------------------------
 
 PASTED_CHARS = 50_000
-"""A pasted text: some 8,000 words. It is encoded and read for facts while somebody waits, at up to
-60 ms per 1,000 characters."""
+"""A pasted text, or words to find: some 8,000 words. It is encoded and read for facts while
+somebody waits, at up to 60 ms per 1,000 characters."""
 LONGEST_INSTRUCTION = 2_000
 """Characters of a wording, which is read clause by clause; far beyond any wording of an aspect."""
 LONGEST_QUESTION = 2_000
-"""Characters of a question to a corpus, which stands in every prompt of an answer; and of words by
-which documents are found."""
+"""Characters of a question to a corpus; it stands in every prompt of an answer."""
 LONGEST_NOTE = 10_000
 """Characters of the note on a judgment; all of a project's are held in memory."""
 LONGEST_GUIDELINES = 50_000

@@ -89,5 +89,5 @@ def test_finding_is_quick_enough_to_type(explorer: Explorer) -> None:
 
 
 def test_a_whole_text_is_not_looked_for(small: Explorer) -> None:
-    with pytest.raises(BadInputError, match=r"10,000 characters.* at most 2,000.*paste the text"):
-        small.find_documents("small", "x" * 10_000)
+    with pytest.raises(BadInputError, match=r"60,000 characters; at most 50,000"):
+        small.find_documents("small", "x" * 60_000)
