@@ -247,6 +247,10 @@ class Annotation(ProjectStore):
             shown = frozenset() if before is None else shown & {*before.items}
             # After the leases: whoever gave one back had stored what they judged before.
             queue = self._queue(project, who, pool)
+            for other, own in leases.items():
+                if own.annotator == who:  # a tab of theirs, perhaps one that they closed
+                    left = tuple(item for item in own.items if item not in queue.said)
+                    leases[other] = replace(own, items=left)
             share, lease = find_share(queue, [*leases.values()], shown, at)
             if lease.items or share.elsewhere:
                 leases[key] = lease

@@ -196,7 +196,7 @@ def download(
     )  # fmt: skip
 
 
-def confirm(label: str, key: str, do: Callable[..., object], *args: object) -> None:
+def confirm(label: str, key: str, do: Callable[..., None], *args: object) -> None:
     """The buttons that end a dialog: one that does it, and "Keep", whose key is ``key_keep``.
 
     The dialog is closed after either.
