@@ -1,4 +1,4 @@
-"""The corpora of a home: listing, opening, deleting, and importing as :mod:`.library_imports`."""
+"""The corpora of a home: listing, opening, deleting; :mod:`.library_imports` fills them."""
 
 from __future__ import annotations
 
@@ -26,21 +26,10 @@ from engine.errors import (
     StorageError,
     UnknownNameError,
 )
-from engine.lenses.definitions import (
-    SHIPPED,
-    lens_from_fields,
-    lens_from_json,
-    own_lens,
-)
-from engine.permissions import (
-    leads_only,
-    operator_only,
-)
+from engine.lenses.definitions import SHIPPED, lens_from_fields, lens_from_json, own_lens
+from engine.permissions import leads_only, operator_only
 from engine.types.callbacks import Tell, tell_nobody
-from engine.types.corpora import (
-    CorpusContents,
-    CorpusInfo,
-)
+from engine.types.corpora import CorpusContents, CorpusInfo
 from engine.types.documents import Document
 from engine.types.encoders import EMBEDDED, Encoder, EncoderSpec
 from engine.types.lenses import Lens

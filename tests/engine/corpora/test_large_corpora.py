@@ -283,3 +283,18 @@ def test_writing_a_document_again_replaces_it(tmp_path: Path) -> None:
     table.write(rows.slice(1, 2), replace=True)
     table.write(rows.slice(4, 1), replace=True)
     assert table.count() == 5
+
+
+def test_the_full_text_is_that_of_the_version_that_is_open(tmp_path: Path) -> None:
+    rows = random_rows(5)
+    writing = DocumentTable.open_or_create(tmp_path, rows.schema)
+    writing.write(rows.slice(0, 3), replace=False)
+    writing.finish([], timedelta(hours=1))
+    reading = DocumentTable.open(tmp_path)
+    reading.remember_addresses()
+    assert len(writing.full_text("word", 10)[0]) == 3
+    writing.write(rows.slice(3), replace=False)
+    assert sorted(writing.full_text("word", 10)[0]) == [0, 1, 2, 3, 4]
+    writing.finish([], timedelta(hours=1))
+    assert sorted(writing.full_text("word", 10)[0]) == [0, 1, 2, 3, 4]
+    assert sorted(reading.full_text("word", 10)[0]) == [0, 1, 2]
