@@ -36,6 +36,36 @@ const redrawn = (root, key, nodes) => {
 
 const focusKey = (root) => root.getRootNode().activeElement?.dataset?.key
 
+// Draws at once or, while a button is held down, after the click: a click is lost where its node
+// is replaced between press and release, as when the press itself saves what was typed before.
+const drawWhenReleased = (root, draw) => {
+  root.onpointerdown = () => {
+    root.pressed = true
+    const release = () => setTimeout(() => {
+      root.pressed = false
+      root.waiting?.()
+      root.waiting = null
+    }, 50)
+    for (const end of ["pointerup", "pointercancel", "dragend"]) {
+      window.addEventListener(end, release, { once: true })
+    }
+  }
+  if (root.pressed) root.waiting = draw
+  else draw()
+}
+
+// Sends what people do, in order, until Python has said that it came (`data.received`). Streamlit
+// keeps only the last of what a component tells it before a run begins.
+// Returns: a function of an event's name and what it says.
+const outbox = (root, data, setTriggerValue) => {
+  root.sent = (root.sent ?? []).filter(({ at }) => at > data.received)
+  return (name, event) => {
+    const last = Math.max(data.received, ...root.sent.map(({ at }) => at))
+    root.sent.push({ ...event, name, at: Math.max(Date.now(), last + 1) })
+    setTriggerValue("events", root.sent)
+  }
+}
+
 
 // A link to the paper itself, in a new tab; nothing where Python found none. Only http and https.
 const paperLink = (address, title) => {

@@ -2,8 +2,8 @@
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
-  const send = (event, one, more) =>
-    setTriggerValue(event, { corpus: one.corpus, doc_id: one.doc_id, ...more, at: Date.now() })
+  const post = outbox(root, data, setTriggerValue)
+  const send = (event, one, more) => post(event, { corpus: one.corpus, doc_id: one.doc_id, ...more })
   // A note that is being written outlives the redrawing after another change.
   const active = root.getRootNode().activeElement
   const writing = active?.tagName === "TEXTAREA" && root.contains(active)
@@ -12,14 +12,14 @@ export default function (component) {
 
   const list = make("ol", "list")
   data.documents.forEach((one, index) => list.append(entry(one, index)))
-  redrawn(root, focusKey(root), [list])
   if (writing) {
-    const field = root.querySelector(`[data-key="${CSS.escape(writing.key)}"]`)
+    const field = list.querySelector(`[data-key="${CSS.escape(writing.key)}"]`)
     if (field) {
       field.value = writing.value
       field.setSelectionRange(writing.at, writing.at)
     }
   }
+  drawWhenReleased(root, () => redrawn(root, focusKey(root), [list]))
 
   function entry(one, index) {
     const item = make("li")
@@ -60,7 +60,8 @@ export default function (component) {
     field.maxLength = 4000
     setLabel(field, `Note on “${one.title}”`)
     field.dataset.key = `note-${one.corpus}-${one.doc_id}`
-    field.onchange = () => send("note", one, { note: field.value })
+    // Not its change event: there is none for what was typed before a redrawing put it back.
+    field.onblur = () => field.value !== one.note && send("note", one, { note: field.value })
     return field
   }
 }

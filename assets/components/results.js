@@ -52,6 +52,12 @@ class Shown {
     this.send("keep", { doc_id: result.doc_id, kept })
   }
 
+  // Shows what was said and is under way, which the data does not have yet.
+  foresee({ name, doc_id, kept, relevance }) {
+    if (name === "keep") kept ? this.kept.add(doc_id) : this.kept.delete(doc_id)
+    if (name === "grade") relevance === null ? this.grades.delete(doc_id) : this.grades.set(doc_id, relevance)
+  }
+
   explain(result) {
     this.hidden.delete(result.doc_id)
     if (this.generated.get(result.doc_id)?.state === "done") this.redraw()
@@ -209,8 +215,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
   root.classList.toggle("dark", Boolean(data.dark))
-  // Two equal triggers in a row are two events: a number that grows tells them apart.
-  const send = (name, value) => setTriggerValue(name, { ...value, at: Date.now() })
+  const send = outbox(root, data, setTriggerValue)
   const said = root.querySelector("[role=status]") ?? make("div", "unseen")
   said.setAttribute("role", "status")
   const redraw = () => {
@@ -219,6 +224,7 @@ export default function (component) {
   }
   const before = shownIn.get(parentElement)
   const shown = new Shown(data, before, send, redraw)
+  root.sent.forEach((event) => shown.foresee(event))
   shown.pair = (result) => showPair(parentElement, result, data)
   shownIn.set(parentElement, shown)
   redraw()

@@ -109,7 +109,7 @@ def main() -> None:
     "mapping",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help="Read FIELD (doc_id, title, text, year ...) from COLUMN. Repeatable.",
+    help="Read FIELD (id, title, text, year ...) from COLUMN. Repeatable.",
 )
 @click.option(
     "--encoder",

@@ -106,6 +106,11 @@ class CollectionStore(ForPerson):
         project = ProjectKey.read(key)
         if project is not None:
             return self._of_project(project)
+        if all(corpus.name != key for corpus in self._library.corpora()):
+            raise UnknownNameError(
+                f"There is no test collection '{key}'.",
+                "Choose another one, or import the test collection's folder under this name.",
+            )
         info = self._of_corpus(self._library.corpus(key))
         if info is None:
             raise UnknownNameError(

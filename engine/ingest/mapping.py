@@ -37,17 +37,22 @@ def resolve(
     """Field -> column: the format's own fields or a guess, with the person's choice on top.
 
     Args:
-        chosen: ``{"doc_id": "PMID"}``; an empty column means: this field has none.
+        chosen: ``{"doc_id": "PMID"}``, or ``id`` as people call it; an empty column means: this
+            field has none.
 
     Raises:
         UnknownNameError: a field or column of that name does not exist.
     """
     columns = tuple(columns)
-    chosen = dict(chosen or {})
+    chosen = {_field(name): column for name, column in (chosen or {}).items()}
     _verify(chosen, columns)
     free = [column for column in columns if column not in chosen.values()]
     base = dict(preset) if preset is not None else _guess(free, set(FIELDS) - set(chosen))
     return {field: column for field, column in (base | chosen).items() if column}
+
+
+def _field(name: str) -> str:
+    return "doc_id" if name == "id" else name
 
 
 def _verify(chosen: Mapping[str, str], columns: tuple[str, ...]) -> None:

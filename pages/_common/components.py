@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import plotly.graph_objects as go
@@ -46,6 +47,25 @@ def listen(key: str, event: str, do: Event) -> Callable[[], None]:
 
 def listeners(key: str, on: Mapping[str, Event], *events: str) -> dict[str, Callable[[], None]]:
     return {f"on_{event}_change": listen(key, event, on[event]) for event in events}
+
+
+def inbox(
+    key: str, on: Mapping[str, Event]
+) -> tuple[dict[str, int], dict[str, Callable[[], None]]]:
+    """What receives the events of a component's ``outbox``, each once and in order.
+
+    Returns:
+        What goes into the component's data, and its callback.
+    """
+    last = f"{key}_received"
+
+    def receive() -> None:
+        for event in st.session_state[key].get("events") or ():
+            if event["at"] > st.session_state.get(last, 0) and event["name"] in on:
+                st.session_state[last] = event["at"]
+                attempt(partial(on[event["name"]], event))
+
+    return {"received": st.session_state.get(last, 0)}, {"on_events_change": receive}
 
 
 _SAVE = component("save_chart", "figure")

@@ -13,7 +13,7 @@ from engine.types.lenses import Lens
 from engine.types.reranking import Move, Reranking
 from engine.types.searches import Result, SearchResults
 from pages._common import document_view
-from pages._common.components import Event, component, dark, listeners
+from pages._common.components import Event, component, dark, inbox, listeners
 from pages._common.job_words import change, change_sentence
 from pages._common.outside_text import escape
 
@@ -81,6 +81,7 @@ def result_list(
             ``sort``.
     """
     moves = None if reranking is None else reranking.moves
+    received, receives = inbox(key, on)
     _RESULTS(
         key=key,
         data={
@@ -98,8 +99,9 @@ def result_list(
             "results": [_result(r, page.seed, lens, moves) for r in page.results],
             "generated": [[doc_id, dict(words)] for doc_id, words in generated.items()],
             "dark": dark(),
+            **received,
         },
-        **listeners(key, on, "grade", "keep", "seed", "explain", "layout", "sort"),
+        **receives,
     )
 
 

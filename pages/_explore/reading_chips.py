@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import streamlit as st
+
 from engine.types.lenses import Lens
 from engine.types.searches import WHOLE, SearchResults
 from pages._common.components import component, dark, listen
@@ -13,7 +15,9 @@ from pages._explore.explore_url import View
 
 _CHIPS = component("reading")
 _KEY = "explore_read_as"
-_ASKED = ("corpus", "seed", "text_id", "aspect", "focus", "instruction", "reading")
+WAITS = "explore_read_as_waits"
+"""Key of the session: a correction that was clicked before a new wording was read, and of what."""
+ASKED = ("corpus", "seed", "text_id", "aspect", "focus", "instruction", "reading")
 
 
 def reading_chips(view: View, page: SearchResults, lens: Lens) -> None:
@@ -21,11 +25,17 @@ def reading_chips(view: View, page: SearchResults, lens: Lens) -> None:
 
     def change(event: Mapping[str, Any]) -> None:
         def corrected(now: View) -> View:
-            if any(getattr(now, name) != getattr(view, name) for name in _ASKED):
-                return now  # asked for something else by now: what was read is another reading
+            if _asked(now) != _asked(view):  # what was read is another reading by now
+                st.session_state[WAITS] = (_asked(now), event)
+                return now
             return correct(now, page.reading, page.sentences, event)
 
         View.change(corrected)
+
+    asked, waiting = st.session_state.pop(WAITS, (None, {}))
+    if asked == _asked(view) and fits(page.reading, page.sentences, waiting):
+        change(waiting)
+        st.rerun()
 
     _CHIPS(
         key=_KEY,
@@ -42,6 +52,19 @@ def reading_chips(view: View, page: SearchResults, lens: Lens) -> None:
         },
         on_change_change=listen(_KEY, "change", change),
     )
+
+
+def _asked(view: View) -> tuple[object, ...]:
+    return tuple(getattr(view, name) for name in ASKED)
+
+
+def fits(reading: tuple[str, ...], sentences: tuple[int, ...], event: Mapping[str, Any]) -> bool:
+    """Whether a correction of a former reading says something about this one too."""
+    if "sentence" in event or event.get("by_words"):
+        return bool(event.get("by_words")) or int(event["sentence"]) not in sentences
+    old, new = str(event.get("old", "")), str(event.get("term", ""))
+    known = {term[1:] for term in reading}
+    return old in reading if old else bool(new) and new[1:] not in known
 
 
 def correct(

@@ -21,7 +21,7 @@ from engine.types.trails import (
     SavedSearch,
     TrailInfo,
 )
-from pages._common.components import component, listeners
+from pages._common.components import component, inbox
 from pages._common.document_view import meta, title_of
 from pages._common.outside_text import escape
 from pages._common.shared import (
@@ -43,7 +43,7 @@ was removed last, and what brings it back."""
 TABS = ("Reading list", "Export", "Former trails", "Saved searches")
 PREVIEW = 3000
 """Characters of an export that are shown."""
-_LIST = component("reading_list")
+_LIST, _ITEMS = component("reading_list"), "reading_list_items"
 
 
 @st.fragment
@@ -124,12 +124,11 @@ def _kept(explorer: Explorer, view: View, kept: list[KeptDocument]) -> None:
     if not kept:
         note("Nothing is kept yet.", "Press “keep” at a result, and it is listed here.")
         return
+    received, receives = inbox(_ITEMS, _events(explorer, view))
     _LIST(
-        key="reading_list_items",
-        data={"documents": [_entry(one, view.corpus) for one in kept]},
-        **listeners(
-            "reading_list_items", _events(explorer, view), "seed", "move", "remove", "note"
-        ),
+        key=_ITEMS,
+        data={"documents": [_entry(one, view.corpus) for one in kept], **received},
+        **receives,
     )
 
 

@@ -435,6 +435,7 @@ def test_results_are_reached_named_and_large_enough_for_everybody(visit: Visit) 
     first = results(page).first
     expect(page.get_by_role("heading", level=2, name="Results")).to_be_visible()
     expect(page.locator("article h3")).to_have_count(20)
+    expect(page.get_by_test_id("stHeaderLogo")).to_be_visible()
     title = first.locator(".title").inner_text()
     for name in (f"Use “{title}” as seed", f"Keep “{title}”"):
         expect(first.get_by_role("button", name=name, exact=True)).to_be_visible()
@@ -444,6 +445,10 @@ def test_results_are_reached_named_and_large_enough_for_everybody(visit: Visit) 
     for box in (node.bounding_box() for node in first.get_by_role("button").all()):
         assert box is not None
         assert min(box["width"], box["height"]) >= 24
+    menu = page.get_by_role("link", name="Compare", exact=True)
+    menu.focus()
+    outline = "node => [getComputedStyle(node).outlineStyle, getComputedStyle(node).outlineWidth]"
+    assert menu.evaluate(outline) == ["solid", "2px"]
     page.get_by_role("button", name="Skip to results").focus()
     page.keyboard.press("Enter")
     expect(first.locator(".title")).to_be_focused()

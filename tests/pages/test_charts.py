@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Any
 
 import pytest
 
+from engine.config import ROOT
 from engine.types.comparisons import Comparison, Frontier, FrontierPoint, Variant, VariantRanking
 from engine.types.documents import Document
 from engine.types.evaluations import CSFCUBE_NDCG
@@ -253,3 +255,20 @@ def test_equal_comparisons_make_equal_figures() -> None:
         for _ in range(2)
     )
     assert first == second
+
+
+# The theme
+
+
+THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+LEAST = {"textColor": 4.5, "linkColor": 4.5, "primaryColor": 4.5, "borderColor": 3.0}
+"""Words (those of the trail are in the primary colour), and the edges of fields and buttons."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", LEAST)
+def test_words_and_edges_stand_out_from_both_backgrounds(scheme: str, name: str) -> None:
+    """WCAG 2.2, 1.4.3 and 1.4.11."""
+    colours = THEME[scheme]
+    for ground in ("backgroundColor", "secondaryBackgroundColor"):
+        assert contrast(rgb(colours[ground]), rgb(colours[name])) >= LEAST[name]

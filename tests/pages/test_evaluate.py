@@ -9,7 +9,7 @@ import pytest
 
 from engine.explorer import Explorer
 from engine.types.corpora import ImportRequest
-from engine.types.evaluations import EvaluationRequest
+from engine.types.evaluations import CSFCUBE_NDCG, EvaluationRequest
 from pages._common.shared import escape_label
 from pages._evaluate.evaluate_charts import strip_plot, trade_off
 from tests.pages.evaluate_page import finished, shown, visit
@@ -37,6 +37,8 @@ def test_a_first_visit_says_what_to_do_and_run_brings_a_leaderboard(lab: Explore
     assert "–" in board["95 % interval"][0]
     assert "after Holm, n = 12" in shown(page)
     assert len(page.get("plotly_chart")) == 3
+    assert CSFCUBE_NDCG in board
+    assert CSFCUBE_NDCG in [caption.value for caption in page.caption], "beside the paper's figures"
 
 
 def test_a_link_restores_collection_systems_steer_and_measure(lab: Explorer) -> None:
@@ -58,7 +60,7 @@ MEASURE = "1 divided by the rank of the first relevant document"
         ({"steer": "7"}, "steer is 7"),
         ({"seeds": "-3"}, "seeds is -3"),
         ({"measure": "luck"}, "&#x27;luck&#x27; is none of"),
-        ({"collection": "nope"}, "no corpus &#x27;nope&#x27;"),
+        ({"collection": "nope"}, "no test collection &#x27;nope&#x27;"),
     ],
 )
 def test_a_link_that_cannot_be_read_is_explained_and_the_page_stands(

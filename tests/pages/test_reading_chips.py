@@ -11,8 +11,8 @@ from engine.explorer import Explorer
 from engine.types.searches import WHOLE
 from pages._compare.compare_url import params_of_search, variants_from_json, variants_to_json
 from pages._explore.explore_url import View
-from pages._explore.reading_chips import correct
-from tests.pages.visits import param, run, shown, visit
+from pages._explore.reading_chips import ASKED, WAITS, correct, fits
+from tests.pages.visits import address, param, run, shown, visit
 
 WORDS = "similar evaluation set-up, ignore the topic"
 READ = ("+method", "-background")
@@ -106,3 +106,39 @@ def test_other_words_are_read_anew(demo: Explorer) -> None:
     page.text_input(key="explore_instruction").set_value("the same task")
     run(page)
     assert (param(page, "q"), param(page, "reading")) == ("the same task", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "event", "reading"),
+    [
+        (WORDS, {"old": "-background"}, "+method"),
+        (WORDS, {"old": "+result"}, ""),  # what is read now has no such chip
+        ("the same task", {"old": "-background"}, ""),  # the words were changed once more
+    ],
+)
+def test_a_chip_clicked_while_other_words_are_being_read_corrects_what_they_are_read_as(
+    demo: Explorer, words: str, event: dict[str, Any], reading: str
+) -> None:
+    page = address("explore", corpus="demo", seed="demo-0232", q=words)
+    asked = {name: getattr(WORDED, name) for name in ASKED}
+    page.session_state[WAITS] = (tuple(asked.values()), event)
+    run(page)
+    assert param(page, "reading") == reading
+    assert WAITS not in page.session_state
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ({"term": "+result"}, True),
+        ({"term": "-method"}, False),
+        ({"sentence": 2}, True),
+        ({"sentence": 4}, False),
+        ({"by_words": True}, True),
+        ({}, False),
+    ],
+)
+def test_a_correction_of_a_former_reading_counts_where_it_says_something_of_this_one(
+    event: dict[str, Any], expected: bool
+) -> None:
+    assert fits(READ, (4,), event) is expected

@@ -67,6 +67,28 @@ def test_what_is_kept_is_listed_in_order_with_its_notes(
     assert explorer.notebook.trail_name(trail) == "Birds and bees"
 
 
+def test_what_comes_again_until_it_is_known_to_have_come_is_done_once_and_in_order() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from pages._common.components import inbox
+
+        done = st.session_state.setdefault("done", [])
+        on = {name: (lambda event: done.append(event["name"])) for name in ("note", "move")}
+        if "list" in st.session_state:
+            inbox("list", on)[1]["on_events_change"]()
+        st.session_state["received"] = inbox("list", on)[0]
+
+    here = AppTest.from_function(page)
+    run(here)
+    said = [{"name": "note", "at": 5}, {"name": "move", "at": 6}, {"name": "move", "at": 7}]
+    for events in (said[:1], said[:2], said, said[2:]):
+        here.session_state["list"] = {"events": events}
+        run(here)
+    assert here.session_state["done"] == ["note", "move", "move"]
+    assert here.session_state["received"] == {"received": 7}
+
+
 @pytest.mark.parametrize("kind", [kind for kind in EXPORT_FORMATS if not kind.endswith("-html")])
 def test_the_file_of_an_export_is_there_before_it_is_asked_for(
     page: AppTest, explorer: Explorer, trail: str, kind: str

@@ -27,6 +27,7 @@ def test_a_chosen_column_goes_before_the_guess_and_the_guess_becomes_metadata(
     document = one(path, doc_id="PMID", text="Full Text")
     assert (document.doc_id, document.text) == ("99", "long")
     assert document.metadata == {"id": "1", "text": "short"}
+    assert one(path, id="PMID").doc_id == "99", "as people call it"
 
 
 @pytest.mark.parametrize(
