@@ -103,6 +103,7 @@ class LedgerFile:
         self._checked = False
         self._turns = Turns(self._open, OPEN_SECONDS, PAUSE_SECONDS)
         self._state: FileState | None = None
+        self._is_open = False
         self._versions = itertools.count()
         self._wrote: tuple[dict[str, int], Callable[[], None]] | None = None
 
@@ -118,20 +119,26 @@ class LedgerFile:
             tables: all that it depends on, of :data:`STAMPS`; none when that is not known, and
                 it is read again after any write to the file.
         """
+        held = self._recall(key)
+        if held is not None and held[0] == self.stamp(tables):
+            return cast(Value, held[1])
+        with self.access(writes=False) as connection:
+            stamp, held = self.state.stamp(tables), self._recall(key)
+            if held is not None and held[0] == stamp:  # another thread read it meanwhile
+                return cast(Value, held[1])
+            value = read(connection)
+            with self._memory_lock:
+                self._memory[key] = (stamp, value)
+                while len(self._memory) > MOST_REMEMBERED:
+                    self._memory.pop(next(iter(self._memory)))
+        return value
+
+    def _recall(self, key: Hashable) -> tuple[Stamp, Any] | None:
         with self._memory_lock:
             held = self._memory.pop(key, None)
             if held is not None:
                 self._memory[key] = held  # the latest used goes last
-        if held is not None and held[0] == self.stamp(tables):
-            return cast(Value, held[1])
-        with self.access(writes=False) as connection:
-            stamp = self.state.stamp(tables)
-            value = held[1] if held is not None and held[0] == stamp else read(connection)
-        with self._memory_lock:
-            self._memory[key] = (stamp, value)
-            while len(self._memory) > MOST_REMEMBERED:
-                self._memory.pop(next(iter(self._memory)))
-        return cast(Value, value)
+        return held
 
     def records(
         self,
@@ -156,9 +163,11 @@ class LedgerFile:
     def stamp(self, tables: Sequence[str]) -> Stamp | None:
         """Of these tables as they are now; None when only an access can tell."""
         state = self._state
-        return (
-            None if state is None or state.signature != self._signature() else state.stamp(tables)
-        )
+        if state is None:
+            return None
+        # While it is open here, nobody else writes to it, and what this process wrote is noted.
+        same = self._is_open or state.signature == self._signature()
+        return state.stamp(tables) if same else None
 
     def _signature(self) -> Signature:
         """Changes with every write: time, size and identity of the log and the file."""
@@ -207,6 +216,7 @@ class LedgerFile:
             else:
                 self._check_current(connection)
             self._state = FileState(self._signature(), next(self._versions), _stamps(connection))
+        self._is_open = writable  # and locked
         return connection
 
     def wrote(self, table: str, stamp: int, then: Callable[[], None]) -> None:
@@ -232,6 +242,7 @@ class LedgerFile:
         # What the log held is in the file now, which says the same; after an error, who knows.
         same = error is None and self._state is not None
         self._state = replace(self.state, signature=self._signature()) if same else None
+        self._is_open = False
 
     def copy(self, target: Path) -> None:
         """Copy the ledger, whole and as of one moment, while others go on using it.

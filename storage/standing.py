@@ -107,8 +107,11 @@ class Standing:
         """
         with self._lock:
             said = self._own.get(annotator, {})
-            last = {item: events[-1][1] for item, events in said.items()}
-            own = {item: j for item, j in last.items() if j.verdict != "withdrawn"}
+            own = {
+                item: events[-1][1]
+                for item, events in said.items()
+                if events[-1][1].verdict != "withdrawn"
+            }
             tally = self._tally(items, needed)
             return OwnAndOthers(own, self._annotated, tally.complete, tally.annotations)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -258,6 +259,7 @@ class ProjectStore(ForPerson):
         self._ledger, self._library = ledger, library
         # A project's queries never change once they are there: what was read stays true.
         self._known: dict[tuple[str, str], dict[str, Query]] = {}
+        self._pools_lock = threading.Lock()
         self._pools: dict[tuple[str, str], tuple[Sequence[PoolRow], Pool]] = {}
 
     # -- settings --------------------------------------------------------------------------
@@ -433,17 +435,19 @@ class ProjectStore(ForPerson):
     def pooled(self, project: Project) -> Pool:
         """:meth:`pool` as queues are made of it; the same object while nothing changes."""
         rows = self._ledger.projects.pool(*project.key)
-        held = self._pools.get(project.key)
-        if held is not None and held[0] is rows:
-            return held[1]
-        sources: dict[Item, list[Source]] = {}
-        for row in rows:
-            sources.setdefault((row.query_id, row.doc_id), []).append(Source(row.source, row.rank))
-        pool = Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
-        if len(self._pools) >= MOST_POOLS:
-            self._pools.clear()
-        self._pools[project.key] = (rows, pool)
-        return pool
+        with self._pools_lock:  # it takes long, and many may ask at once
+            held = self._pools.get(project.key)
+            if held is not None and held[0] is rows:
+                return held[1]
+            sources: dict[Item, list[Source]] = {}
+            for row in rows:
+                source = Source(row.source, row.rank)
+                sources.setdefault((row.query_id, row.doc_id), []).append(source)
+            pool = Pool(PoolItem(*item, tuple(of_item)) for item, of_item in sources.items())
+            if len(self._pools) >= MOST_POOLS:
+                self._pools.clear()
+            self._pools[project.key] = (rows, pool)
+            return pool
 
     def judgments(
         self, project: Project, query_id: str | None = None, annotator: str | None = None
