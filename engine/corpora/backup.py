@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import secrets
 import shutil
 import stat
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -38,6 +40,9 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 ATTEMPTS = 3
 _PIECE = 2**20
+_DAMAGED = (
+    zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 _LEDGER, _LOGINS = "ledger.duckdb", "ended-logins"
 
 
@@ -254,7 +259,7 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
             yield archive, _manifest(archive)
     except FileNotFoundError as error:
         raise BadInputError(f"There is no file {file}.") from error
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGED as error:
         raise BadInputError(
             f"{file} is not a backup of SeedLens, or it is damaged: {error}.", "Use another one."
         ) from error

@@ -18,7 +18,7 @@ from engine.llm.budget import Usage
 from engine.llm.client import open_client
 from engine.llm.connecting import connect, describe
 from engine.llm.endpoints import Connection, Endpoint
-from engine.permissions import leads_only
+from engine.permissions import check_operator, leads_only
 from engine.scenarios.plans import estimated, filled, own_writer, recipe_of
 from engine.scenarios.teaching import Lesson, lessons
 from engine.scenarios.writers import ModelWriter, Writer
@@ -120,7 +120,7 @@ class Scenarios(ForPerson):
             UnknownNameError, BadInputError: no such corpus, component, weight or limit.
         """
         store = self._store(request.corpus)
-        request, _ = filled(store, request)
+        request = self._filled(store, request)
         connection, model = None, ""
         if request.source == "generated":
             info = describe(self._settings, self._answers, endpoint)
@@ -177,10 +177,15 @@ class Scenarios(ForPerson):
 
     # -- inside ------------------------------------------------------------------------
 
+    def _filled(self, store: ScenarioStore, request: ScenarioRequest) -> ScenarioRequest:
+        if request.source == "distilled":
+            check_operator(self.person)  # it names a folder of this machine, and loads a model
+        return filled(store, request)[0]
+
     def _prepared(
         self, request: ScenarioRequest, endpoint: Endpoint | None, most_calls: int | None
     ) -> Callable[[TellScenarios, Ask], ScenarioReport]:
-        filled(self._store(request.corpus), request)
+        self._filled(self._store(request.corpus), request)
         connection = None
         if request.source == "generated":
             announced = self.estimate(request, endpoint)

@@ -367,7 +367,7 @@ def _bibtex_name(person: Mapping[str, str]) -> str:
     family = _latex(person["family"])
     if "suffix" in person:
         family = f"{{{family} {person['suffix']}}}"
-    return f"{_particle(person)}{family}, {_latex(person['given'])}"
+    return f"{_particle(person).translate(_LATEX)}{family}, {_latex(person['given'])}"
 
 
 def _ris_name(person: Mapping[str, str]) -> str:

@@ -74,6 +74,8 @@ LONGEST_GUIDANCE = 10_000
 """Characters of a build's guidance; it stands in every prompt."""
 LENS_FILE_BYTES = 1_000_000
 """A lens file. What each of its fields may have is in :mod:`engine.lenses.definitions`."""
+JUDGMENTS_BYTES = 64 * MEGABYTE
+"""The judgments of a collection, unpacked: some 2 million. Packed, a thousandth of it is enough."""
 MANIFEST_BYTES = 64 * MEGABYTE
 """The list of files of a backup: some 400,000 of them."""
 

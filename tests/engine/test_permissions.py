@@ -37,6 +37,7 @@ from engine.types.jobs import Job
 from engine.types.models import ModelReport
 from engine.types.people import OPERATOR, ForPerson, Person, acting_as
 from engine.types.reading import Answer, AnswerPart, AskRequest
+from engine.types.scenarios import ScenarioRequest
 from engine.types.searches import Query
 from storage.home import Home
 from storage.spending import Spending
@@ -272,6 +273,18 @@ def test_annotators_change_no_corpus_and_start_nothing_that_is_for_leads(small: 
         with pytest.raises(NotAllowedError):
             refused()
     assert "small" in small.library.names()
+
+
+def test_only_the_operator_has_a_model_loaded_from_a_folder(
+    small: Explorer, tmp_path: Path
+) -> None:
+    grace, request = (
+        small.acting_as(GRACE),
+        ScenarioRequest("small", "distilled", folder=str(tmp_path)),
+    )
+    for refused in (grace.scenarios.estimate, grace.scenarios.start, grace.scenarios.run):
+        with pytest.raises(NotAllowedError, match="whoever runs SeedLens"):
+            refused(request)
 
 
 def test_nobody_judges_or_undoes_under_the_name_of_another(small_copy: Explorer) -> None:

@@ -190,6 +190,20 @@ def test_devices_folders_and_files_that_come_twice_or_are_too_large_are_refused(
     assert not (tmp_path / "other" / "ledger.duckdb").exists()
 
 
+def test_a_member_that_cannot_be_unpacked_is_said_to_be_damaged(tmp_path: Path) -> None:
+    file, content = tmp_path / "home.zip", bytes(range(256)) * 4
+    member = {"path": "ledger.duckdb", "bytes": len(content), "sha256": ""}
+    about = {"seedlens": "", "made_at": "", "only": "", "corpora": [], "without": []}
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("ledger.duckdb", content, zipfile.ZIP_DEFLATED)
+        archive.writestr("manifest.json", json.dumps({"format": 1, "files": [member], **about}))
+    broken = bytearray(file.read_bytes())
+    broken[43:83] = b"\xff" * 40  # behind its header and name
+    file.write_bytes(broken)
+    with pytest.raises(BadInputError, match="damaged"):
+        verify(file)
+
+
 def test_corpora_that_change_meanwhile_are_read_again(
     small_copy: Explorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +33,21 @@ def test_a_path_that_is_no_collection_is_refused(tmp_path: Path, small_source: P
         read_collection(tmp_path / "nowhere")
     with pytest.raises(BadInputError, match="is not a test collection"):
         read_collection(small_source)
+
+
+def test_judgments_that_unpack_to_more_than_is_allowed_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.collections.trec.JUDGMENTS_BYTES", 2**20, raising=False)
+    write_jsonl(tmp_path / "topics.jsonl", [{"query_id": "q", "text": "two lakes"}])
+    packed = tmp_path / "qrels.txt.gz"
+    content = gzip.compress(b"q 0 d 1\n" + b"\n" * 2**20)
+    packed.write_bytes(content)
+    with pytest.raises(BadInputError, match="more than 1 MB of judgments"):
+        read_collection(tmp_path)
+    packed.write_bytes(content[:10] + b"\xff" * 40)  # its header alone is sound
+    with pytest.raises(BadInputError, match=r"qrels\.txt\.gz cannot be read"):
+        read_collection(tmp_path)
 
 
 def test_a_collection_without_queries_is_refused(explorer: Explorer) -> None:

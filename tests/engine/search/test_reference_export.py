@@ -265,6 +265,11 @@ def test_no_field_of_a_document_forges_a_field_of_its_record(tmp_path: Path) -> 
             assert read.url is None
 
 
+def test_no_part_of_a_name_is_a_command_of_latex() -> None:
+    bibtex = to_bibtex(kept(document(authors=(r"Ada d\input{secrets} Lovelace",))))
+    assert r"d\textbackslash{}input\textbraceleft{}secrets\textbraceright{} Lovelace" in bibtex
+
+
 def test_every_form_can_be_made_of_nothing_and_an_unknown_one_is_refused() -> None:
     for kind in EXPORT_FORMATS:
         assert isinstance(export_trail(kind, [], [], {}), str)
