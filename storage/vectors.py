@@ -411,7 +411,8 @@ class DocumentTable(StoredTable):
         which takes a fifth of a search for a whole abstract.
         """
         if self._whole is None:
-            self._whole = LOOP.run(_opened(self.path, self.name, self.version))
+            with _wrapped(f"opening the {self.name}", self.path):
+                self._whole = LOOP.run(_opened(self.path, self.name, self.version))
         return self._whole
 
     def _index_text(self) -> None:

@@ -40,7 +40,7 @@ ALIKE = [f"{problem}-network" for problem in PROBLEMS if problem != "bees"]
 OTHERS = [f"{p}-{m}" for p in PROBLEMS for m in METHODS if m != "network" and p != "bees"]
 PAIRS = [(a, b) for a in ALIKE for b in OTHERS][:20]
 QUICK_RETRIES = RetryPolicy(
-    timeout=2.0, attempts=4, seconds=10.0, first_wait=0.01, longest_wait=0.05
+    timeout=15.0, attempts=4, seconds=10.0, first_wait=0.01, longest_wait=0.05
 )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.browser_steps import assert_sound_figure, download, exported, read_text
 from tests.browser.conftest import Visit
 
 
+@pytest.mark.nightly
 def test_two_systems_are_evaluated_and_an_uploaded_run_stands_beside_them(
     visit: Visit, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.request
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Server, Visit
@@ -27,6 +28,7 @@ def write_csv(path: Path, rows: int) -> Path:
     return path
 
 
+@pytest.mark.nightly
 def test_a_small_csv_is_uploaded_previewed_indexed_and_explored(
     visit: Visit, tmp_path: Path
 ) -> None:

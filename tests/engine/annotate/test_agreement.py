@@ -253,6 +253,7 @@ def test_agreement_on_csfcube_is_that_of_an_independent_computation(
         }
 
 
+@pytest.mark.nightly
 def test_adjudicated_grades_of_csfcube_go_out_as_they_came_in(
     graded: Explorer, csfcube: Path
 ) -> None:
@@ -268,6 +269,7 @@ def test_adjudicated_grades_of_csfcube_go_out_as_they_came_in(
     assert (again.added, again.conflicts) == (0, ())
 
 
+@pytest.mark.nightly
 def test_the_human_row_of_csfcube_is_the_one_that_its_collection_gives(graded: Explorer) -> None:
     rows = graded.human_rows(graded.annotation.project("csfcube"))
     assert len(rows) >= 2

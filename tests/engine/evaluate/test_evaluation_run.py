@@ -164,6 +164,7 @@ def test_on_the_demo_only_what_reads_the_aspect_obeys(demo: Evaluation) -> None:
     assert ndcg["aspect"] == max(ndcg.values())  # type: ignore[type-var]
 
 
+@pytest.mark.nightly
 def test_on_csfcube_aspect_obeys_more_than_dense(pooled: tuple[Collection, Evaluation]) -> None:
     systems = pooled[1].systems
     aspect = systems["aspect"].metrics[P_MRR]
@@ -209,6 +210,7 @@ def test_a_run_file_has_six_columns_and_ranks_from_one(
             assert len(mine) == 479
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("system", list(SYSTEMS))
 def test_a_run_on_judged_pools_ranks_the_whole_pool_and_nothing_else(
     pooled: tuple[Collection, Evaluation], system: str
@@ -221,20 +223,28 @@ def test_a_run_on_judged_pools_ranks_the_whole_pool_and_nothing_else(
         assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
 
 
+@pytest.fixture
+def of_demo(demo: Evaluation) -> tuple[Collection, Evaluation]:
+    return read_collection(DEMO), demo
+
+
 @pytest.mark.parametrize("system", list(SYSTEMS))
+@pytest.mark.parametrize(
+    "evaluated", ["of_demo", pytest.param("pooled", marks=pytest.mark.nightly)]
+)
 def test_anybody_gets_the_same_numbers_from_a_run_file(
-    demo: Evaluation, pooled: tuple[Collection, Evaluation], tmp_path: Path, system: str
+    request: pytest.FixtureRequest, evaluated: str, tmp_path: Path, system: str
 ) -> None:
     measures = [ir_measures.parse_measure(m) for m in ("nDCG@20", "RR", "AP", "R@100")]
-    for found, collection in ((demo, read_collection(DEMO)), (pooled[1], pooled[0])):
-        run = list(ir_measures.read_trec_run(str(written(found, system, tmp_path))))
-        ours = {row["query_id"]: row for row in found.systems[system].per_query}
-        qrels = {q: dict(collection.qrels[q]) for q in ours}
-        values = list(ir_measures.iter_calc(measures, qrels, run))
-        assert len(values) == len(ours) * len(measures)
-        for value in values:
-            expected = ours[value.query_id][str(value.measure)]
-            assert value.value == pytest.approx(expected, abs=1e-9), value
+    collection, found = request.getfixturevalue(evaluated)
+    run = list(ir_measures.read_trec_run(str(written(found, system, tmp_path))))
+    ours = {row["query_id"]: row for row in found.systems[system].per_query}
+    qrels = {q: dict(collection.qrels[q]) for q in ours}
+    values = list(ir_measures.iter_calc(measures, qrels, run))
+    assert len(values) == len(ours) * len(measures)
+    for value in values:
+        expected = ours[value.query_id][str(value.measure)]
+        assert value.value == pytest.approx(expected, abs=1e-9), value
 
 
 # What an evaluation costs, and parts of one
@@ -294,6 +304,7 @@ def test_annotators_own_grades_are_read_beside_the_adjudicated_ones(reduced: Pat
     assert set(graded.values()) <= {0, 1, 2, 3}, "where they gave none, there is none"
 
 
+@pytest.mark.nightly
 def test_people_agree_with_the_adjudicated_grades_more_than_systems(
     csfcube_home: Path, reduced: Path
 ) -> None:
