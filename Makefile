@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # Tests run file by file in so many processes, each with a model of its own (2.5 GB).
-WORKERS ?= 2
+WORKERS ?= 3
 # One thread each: more threads than cores wait for one another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 

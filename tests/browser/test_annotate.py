@@ -231,6 +231,7 @@ def test_two_browsers_at_one_queue_do_not_overwrite_each_other(
     assert len(said(explorer, project, "Grace")) == 6
 
 
+@pytest.mark.nightly
 def test_items_that_others_have_come_by_themselves_once_they_leave_them(
     visit: Visit, explorer: Explorer
 ) -> None:

@@ -81,6 +81,7 @@ def test_it_is_readable_in_the_dark_and_in_a_narrow_window(
         page.context.close()
 
 
+@pytest.mark.nightly
 def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> None:
     page = compared(visit.open(link()))
     before = {name: ranked(page, name) for name in ("base", "mine", "none")}
@@ -98,6 +99,7 @@ def test_an_edited_wording_changes_its_ranking_and_no_other(visit: Visit) -> Non
     expect(page.get_by_label("Wording of variant 2")).to_have_value(THREE[1]["wording"])
 
 
+@pytest.mark.nightly
 def test_variants_are_added_duplicated_renamed_and_removed(visit: Visit) -> None:
     page = compared(visit.open(link()))
     page.get_by_role("button", name="Duplicate variant 1").click()
@@ -154,11 +156,8 @@ CHARTS = ("rank flow", "rank similarity rbo", "similarity by aspect", "trade-off
 LONG = [{**row, "name": f"{row['name']}: a name of forty characters, or so"} for row in THREE]
 
 
-@pytest.mark.parametrize(
-    "charts",
-    [CHARTS[:1], pytest.param(CHARTS[1:], marks=pytest.mark.nightly)],
-    ids=["rank flow", "others"],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("charts", [CHARTS[:1], CHARTS[1:]], ids=["rank flow", "others"])
 def test_charts_are_exported_whole_on_white_with_their_letters_and_their_data(
     browser: Browser, server: Server, charts: tuple[str, ...]
 ) -> None:
@@ -182,6 +181,7 @@ def test_charts_are_exported_whole_on_white_with_their_letters_and_their_data(
     page.context.close()
 
 
+@pytest.mark.nightly
 def test_ranks_and_runs_can_be_taken_home(visit: Visit) -> None:
     page = compared(visit.open(link()))
     page.get_by_role("button", name="Export", exact=True).click()
@@ -240,6 +240,7 @@ def test_an_error_is_said_and_mended_in_place(visit: Visit) -> None:
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_the_table_of_a_whole_collection_is_computed_beside_the_papers(visit: Visit) -> None:
     page = visit.open("/compare?" + urlencode({**SEED, "show": "collection"}))
     expect(page.get_by_text("GritLM-7B")).to_be_visible()

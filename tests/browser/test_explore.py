@@ -390,6 +390,7 @@ def test_a_question_mark_shows_all_keys_until_escape(visit: Visit, found: int) -
     expect(page.get_by_role("combobox", name="Search titles")).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_a_table_is_sorted_by_its_headings_and_kept_in_the_link(visit: Visit) -> None:
     page = visit.open(METHOD)
     results(page)

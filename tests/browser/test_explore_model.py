@@ -112,6 +112,7 @@ def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.nightly
 def test_reranking_shows_its_progress_then_what_it_changed_and_the_way_back(
     visit: Visit, model: ModelServer, browser: Browser, server: Server
 ) -> None:
@@ -185,6 +186,7 @@ def test_a_cancelled_reranking_keeps_the_order_so_far_and_goes_on_from_there(
     expect(report(page)).not_to_contain_text("cancelled")
 
 
+@pytest.mark.nightly
 def test_an_unreachable_endpoint_is_named_and_the_ranking_stays(visit: Visit) -> None:
     page = open_search(visit, RERANK)
     before = titles(page)
@@ -197,6 +199,7 @@ def test_an_unreachable_endpoint_is_named_and_the_ranking_stays(visit: Visit) ->
     visit.shoot("explore-model-unreachable")
 
 
+@pytest.mark.nightly
 def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(
     visit: Visit, model: ModelServer
 ) -> None:
@@ -219,6 +222,7 @@ def test_a_result_is_explained_in_its_card_in_words_marked_as_generated(
     expect(other.locator(".generated")).to_contain_text("could not explain this")
 
 
+@pytest.mark.nightly
 def test_a_system_that_asks_a_model_is_searched_with_when_the_button_is_pressed(
     visit: Visit, model: ModelServer
 ) -> None:

@@ -59,7 +59,7 @@ def test_import_then_corpora_then_search_print_one_json_document_each_and_nothin
     assert (listed.code, listed.stderr) == (0, "")
     assert [c["name"] for c in listed.json] == ["papers"]
 
-    found = run_process(home, "search", "papers", "--seed", SEED, "--aspect", "method", "--json")
+    found = run_inside(home, "search", "papers", "--seed", SEED, "--aspect", "method", "--json")
     assert (found.code, found.stderr) == (0, "")
     assert len(found.json["results"]) == 20
 

@@ -113,6 +113,7 @@ def test_a_repeat_costs_no_call_and_gives_the_same_order(
     assert again.rankings[name] == first.rankings[name]
 
 
+@pytest.mark.nightly
 def test_with_a_third_of_the_calls_failing_the_order_is_nearly_as_good(
     pool_server: ModelServer, evaluated: Evaluate, store: Answers
 ) -> None:

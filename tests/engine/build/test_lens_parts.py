@@ -44,6 +44,7 @@ KINDS = (
 # -- clusters ----------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_two_thousand_labels_collapse_in_seconds(encoder: OnePassEncoder) -> None:
     def embed(texts: Sequence[str]) -> FloatArray:
         return np.stack([e.vector for e in encoder.encode([Passage("", t, ()) for t in texts])])
