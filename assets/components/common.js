@@ -55,10 +55,13 @@ const drawWhenReleased = (root, draw) => {
 }
 
 // Sends what people do, in order, until Python has said that it came (`data.received`). Streamlit
-// keeps only the last of what a component tells it before a run begins.
+// keeps only the last of what a component tells it before a run begins, and what comes while a run
+// asks for another one can be lost: what a run did not receive is sent again after a while.
 // Returns: a function of an event's name and what it says.
 const outbox = (root, data, setTriggerValue) => {
   root.sent = (root.sent ?? []).filter(({ at }) => at > data.received)
+  clearTimeout(root.again)
+  if (root.sent.length) root.again = setTimeout(() => setTriggerValue("events", root.sent), 2000)
   return (name, event) => {
     const last = Math.max(data.received, ...root.sent.map(({ at }) => at))
     root.sent.push({ ...event, name, at: Math.max(Date.now(), last + 1) })

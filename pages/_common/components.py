@@ -61,9 +61,10 @@ def inbox(
 
     def receive() -> None:
         for event in st.session_state[key].get("events") or ():
-            if event["at"] > st.session_state.get(last, 0) and event["name"] in on:
+            if event["at"] > st.session_state.get(last, 0):
                 st.session_state[last] = event["at"]
-                attempt(partial(on[event["name"]], event))
+                if event["name"] in on:
+                    attempt(partial(on[event["name"]], event))
 
     return {"received": st.session_state.get(last, 0)}, {"on_events_change": receive}
 
