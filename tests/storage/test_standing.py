@@ -103,6 +103,8 @@ def test_what_stands_is_what_the_whole_history_says_after_every_step_of_two_prog
         check(programs[0], chance.choice(programs), chance)
     for program in programs:
         check(Ledger(path), program, chance)
+    one, other = ([p.judging.latest(*place) for place in PLACES] for p in programs)
+    assert one == other
 
 
 def test_of_a_ledger_put_in_the_place_of_another_nothing_remembered_is_shown(
