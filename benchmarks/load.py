@@ -205,18 +205,21 @@ class Session:
             RuntimeError: it has those of another, or none.
         """
         message, results = BackMsg(), self._results.id
+        click = {"name": "seed", "doc_id": doc_id, "at": self._data()["received"] + 1}
         widgets = message.rerun_script.widget_states.widgets
         widgets.add(id=results, json_value="{}")
         widgets.add(
             id=f"$$STREAMLIT_INTERNAL_KEY_{results}__events",
-            json_trigger_value=json.dumps([{"event": "seed", "value": {"doc_id": doc_id}}]),
+            json_trigger_value=json.dumps([{"event": "events", "value": [click]}]),
         )
         await self._run(message)
-        if doc_id not in self._query or not json.loads(self._data())["results"]:
+        if doc_id not in self._query or not self._data()["results"]:
             raise RuntimeError(f"The page has no results for '{doc_id}': {self._query}")
 
-    def _data(self) -> str:
-        return str(self._results.json or self._results.mixed.json)
+    def _data(self) -> dict[str, Any]:
+        """What the page gave the results' component."""
+        data: dict[str, Any] = json.loads(self._results.json or self._results.mixed.json)
+        return data
 
     async def _run(self, message: BackMsg) -> None:
         """Run the page and read what it sends, as a browser does.
