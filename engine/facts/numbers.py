@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.types.documents import Span
+from engine.types.limits import MOST_NUMBERS
 
 DIGITS = r"\d+(?:[.,'’\u00a0\u202f\u2009\u066b\u066c]\d+)*"
 """A regular expression: digits of any script, with what may separate their groups."""
@@ -219,7 +220,8 @@ _AND_BEFORE = re.compile(r"(?:\w|\d)[ -]and[ -]$", re.IGNORECASE)
 
 
 def read_tokens(text: str) -> list[Token]:
-    """The tokens of ``text``, in order and apart; what stands between them is not looked at.
+    """The tokens of ``text``, in order and apart, up to :data:`MOST_NUMBERS` of them; what stands
+    between them is not looked at.
 
     >>> [token.kind for token in read_tokens("2½ of a hundred and five")]
     ['numeral', 'one', 'hundred', 'small']
@@ -231,6 +233,8 @@ def read_tokens(text: str) -> list[Token]:
         match = _PATTERN.match(text, begin.start()) if begin.start() >= reached else None
         if match is None:
             continue
+        if len(tokens) >= MOST_NUMBERS:
+            break
         start, reached = match.span()
         end = reached
         if match["digits"]:
@@ -339,7 +343,7 @@ _RANKED = re.compile(r"\b(?:the|our|my|your|their|his|her|its|on|every)\s+$", re
 
 
 def find_numbers(text: str) -> tuple[Number, ...]:
-    """All numbers of ``text``, in order and apart from one another.
+    """All numbers of ``text``, up to :data:`MOST_NUMBERS`, in order and apart from one another.
 
     A percent sign, a currency or a unit beside a number is left to the caller.
 

@@ -18,6 +18,7 @@ import pytest
 from engine.config import ROOT, Settings
 from engine.corpora import uploads
 from engine.errors import BadInputError
+from engine.facts import numbers
 from engine.facts.amounts import find_amounts
 from engine.ingest import apart, bibtex, check, examine, open_source, parquet
 from engine.ingest.apart import Apart, Reading
@@ -230,11 +231,19 @@ def test_the_table_of_limits_says_what_holds() -> None:
         assert f"{getattr(limits, name) // MEGABYTE:,} MB" in table, name
     for name in ("TITLE_CHARS", "ID_CHARS", "PASTED_CHARS", "LONGEST_INSTRUCTION", "LONGEST_NOTE",
                  "LONGEST_GUIDELINES", "UNPACKED_RATIO", "ANSWER_BYTES_PER_TOKEN",
-                 "ANSWER_CHARS_PER_TOKEN"):  # fmt: skip
+                 "ANSWER_CHARS_PER_TOKEN", "MOST_NUMBERS"):  # fmt: skip
         assert f"{getattr(limits, name):,}" in table, name
     assert f"{limits.PREVIEW_SECONDS:g} s" in table
     assert f"{limits.CHECK_SECONDS:g} s" in table
     assert f"{Settings.model_fields['max_document_chars'].default:,} characters" in table
+
+
+def test_amounts_are_read_up_to_a_number_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbers, "MOST_NUMBERS", 3)
+    found = find_amounts("The desk costs $5, the lamp $6, the rug $7 and the bed $8 more than it.")
+    assert [(fact.low, fact.about) for fact in found] == [
+        (5.0, ("desk",)), (6.0, ("lamp",)), (7.0, ("rug",))
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
