@@ -9,6 +9,7 @@ from pages._common.shared import error_boundary, show_error, show_problem
 from pages._compare import (
     compare_model,
     compare_page,
+    compare_reading,
     compare_session,
     sections,
 )
@@ -21,6 +22,7 @@ with error_boundary():
         show_problem()
     view = compare_page.open_view(explorer, names)
     lens = explorer.library.lens(view.corpus)
+    view, by_model = compare_reading.open_reading(explorer, view, lens)
     comparison = problem = None
     run = compare_model.no_run(explorer)
     try:
@@ -32,7 +34,9 @@ with error_boundary():
         problem = error
     left, right = st.columns([4, 8], gap="medium")
     with left, st.container(key="compare_left"), error_boundary():
-        compare_page.left_column(explorer, view, names, lens, comparison)
+        models = [one.model if one.in_use else "" for one in by_model]
+        compare_page.left_column(explorer, view, names, lens, comparison, models)
+        compare_reading.reading_control(explorer, view, by_model)
         compare_model.model_controls(explorer, view, run)
     with right, error_boundary():
         shown = compare_model.shown(explorer, view, run, comparison)

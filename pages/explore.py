@@ -13,6 +13,7 @@ from pages._explore import (
     explore_help,
     explore_model,
     explore_page,
+    explore_reading,
     filter_controls,
     reading_chips,
     trail,
@@ -30,6 +31,7 @@ with error_boundary():
     tour = explore_help.tour_is_due()
     view = trail.own(explorer, explore_page.open_view(explorer, names))
     lens = explorer.library.lens(view.corpus)
+    view, by_model = explore_reading.open_reading(explorer, view, lens)
     synthetic = explorer.library.is_synthetic(explorer.library.corpus(view.corpus))
     run = explore_model.open_run(explorer, view)
     scale = explorer.annotation.project(view.corpus).scale
@@ -59,7 +61,8 @@ with error_boundary():
         with place:
             cards.seed_card(page, lens, on=events, key="explore_seed")
         with reading:
-            reading_chips.reading_chips(view, page, lens)
+            reading_chips.reading_chips(view, page, lens, by_model)
+            explore_reading.reading_control(explorer, view, lens, by_model)
         cards.header(page, shown.reads_aspect, shown.reranking)
         with st.container(key="explore_run", gap="small"), error_boundary():
             explore_model.run_area(run)

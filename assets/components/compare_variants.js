@@ -18,17 +18,18 @@ export default function (component) {
   const root = parentElement.querySelector(".root")
   root.classList.toggle("dark", Boolean(data.dark))
   const before = shown.get(parentElement)
-  const same = before && before.text === JSON.stringify(data.rows)
+  const textOf = (rows) => JSON.stringify([rows, data.models])
+  const same = before && before.text === textOf(data.rows)
   if (same) {
     before.read(data.read)
     return
   }
   const rows = data.rows.map((row) => ({ ...row }))
-  const state = { text: JSON.stringify(data.rows), read: () => {} }
+  const state = { text: textOf(data.rows), read: () => {} }
   shown.set(parentElement, state)
 
   const send = (next) => {
-    state.text = JSON.stringify(next)
+    state.text = textOf(next)
     setTriggerValue("rows", { rows: next, at: Date.now() })
   }
   const changed = () => send(rows)
@@ -160,6 +161,7 @@ export default function (component) {
         term === "any" ? "no aspect" : `${term[0] === "-" ? "−" : "+"}${named.get(term.slice(1)) ?? term.slice(1)}`).join(" ")],
       ["sentences", row.sentences.split(",").filter(Boolean).map((i) => `sentence ${Number(i) + 1}`).join(", ")],
     ]
+    const how = data.models[index] ? `read by ${data.models[index]} as` : "corrected to"
     for (const [what, words] of corrections) {
       if (!words) continue
       const tag = make("span", "correction")
@@ -168,7 +170,7 @@ export default function (component) {
         ask(rows)
       })
       off.dataset.key = `${what}-${index}`
-      tag.append(make("span", "text", what === "reading" ? `corrected to ${words}` : words), off)
+      tag.append(make("span", "text", what === "reading" ? `${how} ${words}` : words), off)
       last.append(tag)
     }
     const reading = make("div", "reading text")
@@ -193,7 +195,17 @@ export default function (component) {
     if (node.textContent !== line) node.textContent = line
   })
   state.read(data.read)
-  redrawn(root, focusKey(root), [list])
+  // A model's reading may come while somebody types: the words stay as they are being written.
+  const key = focusKey(root)
+  const find = () => key && root.querySelector(`.text[data-key="${CSS.escape(key)}"]`)
+  const typed = find()
+  redrawn(root, key, [list])
+  const again = find()
+  if (typed && again && again.value !== typed.value) {
+    again.value = typed.value
+    again.setSelectionRange(typed.selectionStart, typed.selectionEnd)
+    again.addEventListener("blur", again.onchange, { once: true })
+  }
   // Once it is laid out: before, a text has no height.
   requestAnimationFrame(() => list.querySelectorAll("textarea").forEach(grow))
 }

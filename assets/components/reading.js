@@ -15,7 +15,7 @@ export default function (component) {
 
   const row = make("section", "reading")
   setLabel(row, "What the search is read as")
-  row.append(make("span", "label", "Read as"))
+  row.append(make("span", "label", data.model ? `Read by ${data.model} as` : "Read as"))
   const chips = make("ul", "chips")
   for (const term of data.reading) {
     const aspect = aspects.get(term.slice(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.assist.explaining import explanation
@@ -10,6 +10,8 @@ from engine.assist.model import Model, recalled
 from engine.assist.model_rankings import ModelRanking, assignment_of, plan_for
 from engine.assist.model_systems import MODEL_SYSTEMS
 from engine.assist.ranking_estimates import EstimateCache, estimate_ranking
+from engine.assist.wording_prompts import reading_of_wording
+from engine.assist.wordings import read_wordings
 from engine.config import Settings
 from engine.errors import UnknownNameError
 from engine.jobs.runner import JobRunner, in_foreground
@@ -17,10 +19,11 @@ from engine.llm.budget import RoundProgress
 from engine.llm.connecting import HOW, connect, describe, try_endpoint
 from engine.llm.endpoint_errors import EndpointError
 from engine.llm.endpoints import Connection, Endpoint, find_endpoint
+from engine.llm.estimates import estimator
 from engine.rerank import MODES
 from engine.search.searcher import FirstStage, Searcher
 from engine.types.callbacks import Ask, never, tell_nobody
-from engine.types.models import ModelReport
+from engine.types.models import Estimate, ModelReport
 from engine.types.people import ForPerson
 from engine.types.reranking import (
     CostEstimate,
@@ -30,6 +33,7 @@ from engine.types.reranking import (
     Reranking,
     RerankJob,
     RerankRequest,
+    WordingReadings,
 )
 from engine.types.searches import Query
 from storage.ledger import Ledger
@@ -231,6 +235,39 @@ class Verifier(ForPerson):
         connection = self.connection(endpoint)
         searcher = self._searcher(query.corpus)
         return explanation(searcher, query, doc_id, connection, self._answers)
+
+    # -- wordings ----------------------------------------------------------------------------
+
+    def read_wordings(
+        self,
+        corpus: str,
+        wordings: Sequence[str],
+        endpoint: Endpoint | None = None,
+        most_calls: int | None = None,
+    ) -> WordingReadings:
+        """What a model reads free wordings as, under the lens of a corpus: a question each.
+
+        What goes wrong with the endpoint, and an answer that does not come within its time, is
+        said in the result: the built-in reading is there all the same.
+
+        Raises:
+            NoEndpointError: none is set up; says how to.
+            UnknownNameError: no such corpus.
+        """
+        lens = self._searcher(corpus).corpus.lens
+        connection = self.connection(endpoint, most_calls)
+        return read_wordings(lens, wordings, connection, self._answers)
+
+    def estimate_reading(
+        self, corpus: str, wordings: Sequence[str], endpoint: Endpoint | None = None
+    ) -> Estimate:
+        """What reading these wordings would take, none in the ledger; nothing is asked.
+
+        Raises as :meth:`read_wordings`.
+        """
+        lens = self._searcher(corpus).corpus.lens
+        known = estimator(self.connection(endpoint), self._answers)
+        return known.estimate([reading_of_wording(lens, w) for w in wordings], len(wordings))
 
     # -- inside --------------------------------------------------------------------------
 

@@ -33,6 +33,8 @@ from engine.cli.model import (
     exit_code,
     print_reranking,
     query_options,
+    read_by_model,
+    reading_option,
     rerank_option,
     say_what_it_took,
 )
@@ -55,6 +57,7 @@ from engine.types.searches import Query
 from storage.home import keep_files_private
 
 if TYPE_CHECKING:
+    from engine.assist.verifier import Verifier
     from engine.explorer import Explorer
 
 DEFAULTS = Query("")
@@ -298,6 +301,7 @@ def corpora(as_json: bool) -> None:
     "hold.",
 )
 @click.option("--symmetric", is_flag=True, help="late-interaction: score both directions.")
+@reading_option
 @rerank_option
 @depth_option
 @budget_option
@@ -308,6 +312,7 @@ def search(
     filters: Sequence[str],
     reading: str | None,
     sentences: Sequence[int],
+    model_reading: bool,
     **options: Any,
 ) -> None:
     """Rank the documents of corpus NAME by similarity to a seed, in one aspect.
@@ -327,10 +332,12 @@ def search(
         focus=tuple(sorted({number - 1 for number in sentences})),
         **options,
     )
-    if mode is not None or query.system in MODEL_SYSTEM_NAMES:
-        _search_with_model(query, mode, depth, most_calls, as_json)
-        return
     explorer = open_explorer()
+    if model_reading:
+        query, most_calls = read_by_model(explorer.verifier, query, most_calls)
+    if mode is not None or query.system in MODEL_SYSTEM_NAMES:
+        _search_with_model(explorer.verifier, query, mode, depth, most_calls, as_json)
+        return
     results = explorer.search(query)
     for note in results.notes:
         click.echo(f"Note: {note}", err=True)
@@ -344,12 +351,16 @@ def search(
 
 
 def _search_with_model(
-    query: Query, mode: str | None, depth: int | None, most_calls: int | None, as_json: bool
+    verifier: Verifier,
+    query: Query,
+    mode: str | None,
+    depth: int | None,
+    most_calls: int | None,
+    as_json: bool,
 ) -> None:
     from engine.rerank import DEFAULT_MODE
     from engine.search.reports import reranking_report
 
-    verifier = open_explorer().verifier
     if mode is not None and query.system in verifier.systems:
         raise BadInputError(
             f"The system '{query.system}' asks a model already and cannot be reranked here.",

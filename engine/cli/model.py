@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import Any, NoReturn
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -15,6 +15,10 @@ from engine.errors import BadInputError
 from engine.llm.budget import RoundProgress
 from engine.types.models import Estimate, ModelReport, ModelUsage
 from engine.types.reranking import Move, Reranking
+from engine.types.searches import Query
+
+if TYPE_CHECKING:
+    from engine.assist.verifier import Verifier
 
 INTERRUPTED, FAILED = 130, 1
 
@@ -37,6 +41,13 @@ budget_option = click.option(
     help="Requests to the model at most. Default: SEEDLENS_LLM_MAX_CALLS, else no limit.",
 )
 
+reading_option = click.option(
+    "--model-reading",
+    is_flag=True,
+    help="Let a language model read the wording (--instruction): one question. Where it gives no "
+    "answer, the built-in reading counts.",
+)
+
 
 def check_depth(rerank: str | None, depth: int | None) -> None:
     """Raise BadInputError for a depth of nothing."""
@@ -53,6 +64,40 @@ def confirm(asks: object, *, yes: bool) -> None:
     """
     if asks and not yes and sys.stdin.isatty():
         click.confirm("Go on?", abort=True, err=True)
+
+
+def read_by_model(
+    verifier: Verifier, query: Query, most_calls: int | None
+) -> tuple[Query, int | None]:
+    """The query with a model's reading of its wording, and the calls that are left.
+
+    What was asked and understood goes to stderr; without an answer, the query stays as it is.
+
+    Raises:
+        BadInputError: there is no wording, or its reading is given.
+        NoEndpointError: no model is connected.
+    """
+    words = (query.instruction or "").strip()
+    if not words:
+        raise BadInputError("--model-reading is for a wording.", "Give one with --instruction.")
+    if query.reading:
+        raise BadInputError(
+            "--reading says already what the wording is read as.",
+            "Leave out either --reading or --model-reading.",
+        )
+    found = verifier.read_wordings(query.corpus, [words], most_calls=most_calls)
+    left = None if most_calls is None else max(0, most_calls - found.usage.calls)
+    model = found.usage.model
+    click.echo(f"model-reading: {taken(found.usage)}", err=True)
+    said = found.readings.get(words)
+    if said is None:
+        say_notes((), f"{model} did not read the wording; the built-in reading is used. "
+                  f"{found.problem}")  # fmt: skip
+        return query, left
+    query = replace(query, reading=said.terms(query))
+    how = f"as {','.join(query.reading)}" if query.reading else "to name no aspect"
+    say_notes((f"{model} reads the wording {how}.",), "")
+    return query, left
 
 
 @contextmanager

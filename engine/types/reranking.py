@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from engine.types.documents import Span
 from engine.types.evaluations import Interval
 from engine.types.jobs import Job
-from engine.types.models import Estimate, ModelReport
-from engine.types.searches import Query, SearchResults
+from engine.types.models import Estimate, ModelReport, ModelUsage
+from engine.types.searches import WHOLE, Query, SearchResults
 
 DEFAULT_DEPTH = 100
 
@@ -178,6 +178,51 @@ class GeneratedExplanation:
     model: str
     endpoint: str
     cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WordingReading:
+    """What a model reads a free wording as. To be shown as the model's.
+
+    Attributes:
+        wanted, ruled_out: keys of the lens's aspects, in its order; no key stands in both.
+        content: those words of the wording that say what documents should state, "" for none.
+        model: which read it.
+    """
+
+    wanted: tuple[str, ...]
+    ruled_out: tuple[str, ...]
+    content: str = ""
+    model: str = ""
+
+    def terms(self, query: Query) -> tuple[str, ...]:
+        """This reading as :attr:`Query.reading` of a query with the wording.
+
+        As with the built-in reading, an aspect that was chosen or sentences that were picked
+        decide what is wanted. Empty where nothing is left to name but the wording has content:
+        then the built-in reading, which compares it with the seed's sentences, does better.
+        """
+        wanted: tuple[str, ...] = self.wanted
+        if query.focus or query.aspect:
+            wanted = (query.aspect.lower(),) if query.aspect and not query.focus else ()
+        against = [f"-{key}" for key in self.ruled_out if key not in wanted]
+        terms = (*(f"+{key}" for key in wanted), *against)
+        return terms or (() if self.content and not query.focus else WHOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class WordingReadings:
+    """What a model read wordings as.
+
+    Attributes:
+        readings: by wording; those without a usable answer lack.
+        problem: why some lack, "" where none does.
+        usage: what was asked.
+    """
+
+    readings: Mapping[str, WordingReading]
+    problem: str
+    usage: ModelUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ _DOCUMENTS = component("compare_papers")
 def variant_rows(
     variants: Sequence[Variant],
     read: Sequence[str],
+    models: Sequence[str],
     systems: Sequence[str],
     steered: Sequence[str],
     readers: Sequence[str],
@@ -34,6 +35,7 @@ def variant_rows(
 
     Args:
         read: what each wording was understood to ask for, in words.
+        models: which model read it, "" for none.
         steered: those of the systems that read steer.
         readers: those that read wordings; one that is added is on such a system.
     """
@@ -60,6 +62,7 @@ def variant_rows(
         data={
             "rows": rows,
             "read": list(read),
+            "models": list(models),
             "systems": list(systems),
             "steered": list(steered),
             "readers": list(readers),

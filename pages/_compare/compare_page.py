@@ -251,7 +251,11 @@ def presets_bar(explorer: Explorer) -> None:
 
 
 def variants_box(
-    explorer: Explorer, view: CompareView, lens: Lens, comparison: Comparison | None
+    explorer: Explorer,
+    view: CompareView,
+    lens: Lens,
+    comparison: Comparison | None,
+    models: Sequence[str],
 ) -> None:
     """The variants as rows to edit."""
     chosen = (variant.system for variant in view.variants)
@@ -259,6 +263,7 @@ def variants_box(
     variant_rows(
         view.variants,
         [] if comparison is None else [_reading(comparison, i) for i in range(len(view.variants))],
+        models,
         systems,
         [system for system in systems if explorer.reads_steer(system)],
         [system for system in systems if explorer.reads_aspect(system)],
@@ -286,8 +291,13 @@ def left_column(
     names: list[str],
     lens: Lens,
     comparison: Comparison | None,
+    models: Sequence[str],
 ) -> None:
-    """Corpus, seed, aspect and the variants; all there even when nothing can be compared."""
+    """Corpus, seed, aspect and the variants; all there even when nothing can be compared.
+
+    Args:
+        models: for each variant the model that read its wording, "" for none.
+    """
     top = st.columns([2, 3], vertical_alignment="bottom")
     with top[0]:
         corpus_box(view, names)
@@ -299,4 +309,4 @@ def left_column(
         seed_words(comparison.seed, lens, view.aspect)
     aspect_box(explorer, view, lens)
     presets_bar(explorer)
-    variants_box(explorer, view, lens, comparison)
+    variants_box(explorer, view, lens, comparison, models)

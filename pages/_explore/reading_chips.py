@@ -12,6 +12,7 @@ from engine.types.lenses import Lens
 from engine.types.searches import WHOLE, SearchResults
 from pages._common.components import component, dark, listen
 from pages._explore.explore_url import View
+from pages._model.wording_reading import ModelReading, use_again
 
 _CHIPS = component("reading")
 _KEY = "explore_read_as"
@@ -20,23 +21,31 @@ WAITS = "explore_read_as_waits"
 ASKED = ("corpus", "seed", "text_id", "aspect", "focus", "instruction", "reading")
 
 
-def reading_chips(view: View, page: SearchResults, lens: Lens) -> None:
-    """The reading of what is shown; a click changes the view's."""
+def reading_chips(view: View, page: SearchResults, lens: Lens, by_model: ModelReading) -> None:
+    """The reading of what is shown; a click changes the view's.
+
+    Args:
+        by_model: what a model reads the wording as.
+    """
 
     def change(event: Mapping[str, Any]) -> None:
-        def corrected(now: View) -> View:
+        if event.get("by_words"):
+            use_again("explore")
+
+        def changed(now: View) -> View:
             if _asked(now) != _asked(view):  # what was read is another reading by now
                 st.session_state[WAITS] = (_asked(now), event)
                 return now
             return correct(now, page.reading, page.sentences, event)
 
-        View.change(corrected)
+        View.change(changed)
 
     asked, waiting = st.session_state.pop(WAITS, (None, {}))
     if asked == _asked(view) and fits(page.reading, page.sentences, waiting):
         change(waiting)
         st.rerun()
 
+    corrected = view.reading and not by_model.in_use
     _CHIPS(
         key=_KEY,
         data={
@@ -47,7 +56,8 @@ def reading_chips(view: View, page: SearchResults, lens: Lens) -> None:
                 for role, a in enumerate(lens.aspects)
             ],
             "texts": [sentence.text for sentence in page.seed.sentences],
-            "by_words": bool(view.instruction and (view.aspect or view.reading or view.focus)),
+            "by_words": bool(view.instruction and (view.aspect or corrected or view.focus)),
+            "model": by_model.model if by_model.in_use else "",
             "dark": dark(),
         },
         on_change_change=listen(_KEY, "change", change),

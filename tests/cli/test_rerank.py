@@ -21,6 +21,7 @@ from tests.cli.command_line import Outcome, clean_environment, run_inside
 from tests.model_answers import MODEL, read_knowledge
 from tests.model_server import ModelServer, serving
 from tests.model_sessions import forget_answers
+from tests.reading_answers import READ, WORDS, reads
 from tests.small_collection import write_collection
 from tests.support import wait_until
 
@@ -109,6 +110,35 @@ def test_systems_that_need_a_model_stand_beside_the_others(
     assert systems["multi-hop"]["llm"]["questions"] == 9
 
 
+def test_a_model_reads_the_wording_and_where_it_does_not_the_search_goes_on(
+    home: Path, server: ModelServer
+) -> None:
+    search = ("search", "tiny", "--seed", "demo-0001", "--instruction", WORDS, "--json")
+
+    def found(*options: str) -> Outcome:
+        run = run_inside(home, *search, *options, **settings(server))
+        assert run.code == 0, run.stderr
+        return run
+
+    server.behaviour.handlers = [reads(READ | {"wanted": ["taste"]})]
+    unread = found("--model-reading")
+    assert "reading" not in unread.json["query"]
+    assert unread.json["results"]
+    assert "did not read the wording; the built-in reading is used" in unread.stderr
+
+    server.behaviour.handlers = [reads()]
+    run = found("--model-reading")
+    assert run.json["query"]["reading"] == ["+method", "-result"]
+    assert "judge reads the wording as +method,-result" in run.stderr
+    assert (list(run.json["understood"]), run.json["avoided"]) == (["Method"], ["Result"])
+    assert "0 calls, 1 answers from the ledger" in found("--model-reading").stderr
+
+    for options, says in ((("--reading", "any"), "Leave out"), (("--instruction", ""), "Give one")):
+        refused = run_inside(home, *search, "--model-reading", *options, **settings(server))
+        assert (refused.code, refused.stdout) == (2, "")
+        assert says in refused.stderr
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -116,6 +146,7 @@ def test_systems_that_need_a_model_stand_beside_the_others(
         ("evaluate", "COLLECTION", "--systems", "rewrite"),
         ("search", "tiny", "--seed", "demo-0001", "--rerank", "pairwise"),
         ("search", "tiny", "--seed", "demo-0001", "--system", "multi-hop"),
+        ("search", "tiny", "--seed", "demo-0001", "--instruction", "a", "--model-reading"),
         ("gap", "COLLECTION"),
     ],
     ids=" ".join,

@@ -122,8 +122,8 @@ MAY: dict[str, dict[str, str]] = {
     },
     "scenarios.jobs": JOBS,
     "verifier": {
-        "all": "check connection endpoint estimate explain_with_model job model recall rerank "
-        "result running start",
+        "all": "check connection endpoint estimate estimate_reading explain_with_model job model "
+        "read_wordings recall rerank result running start",
         "own": "find_endpoint",
     },
     "verifier.jobs": JOBS,

@@ -1,0 +1,228 @@
+"""Wordings read by the connected model: the switch, what it said, and what becomes of that.
+
+What a model reads goes where corrections of a reading are, the page's URL: whoever opens the link
+ranks alike, with or without a model. It gets there once: who goes back, or takes it back, sees
+the built-in reading. Nothing is asked unless the switch is on; it is for the whole visit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+
+import streamlit as st
+
+from engine.errors import SeedLensError
+from engine.explorer import Explorer
+from engine.types.lenses import Lens
+from engine.types.reranking import EndpointInfo, WordingReading, WordingReadings
+from engine.types.searches import Query
+from pages._common.job_words import money, tokens
+from pages._common.outside_text import escape
+from pages._common.shared import attempt, note
+from pages._common.visit_memory import memory
+from pages._common.waiting import renew_when
+from pages._model.beside import beside
+from pages._model.model_settings import chosen, endpoint
+
+_ON, _TRIALS = "model_reads", "model_readings"
+_POLL_SECONDS = 0.4
+_MOST_KEPT = 200
+log = logging.getLogger("seedlens")
+_Key = tuple[Lens, str, str, str]
+_Trial = Future[WordingReadings]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReading:
+    """What a model says of a query's wording.
+
+    Attributes:
+        query: as the page has it.
+        model: "" where none is to read it.
+        said: None while it is asked, and where it gave no answer.
+        problem: why it gave none.
+    """
+
+    query: Query
+    model: str = ""
+    said: WordingReading | None = None
+    problem: str = ""
+
+    @property
+    def asking(self) -> bool:
+        """Whether the answer is still to come."""
+        return bool(self.model) and self.said is None and not self.problem
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The model's reading, as a query has it; () for none."""
+        return () if self.said is None else self.said.terms(self.query)
+
+    @property
+    def in_use(self) -> bool:
+        """Whether the query is read as the model reads it."""
+        return bool(self.terms) and set(self.query.reading) == set(self.terms)
+
+
+def is_on() -> bool:
+    """Whether this visit lets the model read wordings."""
+    return bool(memory().get(_ON))
+
+
+def read_wordings(explorer: Explorer, lens: Lens, queries: Sequence[Query]) -> list[ModelReading]:
+    """What the model says of the queries' wordings; those that are new are asked about now.
+
+    Args:
+        queries: of one corpus, whose lens this is.
+    """
+    info = endpoint(explorer)
+    if not (is_on() and info.set_up):
+        return [ModelReading(query) for query in queries]
+    readable = [_is_readable(explorer, lens, query) for query in queries]
+    trials, keys = _trials(), [_key(lens, query, info) for query in queries]
+    new = dict.fromkeys(
+        key for key, query, own in zip(keys, queries, readable, strict=True)
+        if own and not query.reading and key not in trials
+    )  # fmt: skip
+    if new:
+        words = [key[1] for key in new]
+        ask = partial(explorer.verifier.read_wordings, queries[0].corpus, words, chosen(explorer))
+        trials |= dict.fromkeys(new, beside(ask))
+        while len(trials) > _MOST_KEPT:
+            del trials[next(iter(trials))]
+    return [
+        _outcome(query, key, trials.get(key) if own else None)
+        for query, key, own in zip(queries, keys, readable, strict=True)
+    ]
+
+
+def taken_over(page: str, readings: Sequence[ModelReading]) -> list[tuple[str, ...]]:
+    """The reading that each query is to have: its own, or the model's where that has just come.
+
+    Args:
+        page: whose queries they are.
+    """
+    before: frozenset[Query] = st.session_state.get(f"{page}_read", frozenset())
+    had, found = set(), []
+    for one in readings:
+        wording = replace(one.query, reading=(), system="")
+        new = one.terms if not one.query.reading and wording not in before else ()
+        found.append(one.query.reading or new)
+        if found[-1] or wording in before:
+            had.add(wording)
+    st.session_state[f"{page}_read"] = frozenset(had)
+    return found
+
+
+def reading_switch(
+    explorer: Explorer,
+    page: str,
+    label: str,
+    readings: Sequence[ModelReading],
+    corpus: str,
+    switched: Callable[[bool], object],
+) -> None:
+    """The switch, where a model is connected, and a note on what it could not read.
+
+    Args:
+        page: begins the keys of its widgets.
+        switched: what becomes of the page's readings when it was turned on or off.
+    """
+    info = endpoint(explorer)
+    if not info.set_up:
+        return
+
+    def switch() -> None:
+        memory()[_ON] = st.session_state[f"{page}_reads"]
+        _forget_failures(page)
+        switched(is_on())
+
+    st.session_state[f"{page}_reads"] = is_on()
+    st.toggle(
+        label, key=f"{page}_reads", on_change=attempt, args=(switch,),
+        help=_about(explorer, corpus, readings),
+    )  # fmt: skip
+    failed = [one for one in readings if one.problem]
+    if failed:
+        which = "the wording" if len(readings) == 1 else f"{len(failed)} of the wordings"
+        note(
+            f"{info.model} did not read {which}; the built-in reading is in use.",
+            failed[0].problem,
+        )
+        st.button("Ask again", key=f"{page}_read_again", on_click=attempt,
+                  args=(lambda: _forget_failures(page),))  # fmt: skip
+    if any(one.asking for one in readings):
+        st.html(
+            f'<div class="md-dim" role="status">{escape(info.model)} is reading; until it answers, '
+            "the built-in reading is in use.</div>"
+        )
+        trials = _trials()
+        pending = [trials[key] for key in list(trials) if not trials[key].done()]
+        renew_when(lambda: any(trial.done() for trial in pending), every=_POLL_SECONDS)
+
+
+def use_again(page: str) -> None:
+    """Let the model's readings be taken over once more."""
+    st.session_state.pop(f"{page}_read", None)
+
+
+def _forget_failures(page: str) -> None:
+    """What could not be read is asked about once more, and taken over."""
+    use_again(page)
+    trials = _trials()
+    for key, trial in list(trials.items()):
+        if trial.done() and (trial.exception() or key[1] not in trial.result().readings):
+            del trials[key]
+
+
+def _is_readable(explorer: Explorer, lens: Lens, query: Query) -> bool:
+    """Whether there is a wording of a person's own, and a system that goes by it."""
+    words = (query.instruction or "").strip()
+    own = {lens.generic}
+    for aspect in lens.aspects:
+        own |= {aspect.instruction, aspect.definition, *aspect.paraphrases}
+    known = query.system in explorer.known_systems
+    return bool(words) and words not in own and known and explorer.reads_aspect(query.system)
+
+
+def _key(lens: Lens, query: Query, info: EndpointInfo) -> _Key:
+    return lens, (query.instruction or "").strip(), info.address, info.model
+
+
+def _trials() -> dict[_Key, _Trial]:
+    """What was asked in this visit, over reloads."""
+    found: dict[_Key, _Trial] = memory().setdefault(_TRIALS, {})
+    return found
+
+
+def _outcome(query: Query, key: _Key, trial: _Trial | None) -> ModelReading:
+    if trial is None:
+        return ModelReading(query)
+    _, words, _, model = key
+    if not trial.done():
+        return ModelReading(query, model)
+    error = trial.exception()
+    if error is None:
+        found = trial.result()
+        said = found.readings.get(words)
+        return ModelReading(query, model, said, "" if said else found.problem)
+    if not isinstance(error, SeedLensError):
+        log.error("A wording could not be read.", exc_info=error)
+        error = SeedLensError("Something went wrong in SeedLens itself; its log says what.")
+    return ModelReading(query, model, problem=str(error))
+
+
+def _about(explorer: Explorer, corpus: str, readings: Sequence[ModelReading]) -> str:
+    words = next((one.query.instruction for one in readings if one.query.instruction), "") or ""
+    estimate = explorer.verifier.estimate_reading(corpus, [words], chosen(explorer))
+    size = (estimate.input_tokens or 0) + (estimate.output_tokens or 0)
+    cost = "" if estimate.cost is None else f", {money(estimate.cost)}"
+    return (
+        "The connected model reads what you write in your own words, in place of the built-in "
+        f"reader, while this is on: one question a wording, about {tokens(size)}{cost}. Answers "
+        "are kept: the same wording costs nothing again."
+    )

@@ -1,0 +1,142 @@
+"""A connected model reads wordings on Explore and Compare; without one, nothing is different."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.explorer import Explorer
+from engine.lenses.definitions import RESEARCH, find_aspect
+from pages._compare.compare_url import variants_from_json
+from tests.model_answers import MODEL
+from tests.model_server import ModelServer, serving
+from tests.model_sessions import SEED, knowledge
+from tests.pages.visits import Serve, click, param, run, run_until, shown, visit
+from tests.reading_answers import CONTENT, WORDS, reads
+from tests.support import make_explorer
+
+OTHER = "the same measurements, whoever made them"
+
+
+@pytest.fixture
+def server(small_copy: Explorer, serve: Serve) -> Iterator[ModelServer]:
+    """A model that reads every wording alike, for a copy of the small corpus."""
+    with serving(knowledge(), handlers=[reads()]) as running:
+        home = small_copy.home.root
+        serve(make_explorer(home, openai_base_url=running.url, llm_model=MODEL))
+        yield running
+
+
+def explore(**params: str) -> AppTest:
+    return visit("explore", corpus="small", seed=SEED, **params)
+
+
+def switch(page: AppTest, *, on: bool, name: str = "explore") -> AppTest:
+    page.toggle(key=f"{name}_reads").set_value(on)
+    return run(page)
+
+
+def read(page: AppTest) -> AppTest:
+    """Explore with the wording, read by the model."""
+    switch(page, on=True)
+    return run_until(page, lambda: param(page, "reading"), what="the model's reading")
+
+
+def chips(page: AppTest) -> dict[str, Any]:
+    """What the chips of the reading show."""
+    [found] = [
+        json.loads(one.proto.json)
+        for one in page.get("bidi_component")
+        if one.proto.component_name == "seedlens_reading"
+    ]
+    return dict(found)
+
+
+def test_without_a_model_there_is_no_switch(small_copy: Explorer, serve: Serve) -> None:
+    serve(small_copy)
+    for page in (explore(q=WORDS), visit("compare", corpus="small", seed=SEED)):
+        assert not [t for t in page.toggle if "Read the wording" in t.label]
+
+
+def test_the_model_reads_a_wording_only_when_it_is_let_and_the_link_has_what_it_read(
+    server: ModelServer,
+) -> None:
+    page = explore(q=WORDS)
+    assert server.seen.requests == 0
+    read(page)
+    assert param(page, "reading") == "+method,-result"
+    assert "read as Method, ruling out Result" in shown(page)
+    assert f"Content: “{CONTENT}”" in shown(page)
+    assert chips(page)["model"] == "judge"
+
+    other = explore(q=WORDS, reading="+method,-result")
+    assert not other.toggle(key="explore_reads").value, "another visit"
+    assert chips(other)["model"] == ""
+    assert "read as Method, ruling out Result" in shown(other)
+    assert server.seen.questions == 1
+
+
+def test_what_the_model_read_is_taken_back_and_used_again(server: ModelServer) -> None:
+    page = read(explore(q=WORDS))
+    click(page, "explore_read_use")
+    assert param(page, "reading") == "", "the built-in reading"
+    assert "judge reads it as + Method, − Result" in shown(run(page)), "and it stays so"
+    click(page, "explore_read_use")
+    assert param(page, "reading") == "+method,-result"
+    switch(page, on=False)
+    assert param(page, "reading") == ""
+
+    page.text_input(key="explore_instruction").set_value(OTHER)
+    run(page)
+    assert server.seen.questions == 1, "switched off, nothing is asked"
+    read(page)
+    assert server.seen.questions == 2
+    page.selectbox(key="explore_preset").set_value(page.selectbox(key="explore_preset").options[0])
+    run(page)
+    assert param(page, "reading") == "+background,-result", "the aspect that was chosen decides"
+    page.text_input(key="explore_instruction").set_value(WORDS)
+    run(page)
+    assert param(page, "reading") == "+background,-result"
+    assert server.seen.questions == 2, "what was asked before is known"
+
+
+def test_a_wording_that_the_model_cannot_read_is_read_as_without_it(server: ModelServer) -> None:
+    page = explore(q=WORDS)
+    before = page.get("html")
+    server.behaviour.faults = {"prose": 1.0}
+    switch(page, on=True)
+    run_until(page, lambda: "judge did not read the wording" in shown(page), what="a note")
+    assert param(page, "reading") == ""
+    assert "the built-in reading is in use" in shown(page)
+    assert len(page.get("html")) >= len(before)
+    server.behaviour.faults = {}
+    click(page, "explore_read_again")
+    run_until(page, lambda: param(page, "reading"), what="the model's reading")
+
+
+def test_on_compare_wordings_of_ones_own_are_read_and_those_of_the_lens_are_not(
+    server: ModelServer,
+) -> None:
+    rows = [
+        {"name": "mine", "wording": WORDS},
+        {"name": "base", "wording": find_aspect(RESEARCH, "result").instruction},
+        {"name": "words", "wording": WORDS, "system": "dense"},
+        {"name": "chosen", "wording": OTHER, "aspect": "background"},
+        {"name": "corrected", "wording": OTHER, "reading": "+result"},
+    ]
+    page = visit("compare", corpus="small", seed=SEED, aspect="method", variants=json.dumps(rows))
+
+    def readings() -> list[str]:
+        return [",".join(v.reading) for v in variants_from_json(param(page, "variants"))]
+
+    assert readings() == ["", "", "", "", "+result"]
+    switch(page, on=True, name="compare")
+    run_until(page, lambda: any(readings()), what="the model's readings")
+    assert readings() == ["+method,-result", "", "", "+background,-result", "+method,-result"]
+    assert server.seen.questions == 2, "equal wordings are one question"
+    switch(page, on=False, name="compare")
+    assert not any(readings())
