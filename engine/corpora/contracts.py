@@ -21,6 +21,8 @@ DEPTH = 1000
 
 TokenArray = NDArray[np.float16] | FloatArray
 """Token vectors (t, p) as stored, or as encoded now."""
+TokenSpans = NDArray[np.int32]
+"""Where each token (t, 2) stands in a text; negative for the title's and the model's own marks."""
 Rows = NDArray[np.intp]
 """Places of documents in the corpus, from 0: what a document is called while it is ranked."""
 
@@ -79,6 +81,7 @@ class Seed:
         vector: (d,).  sentences: (s, d).  tokens: (t, p).
         token_starts: (t,) offsets into the text, -1 for tokens of the title and the model's
             own marks.
+        idf: (t,) what each token weighs, see :class:`TokenRows`.
     """
 
     document: Document
@@ -86,6 +89,12 @@ class Seed:
     sentences: FloatArray
     tokens: FloatArray
     token_starts: NDArray[np.int32]
+    idf: FloatArray
+
+    def roles(self, aspects: int) -> FloatArray:
+        """Role probabilities (s, aspects) of its sentences."""
+        rows = [sentence.roles for sentence in self.document.sentences]
+        return np.array(rows, dtype=np.float32).reshape(len(rows), aspects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +218,8 @@ class TokenRows(NamedTuple):
     Attributes:
         vectors: (t, p) float16, unit rows.
         starts: (t,) int32, as in :class:`Seed`.
+        idf: (t,) float32, at least 0: how rare each token is in the corpus; 0 for the model's own
+            marks, the document's mean for the title.
         roles: (t, a) float32, role probabilities of the sentence each stands in; zeros for
             the title.
     """
@@ -216,6 +227,7 @@ class TokenRows(NamedTuple):
     doc_id: str
     vectors: TokenArray
     starts: NDArray[np.int32]
+    idf: FloatArray
     roles: FloatArray
 
 
@@ -253,6 +265,10 @@ class Corpus(Protocol):
 
     def candidates(self, parts: Sequence[VectorPart], request: Request, each: int) -> Rows:
         """The ``each`` nearest documents by every part alone, each document once."""
+        ...
+
+    def vectors(self, rows: Rows, columns: Sequence[str]) -> dict[str, FloatArray]:
+        """The documents' vectors (n, d) in each of these columns."""
         ...
 
     def cosines(self, rows: Rows, parts: Sequence[tuple[str, FloatArray]]) -> FloatArray:

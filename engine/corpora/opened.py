@@ -22,6 +22,7 @@ from engine.corpora.contracts import (
     Seed,
     Surroundings,
     TokenRows,
+    TokenSpans,
     VectorPart,
 )
 from engine.corpora.corpus_words import CorpusWords
@@ -146,7 +147,7 @@ class OpenCorpus:
         self._memory: dict[str, dict[int, float]] = {}
         self._words = CorpusWords(table, self.row_of, self.titles)
         self._lock = Lock()
-        self._passages = Passages(table, spec.dimension, spec.token_dimension, len(lens.aspects))
+        self._passages = Passages(table, spec, len(lens.aspects), self._words.idf)
         needed = len(ids) * spec.dimension * 4 * (1 + len(lens.aspects))
         self.resident = needed <= resident_bytes
         self.resident_bytes = self._own_bytes = needed if self.resident else 0
@@ -216,6 +217,10 @@ class OpenCorpus:
         """Ids of documents with any of ``words`` in title or text, best first by BM25."""
         found, _ = self.table.full_text(words, limit)
         return self._ids(found)
+
+    def idf(self, text: str, spans: TokenSpans) -> FloatArray:
+        """See :meth:`engine.corpora.corpus_words.CorpusWords.idf`."""
+        return self._words.idf(text, spans)
 
     @property
     def rarity(self) -> Callable[[str], float]:
@@ -344,12 +349,14 @@ class OpenCorpus:
     def word_scores(self, text: str, rows: Rows, request: Request) -> FloatArray:
         return self._words.scores(text, rows, request.scope)
 
+    def vectors(self, rows: Rows, columns: Sequence[str]) -> dict[str, FloatArray]:
+        if self.resident:
+            return {column: self._matrix(column)[rows] for column in columns}
+        return self._vectors_of(self._ids(rows), columns)
+
     def cosines(self, rows: Rows, parts: Sequence[tuple[str, FloatArray]]) -> FloatArray:
         out = np.zeros((len(rows), len(parts)), dtype=np.float32)
-        if self.resident:
-            vectors = {column: self._matrix(column)[rows] for column, _ in parts}
-        else:
-            vectors = self._vectors_of(self._ids(rows), [column for column, _ in parts])
+        vectors = self.vectors(rows, [column for column, _ in parts])
         for i, (column, vector) in enumerate(parts):
             out[:, i] = vectors[column] @ vector
         return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from weakref import WeakSet
 
@@ -12,12 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from engine.corpora.aspect_space import token_roles
-from engine.corpora.contracts import TokenRows
+from engine.corpora.contracts import TokenRows, TokenSpans
 from engine.corpora.schema import rows_of
 from engine.numeric import FloatArray
+from engine.types.encoders import EncoderSpec
 from storage.vectors import DocumentTable
 
-TOKEN_COLUMNS = ["token_vectors", "token_starts", "sentence_starts", "roles"]
+TOKEN_COLUMNS = [
+    *("token_vectors", "token_starts", "token_ends"),
+    *("text", "sentence_starts", "roles"),
+]
 KEPT_BYTES = 256_000_000
 """Memory for token vectors of documents read before, of all corpora of this process; some 5,000
 abstracts."""
@@ -33,16 +37,20 @@ class Passages:
     What is kept has one limit for all corpora: the one used longest ago gives way first.
 
     Args:
-        dimension, token_dimension: widths of sentence and token vectors.
         aspects: how many aspects the lens has.
+        idf: what the tokens of a text weigh, see ``CorpusWords.idf``.
     """
 
     def __init__(
-        self, table: DocumentTable, dimension: int, token_dimension: int, aspects: int
+        self,
+        table: DocumentTable,
+        spec: EncoderSpec,
+        aspects: int,
+        idf: Callable[[str, TokenSpans], FloatArray],
     ) -> None:
         self._table = table
-        self._dimension, self._token_dimension = dimension, token_dimension
-        self._aspects = aspects
+        self._dimension, self._token_dimension = spec.dimension, spec.token_dimension
+        self._aspects, self._idf = aspects, idf
         self._kept: OrderedDict[str, TokenRows] = OrderedDict()
         self._bytes = 0
         self._used = 0
@@ -102,15 +110,21 @@ class Passages:
 
     def _read(self, rows: pa.Table) -> list[TokenRows]:
         vectors = rows_of(rows["token_vectors"], self._token_dimension)
-        starts, sentences, roles = (rows_of(rows[name]) for name in TOKEN_COLUMNS[1:])
+        starts, ends, sentences, roles = (
+            rows_of(rows[name])
+            for name in ("token_starts", "token_ends", "sentence_starts", "roles")
+        )
         return [
             TokenRows(
                 doc_id,
                 vectors[at].astype(np.float16),  # copied, so that the others can go
                 starts[at].astype(np.int32),
+                self._idf(text, np.stack([starts[at], ends[at]], axis=1)),
                 token_roles(starts[at], sentences[at], roles[at].reshape(-1, self._aspects)),
             )
-            for at, doc_id in enumerate(rows["doc_id"].to_pylist())
+            for at, (doc_id, text) in enumerate(
+                zip(rows["doc_id"].to_pylist(), rows["text"].to_pylist(), strict=True)
+            )
         ]
 
 
@@ -119,4 +133,4 @@ _OPEN: WeakSet[Passages] = WeakSet()
 
 
 def _bytes(row: TokenRows) -> int:
-    return row.vectors.nbytes + row.starts.nbytes + row.roles.nbytes
+    return row.vectors.nbytes + row.starts.nbytes + row.idf.nbytes + row.roles.nbytes

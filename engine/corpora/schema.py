@@ -164,6 +164,7 @@ def to_seeds(
             sentences=sentences[i].astype(np.float32, copy=False),
             tokens=widened(tokens[row["doc_id"]].vectors),
             token_starts=tokens[row["doc_id"]].starts,
+            idf=tokens[row["doc_id"]].idf,
         )
         for i, row in enumerate(rows.select(TEXT_COLUMNS).to_pylist())
     ]

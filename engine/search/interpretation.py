@@ -33,16 +33,10 @@ misread is not: hence not lower.
 """
 
 
-def role_matrix(seed: Seed, lens: Lens) -> FloatArray:
-    """Role probabilities (sentences, aspects) of the seed."""
-    rows = [s.roles for s in seed.document.sentences]
-    return np.array(rows, dtype=np.float32).reshape(len(rows), len(lens.aspects))
-
-
 def focus_on_aspect(seed: Seed, lens: Lens, aspect: Aspect) -> Focus | None:
     """The sentences that serve ``aspect``; None when the seed has none."""
     index = lens.index(aspect.key)
-    weights = role_matrix(seed, lens)[:, index]
+    weights = seed.roles(len(lens.aspects))[:, index]
     aspects = np.zeros(len(lens.aspects), dtype=np.float32)
     aspects[index] = 1.0
     return _focus(weights, aspects)
@@ -78,7 +72,7 @@ def focus_on_reading(
         subject: (d,) vector of what the wording asks for; None when it only rules out.
     """
     if reading.strength > 0:
-        roles = role_matrix(seed, lens)
+        roles = seed.roles(len(lens.aspects))
         weights = (roles @ reading.wants) * (1.0 - np.clip(roles @ reading.avoids, 0, 1))
         found = _focus(weights, reading.wants, reading.avoids, reading.strength)
         if found is None or subject is None:
@@ -115,7 +109,7 @@ def avoid(focus: Focus, aspects: FloatArray) -> Focus:
 
 
 def _focus_by_roles(weights: FloatArray, seed: Seed, lens: Lens) -> Focus | None:
-    aspects = weights @ role_matrix(seed, lens)
+    aspects = weights @ seed.roles(len(lens.aspects))
     if aspects.sum() <= 0:
         aspects = np.ones_like(aspects)
     return _focus(weights, aspects)

@@ -202,7 +202,7 @@ class Searcher:
             text=text,
             sentences=tuple(replace(s, span=span) for s, span in zip(chosen, spans, strict=True)),
         )
-        return _encoded(document, encoded)
+        return self._encoded(document, encoded)
 
     def encode_text(self, text: str) -> Seed:
         """A seed that is not in the corpus; BadInputError where it is blank or too long."""
@@ -217,7 +217,13 @@ class Searcher:
             for span, row in zip(spans, roles, strict=True)
         )
         document = Document(doc_id="", title="", text=text, sentences=sentences)
-        return _encoded(document, encoded)
+        return self._encoded(document, encoded)
+
+    def _encoded(self, document: Document, found: Encoding) -> Seed:
+        """A seed that is not stored, of its vectors."""
+        idf = self.corpus.idf(document.text, found.token_spans)
+        starts = found.token_spans[:, 0]
+        return Seed(document, found.vector, found.sentences, found.tokens, starts, idf)
 
     def interpret(self, query: Query, seed: Seed) -> Interpretation:
         """What aspect, picked sentences and wording are read to ask for."""
@@ -318,10 +324,6 @@ class Searcher:
                 )
             )
         return tuple(results)
-
-
-def _encoded(document: Document, found: Encoding) -> Seed:
-    return Seed(document, found.vector, found.sentences, found.tokens, found.token_spans[:, 0])
 
 
 def _changed(ranking: Sequence[ScoredDocument], before: RankedDocuments) -> float:

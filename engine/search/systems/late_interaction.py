@@ -84,25 +84,62 @@ def max_similarity(group: TokenCosines, *, symmetric: bool) -> FloatArray:
     return np.asarray(values, dtype=np.float32)
 
 
-def aspect_similarity(
-    group: TokenCosines, seed_weights: FloatArray, document_weights: Sequence[FloatArray]
+def idf_similarity(
+    group: TokenCosines, seed_idf: FloatArray, document_idf: FloatArray
 ) -> FloatArray:
-    """How well the tokens of an aspect in a group's documents are matched by the seed's of it.
-
-    The weighted mean, over the document's tokens, of the best cosine among the seed's
-    tokens, each cosine times the weight of the seed's token.
+    """MaxSim of whole documents in both directions, each token weighing its idf.
 
     Args:
-        seed_weights: (q,) 0 to 1.  document_weights: (t_i,) 0 to 1 each, of all documents.
+        seed_idf: (q,).  document_idf: (t,) of the group's documents, one after another.
 
     Returns:
-        (documents of the group,), 0 to 1; 0 where nothing carries weight.
+        (documents of the group,), -1 to 1; 0 where nothing carries weight.
     """
-    best = (group.cosines * seed_weights[:, None]).max(axis=0)
-    weights = np.concatenate([document_weights[i] for i in group.documents])
-    totals = np.add.reduceat(weights, group.starts)
-    sums = np.add.reduceat(weights * np.clip(best, 0, None), group.starts)
-    return np.asarray(sums / np.where(totals > 0, totals, 1.0), dtype=np.float32)
+    forwards = seed_idf @ np.maximum.reduceat(group.cosines, group.starts, axis=1)
+    backwards = _weighted_means(group.cosines.max(axis=0), document_idf, group.starts)
+    return np.asarray((forwards / max(seed_idf.sum(), 1e-6) + backwards) / 2, dtype=np.float32)
+
+
+IN_FOCUS = 0.02
+"""Weight from which a token of the seed can be what a token of a document is like."""
+
+
+def aspect_similarity(
+    group: TokenCosines,
+    seed: tuple[FloatArray, FloatArray],
+    documents: tuple[FloatArray, FloatArray],
+) -> FloatArray:
+    """How well the tokens of an aspect match, in both directions, each token weighing its idf.
+
+    From the document's side, a token's best cosine among the seed's tokens in focus, each cosine
+    times the weight of the seed's; from the seed's side the same the other way round.
+
+    Args:
+        seed: aspect weights (q,), 0 to 1, and idf (q,) of the seed's tokens.
+        documents: the same (t,), of the group's documents one after another.
+
+    Returns:
+        (documents of the group,), -1 to 1; 0 where nothing carries weight.
+    """
+    (mine, my_idf), (theirs, idf) = seed, documents
+    focus = mine > IN_FOCUS
+    mine, my_idf, cosines = mine[focus], my_idf[focus], group.cosines[focus]
+    if not len(mine):
+        return np.zeros(len(group.starts), dtype=np.float32)
+    best = np.clip((cosines * mine[:, None]).max(axis=0), 0, None)
+    backwards = _weighted_means(best, theirs * idf, group.starts)
+    forwards = mine * my_idf @ np.maximum.reduceat(cosines * theirs, group.starts, axis=1)
+    total = max(float((mine * my_idf).sum()), 1e-6)
+    return np.asarray((backwards + forwards / total) / 2, dtype=np.float32)
+
+
+def _weighted_means(
+    values: FloatArray, weights: FloatArray, starts: NDArray[np.intp]
+) -> FloatArray:
+    """The weighted mean of each run of values; 0 where nothing carries weight."""
+    totals = np.add.reduceat(weights, starts)
+    means: FloatArray = np.add.reduceat(weights * values, starts) / np.where(totals > 0, totals, 1)
+    return means
 
 
 def _groups(lengths: Sequence[int], most: int) -> Iterator[list[int]]:

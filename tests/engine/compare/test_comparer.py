@@ -140,7 +140,7 @@ def test_a_movers_evidence_is_that_of_each_variant(
     generic, base, subset = found.evidence
     assert generic
     assert base[0].seed_role == 1, "the method sentences count"
-    assert {e.seed_role for e in subset} == {1}, "the rest of the seed is left out"
+    assert {e.seed_role for e in subset} <= {1}, "the rest of the seed is left out"
     shown = {(e.seed_text, e.doc_text) for e in generic}
     assert found.gained[0] == ()
     assert found.gained[1] == tuple(e for e in base if (e.seed_text, e.doc_text) not in shown)

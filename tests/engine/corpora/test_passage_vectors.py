@@ -20,13 +20,11 @@ def corpus(small: Explorer) -> OpenCorpus:
 
 
 def passages(corpus: OpenCorpus) -> Passages:
-    spec = corpus.spec
-    aspects = len(corpus.lens.aspects)
-    return Passages(corpus.table, spec.dimension, spec.token_dimension, aspects)
+    return Passages(corpus.table, corpus.spec, len(corpus.lens.aspects), corpus.idf)
 
 
 def size(rows: list[TokenRows]) -> int:
-    return sum(row.vectors.nbytes + row.starts.nbytes + row.roles.nbytes for row in rows)
+    return sum(array.nbytes for row in rows for array in row[1:])
 
 
 def same(one: list[TokenRows], other: list[TokenRows]) -> bool:
@@ -34,6 +32,7 @@ def same(one: list[TokenRows], other: list[TokenRows]) -> bool:
         a.doc_id == b.doc_id
         and np.array_equal(a.vectors, b.vectors)
         and np.array_equal(a.starts, b.starts)
+        and np.array_equal(a.idf, b.idf)
         and np.array_equal(a.roles, b.roles)
         for a, b in zip(one, other, strict=True)
     )
@@ -55,6 +54,26 @@ def test_tokens_come_in_the_order_asked_for_with_the_roles_of_their_sentences(
                 inside = [s for s in seed.document.sentences if s.span[0] <= start < s.span[1]]
                 expected = inside[0].roles if inside and start >= 0 else (0.0, 0.0, 0.0)
                 assert tuple(roles) == pytest.approx(expected, abs=1e-3)
+
+
+def test_rare_tokens_weigh_more_and_the_marks_of_the_model_nothing(corpus: OpenCorpus) -> None:
+    seed = corpus.seed("bees-network")
+    (row,) = passages(corpus).tokens(["bees-network"])
+    assert np.array_equal(row.idf, seed.idf)
+    inside = seed.token_starts >= 0
+    words = {
+        seed.document.text[start:].split(" ", 1)[0].lower(): weight
+        for start, weight in zip(seed.token_starts[inside], row.idf[inside], strict=True)
+    }
+    assert words["we"] < words["photographs."]
+    assert row.idf[0] == row.idf[-1] == 0.0, "the marks before and after"
+    title = row.idf[1:-1][~inside[1:-1]]
+    assert title == pytest.approx(row.idf[inside].mean(), abs=1e-5)
+
+
+def test_letters_that_are_longer_in_lower_case_do_not_move_tokens(corpus: OpenCorpus) -> None:
+    spans = np.array([[0, 2], [3, 7]], dtype=np.int32)
+    assert corpus.idf("İİ bees", spans)[1] == corpus.idf("ii bees", spans)[1]
 
 
 def test_what_is_kept_stays_within_its_bytes_and_what_is_in_use_stays_longest(

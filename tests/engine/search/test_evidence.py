@@ -30,7 +30,9 @@ def document(sentences: FloatArray, roles: list[tuple[float, ...]] | None = None
     )
     no_tokens = np.zeros((0, WIDTH), dtype=np.float32)
     vector = unit(sentences.sum(axis=0, keepdims=True))[0]
-    return Seed(Document("", "", text, parts), vector, sentences, no_tokens, np.zeros(0, np.int32))
+    idf = np.zeros(0, dtype=np.float32)
+    starts = np.zeros(0, dtype=np.int32)
+    return Seed(Document("", "", text, parts), vector, sentences, no_tokens, starts, idf)
 
 
 def around(centroid: FloatArray, documents: list[FloatArray]) -> Surroundings:

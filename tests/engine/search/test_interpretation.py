@@ -38,7 +38,8 @@ def make_seed(*roles: tuple[float, float, float]) -> Seed:
     document = Document("s", "", "x" * count, sentences)
     axes = np.eye(count, 4, dtype=np.float32)
     nothing = np.zeros((0, 4), dtype=np.float32)
-    return Seed(document, row(1, 0, 0, 0), axes, nothing, np.zeros(0, dtype=np.int32))
+    none = np.zeros(0, dtype=np.int32)
+    return Seed(document, row(1, 0, 0, 0), axes, nothing, none, none.astype(np.float32))
 
 
 PURE = make_seed((1, 0, 0), (0, 1, 0), (0, 0, 1))

@@ -12,13 +12,18 @@ from engine.corpora.contracts import Corpus, RankedDocuments, Request, ScoredDoc
 from engine.corpora.opened import OpenCorpus
 from engine.errors import BadInputError, UnknownNameError
 from engine.explorer import Explorer
-from engine.numeric import unit
+from engine.numeric import standardised, unit
 from engine.search.filters import parse_filter
 from engine.search.systems import SYSTEMS, find_system
-from engine.search.systems.aspect_system import find_signals
+from engine.search.systems.aspect_system import convex, find_signals, joined, smoothed
 from engine.search.systems.bm25 import MOST_WORDS, query_words
 from engine.search.systems.hybrid import HybridSystem
-from engine.search.systems.late_interaction import max_similarities
+from engine.search.systems.late_interaction import (
+    aspect_similarity,
+    idf_similarity,
+    max_similarities,
+    token_cosines,
+)
 from engine.types.searches import Filter, Query
 from tests.small_corpus import DOCUMENTS, METHODS, PROBLEMS
 
@@ -294,11 +299,34 @@ def test_at_steer_1_the_method_counts_more_than_the_problem(small: Explorer, met
     assert len(same_method.intersection(full)) >= 3
 
 
-def test_in_between_the_score_is_weighed_by_steer(small: Explorer) -> None:
-    whole = dict(ranked(small, seed="bees-network", aspect="result", steer=0.0))
-    part = dict(ranked(small, seed="bees-network", aspect="result", steer=1.0))
-    for doc_id, score in ranked(small, seed="bees-network", aspect="result", steer=0.3):
-        assert score == pytest.approx(0.7 * whole[doc_id] + 0.3 * part[doc_id], abs=1e-5)
+def test_in_between_the_score_is_weighed_by_steer() -> None:
+    whole, aspect = np.array([1, 0, -1], np.float32), np.array([-1, 0, 2], np.float32)
+    found = joined(whole, aspect, 0.25, None)
+    assert found == pytest.approx(0.75 * whole + 0.25 * aspect)
+    space = np.eye(3, dtype=np.float32)
+    nearly = joined(whole, aspect, 1e-4, space)
+    assert nearly == pytest.approx(standardised(whole), abs=1e-2), "no jump where steer begins"
+
+
+def test_scores_lean_on_those_that_are_alike_in_the_aspect() -> None:
+    scores = np.array([3, -1, 0, 0, 1], np.float32)
+    space = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 0]], np.float32)
+    own, found = standardised(scores), smoothed(scores, space, 0.5)
+    assert found[0] == pytest.approx((own[0] + own[1]) / 2, abs=1e-3) == found[1]
+    assert found[4] == own[4], "a document without the aspect keeps its score"
+    assert smoothed(scores, space, 0.0) == pytest.approx(own)
+    assert smoothed(scores[:1], space[:1], 0.5) == pytest.approx([0.0]), "alone"
+    many = np.random.default_rng(0).standard_normal((1200, 3)).astype(np.float32)
+    whole = smoothed(many[:, 0], many, 0.5)
+    assert smoothed(many[:, 0], many, 0.5) == pytest.approx(whole)
+    assert np.isfinite(whole).all()
+
+
+def test_high_values_of_a_signal_are_pulled_apart() -> None:
+    values = np.array([0, 1, 2, 3, 4], np.float32)
+    steps = np.diff(convex(values))
+    assert (np.diff(steps) > 0).all()
+    assert convex(np.ones(3, np.float32)).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("system", ["bm25", "dense", "late-interaction", "hybrid"])
@@ -317,6 +345,34 @@ def test_symmetric_late_interaction_is_the_mean_of_both_directions(small: Explor
     expected = (cosine.max(axis=1).mean() + cosine.max(axis=0).mean()) / 2
     found = dict(ranked(small, seed="plain", system="late-interaction", symmetric=True))
     assert found["twin-a"] == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_token_signals_weigh_each_token_by_idf_and_aspect_in_both_directions() -> None:
+    draw = np.random.default_rng(1)
+    rows = lambda n: unit(draw.standard_normal((n, 8)).astype(np.float32))  # noqa: E731
+    seed, documents = rows(5), [rows(4), rows(1), rows(7)]
+    idf, mine = draw.random(5, np.float32), np.array([0, 0.01, 0.3, 1, 0.6], np.float32)
+    theirs = [draw.random(len(d), np.float32) for d in documents]
+    theirs[1][:] = 0  # says nothing of the aspect
+    weights = [draw.random(len(d), np.float32) for d in documents]
+    (group,) = token_cosines(seed, documents)
+    whole = idf_similarity(group, idf, np.concatenate(weights))
+    aspect = aspect_similarity(
+        group, (mine, idf), (np.concatenate(theirs), np.concatenate(weights))
+    )
+    focus = mine > 0.02
+    for i, document in enumerate(documents):
+        cosine = seed @ document.T
+        forwards = np.average(cosine.max(axis=1), weights=idf)
+        backwards = np.average(cosine.max(axis=0), weights=weights[i])
+        assert whole[i] == pytest.approx((forwards + backwards) / 2, abs=1e-5)
+        if i == 1:
+            assert aspect[i] == 0.0
+            continue
+        best = np.clip((cosine[focus] * mine[focus, None]).max(axis=0), 0, None)
+        a = np.average(best, weights=theirs[i] * weights[i])
+        b = np.average((cosine[focus] * theirs[i]).max(axis=1), weights=(mine * idf)[focus])
+        assert aspect[i] == pytest.approx((a + b) / 2, abs=1e-5)
 
 
 def test_bm25_prefers_the_rarer_shared_word_and_stems(small: Explorer) -> None:
