@@ -71,7 +71,7 @@ class Judged:
         if not self.signals.aspect:  # the seed has no sentence of the aspect
             return self.ranked(whole)
         aspect = combined(self.signals.aspect, weights["aspect"])
-        return self.ranked(joined(whole, aspect, steer, self.signals.space))
+        return self.ranked(joined(whole, aspect, steer, self.signals.neighbours))
 
 
 @dataclass(frozen=True)

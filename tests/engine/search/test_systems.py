@@ -15,7 +15,12 @@ from engine.explorer import Explorer
 from engine.numeric import standardised, unit
 from engine.search.filters import parse_filter
 from engine.search.systems import SYSTEMS, find_system
-from engine.search.systems.aspect_system import convex, find_signals, joined, smoothed
+from engine.search.systems.aspect_system import (
+    convex,
+    find_neighbours,
+    find_signals,
+    joined,
+)
 from engine.search.systems.bm25 import MOST_WORDS, query_words
 from engine.search.systems.hybrid import HybridSystem
 from engine.search.systems.late_interaction import (
@@ -302,24 +307,30 @@ def test_at_steer_1_the_method_counts_more_than_the_problem(small: Explorer, met
 def test_in_between_the_score_is_weighed_by_steer() -> None:
     whole, aspect = np.array([1, 0, -1], np.float32), np.array([-1, 0, 2], np.float32)
     found = joined(whole, aspect, 0.25, None)
-    assert found == pytest.approx(0.75 * whole + 0.25 * aspect)
-    space = np.eye(3, dtype=np.float32)
-    nearly = joined(whole, aspect, 1e-4, space)
+    assert found == pytest.approx(standardised(0.75 * whole + 0.25 * aspect))
+    nearly = joined(whole, aspect, 1e-4, find_neighbours(np.eye(3, dtype=np.float32)))
     assert nearly == pytest.approx(standardised(whole), abs=1e-2), "no jump where steer begins"
 
 
 def test_scores_lean_on_those_that_are_alike_in_the_aspect() -> None:
     scores = np.array([3, -1, 0, 0, 1], np.float32)
     space = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 0]], np.float32)
-    own, found = standardised(scores), smoothed(scores, space, 0.5)
-    assert found[0] == pytest.approx((own[0] + own[1]) / 2, abs=1e-3) == found[1]
+    own, found = standardised(scores), joined(scores, scores, 1.0, find_neighbours(space))
+    assert own[1] < found[1] < found[0] < own[0], "the nearest of each is the other"
     assert found[4] == own[4], "a document without the aspect keeps its score"
-    assert smoothed(scores, space, 0.0) == pytest.approx(own)
-    assert smoothed(scores[:1], space[:1], 0.5) == pytest.approx([0.0]), "alone"
-    many = np.random.default_rng(0).standard_normal((1200, 3)).astype(np.float32)
-    whole = smoothed(many[:, 0], many, 0.5)
-    assert smoothed(many[:, 0], many, 0.5) == pytest.approx(whole)
-    assert np.isfinite(whole).all()
+    assert find_neighbours(space[:1]) is None
+
+
+def test_neighbours_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = unit(np.random.default_rng(0).standard_normal((50, 5)).astype(np.float32))
+    whole = find_neighbours(many)
+    monkeypatch.setattr(engine.search.systems.aspect_system, "BLOCK", 7)
+    parts = find_neighbours(many)
+    assert whole is not None
+    assert parts is not None
+    assert (np.sort(whole.rows) == np.sort(parts.rows)).all()
+    assert np.sort(whole.weights) == pytest.approx(np.sort(parts.weights))
+    assert all(i not in row for i, row in enumerate(whole.rows.tolist()))
 
 
 def test_high_values_of_a_signal_are_pulled_apart() -> None:
