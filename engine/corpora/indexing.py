@@ -22,7 +22,7 @@ from engine.sentences import split_sentences
 from engine.types.callbacks import Ask, Tell, never, tell_nobody
 from engine.types.corpora import ImportReport, Phase, Progress
 from engine.types.documents import SourceDocument, Span
-from engine.types.encoders import Encoder, EncoderSpec, Encoding, Passage
+from engine.types.encoders import EMBEDDED_SHA256, Encoder, EncoderSpec, Encoding, Passage
 from engine.types.lenses import Lens
 from storage.vectors import PRIMARY_KEY, DocumentTable
 
@@ -91,7 +91,10 @@ def role_probabilities(
         return out
     if has_classifier(lens):
         classifier = role_classifier()
-        predicted = classifier.predict([document.text[a:b] for a, b in sentences])
+        known = encoder is not None and encoder.spec.fingerprint == EMBEDDED_SHA256
+        predicted = classifier.predict(
+            [document.text[a:b] for a, b in sentences], vectors if known else None
+        )
         found = predicted[:, [classifier.roles.index(key) for key in keys]].astype(np.float32)
     elif vectors is None or encoder is None:
         return np.full_like(out, 1.0 / len(keys))

@@ -3,8 +3,9 @@
 A multinomial logistic regression over the words and word pairs of a sentence and of its
 two neighbours and the sentence's position, after the sequential sentence classification
 literature (Cohan et al. 2019), followed by a linear chain (Lafferty et al. 2001) over the
-roles of the whole document. It needs no encoder, so it serves every model. Weights:
-``assets/roles/classifier.json``, made by ``benchmarks/fit_roles.py`` from abstracts
+roles of the whole document. It needs no encoder, so it serves every model; where sentences were
+encoded by the embedded model, a second regression over their vectors is averaged with it.
+Weights: ``assets/roles/classifier.json``, made by ``benchmarks/fit_roles.py`` from abstracts
 written for this project.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
 
 from engine.config import ASSETS
 
@@ -94,13 +96,28 @@ class RoleClassifier:
         self._position = np.array(data["position_weights"]).T
         self._intercept = np.array(data["intercept"])
         self._transitions = np.array(data["transitions"])
+        self._vectors = {name: np.array(values) for name, values in data["vectors"].items()}
 
-    def predict(self, sentences: Sequence[str]) -> FloatArray:
+    def predict(
+        self, sentences: Sequence[str], vectors: NDArray[np.float32] | None = None
+    ) -> FloatArray:
         """Probabilities (len(sentences), len(roles)); rows sum to 1.
 
         Args:
             sentences: all sentences of one document, in order.
+            vectors: (len(sentences), d) of them in context, by the embedded model; the two
+                regressions are then averaged in log units.
         """
+        by_words = self._by_words(sentences)
+        if vectors is None or not len(sentences):
+            return by_words
+        fitted, share = self._vectors, float(self._vectors["share"])
+        features = np.hstack([vectors, _positions(len(sentences))])
+        by_vectors = log_softmax(features @ fitted["weights"].T + fitted["intercept"], axis=1)
+        joint = (1.0 - share) * np.log(by_words + 1e-9) + share * by_vectors
+        return np.asarray(softmax(joint, axis=1))
+
+    def _by_words(self, sentences: Sequence[str]) -> FloatArray:
         count, roles = len(sentences), len(self.roles)
         if not count:
             return np.zeros((0, roles))
