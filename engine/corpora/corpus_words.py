@@ -126,11 +126,12 @@ class CorpusWords:
 
 def _pieces(text: str, spans: TokenSpans) -> list[str]:
     """The lower-cased texts of tokens."""
+    starts, ends = spans.T.tolist()  # two lists: one of pairs would keep the garbage collector busy
     lower = text.lower()
     if len(lower) == len(text):
-        return [lower[start:end] for start, end in spans.tolist()]
+        return [lower[start:end] for start, end in zip(starts, ends, strict=True)]
     # Some letters are longer in lower case.
-    return [text[start:end].lower() for start, end in spans.tolist()]
+    return [text[start:end].lower() for start, end in zip(starts, ends, strict=True)]
 
 
 def _read_scores(
