@@ -56,13 +56,14 @@ def reading_control(explorer: Explorer, view: View, found: ModelReading) -> None
     with st.container(gap="xsmall"):
         label = "Read the wording with a model"
         reading_switch(explorer, PAGE, label, [found], view.corpus, switched)
-        words = []
-        if found.said is not None and not found.terms:
-            words.append(f"{found.model} finds no aspect in it; the built-in reading is in use.")
-        if found.said is not None and found.said.content:
-            words.append(f"Read as content: “{found.said.content}”.")
-        if words:
-            st.html(f'<div class="md-dim">{escape(" ".join(words))}</div>')
+        content = found.said.content if found.said else ""
+        if content and found.in_use:
+            st.html(f'<div class="md-dim">Read as content: “{escape(content)}”.</div>')
+        elif content and not found.terms:
+            st.html(
+                f'<div class="md-dim">{escape(found.model)} finds no aspect in it, only content; '
+                "the built-in reading is in use.</div>"
+            )
 
 
 def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
@@ -79,7 +80,7 @@ def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
     names = {aspect.key: aspect.name for aspect in lens.aspects}
     words = [f"{'+' if t[0] == '+' else '−'} {names[t[1:]]}" for t in found.terms if t[1:] in names]
     return {
-        "label": f"As {found.model} reads it",
-        "tip": ", ".join(words) or "The whole text",
+        "label": "The model’s reading",
+        "tip": f"{found.model} reads it as {', '.join(words) or 'asking for no aspect'}",
         "reading": join(found.terms),
     }
