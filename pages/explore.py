@@ -62,7 +62,7 @@ with error_boundary():
             cards.seed_card(page, lens, on=events, key="explore_seed")
         with reading:
             reading_chips.reading_chips(view, page, lens, by_model)
-            explore_reading.reading_control(explorer, view, lens, by_model)
+            explore_reading.reading_control(explorer, view, by_model)
         cards.header(page, shown.reads_aspect, shown.reranking)
         with st.container(key="explore_run", gap="small"), error_boundary():
             explore_model.run_area(run)

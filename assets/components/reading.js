@@ -72,5 +72,11 @@ export default function (component) {
     again.dataset.key = "again"
     row.append(again)
   }
+  if (data.other) {
+    const other = button("again", data.other.label, null, () => change({ reading: data.other.reading }))
+    setTip(other, data.other.tip)
+    other.dataset.key = "other"
+    row.append(other)
+  }
   redrawn(root, key, [row])
 }

@@ -1,1 +1,1 @@
-"""What a language model adds to searching: reranking, rewriting, explanations, facts."""
+"""What a language model adds to searching: reranking, rewriting, explanations, wordings, facts."""

@@ -8,9 +8,9 @@ import streamlit as st
 
 from engine.explorer import Explorer
 from engine.types.lenses import Lens
-from engine.types.searches import WHOLE, Query
+from engine.types.searches import Query
 from pages._common.outside_text import escape
-from pages._common.shared import attempt
+from pages._common.url_state import join
 from pages._explore.explore_url import View
 from pages._model.wording_reading import (
     ModelReading,
@@ -41,7 +41,7 @@ def _question(view: View) -> Query:
     )  # fmt: skip
 
 
-def reading_control(explorer: Explorer, view: View, lens: Lens, found: ModelReading) -> None:
+def reading_control(explorer: Explorer, view: View, found: ModelReading) -> None:
     """The switch under the chips, and what the model says beyond them."""
 
     def switched(on: bool) -> None:
@@ -53,42 +53,34 @@ def reading_control(explorer: Explorer, view: View, lens: Lens, found: ModelRead
 
     if not (is_on() or view.instruction.strip()):
         return
-    with st.container(key="explore_reads_area", gap="small"):
-        reading_switch(
-            explorer, PAGE, "Read the wording with a model", [found], view.corpus, switched
-        )
-        if found.said is not None:
-            _answer(lens, found, found.said.content)
-
-
-def _answer(lens: Lens, found: ModelReading, content: str) -> None:
-    """What it says, and the button that takes it back or takes it over."""
-
-    def use(terms: tuple[str, ...]) -> None:
-        View.change(lambda now: replace(now, reading=terms, page=1))
-
-    content = f"Content: “{content}”." if content else ""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if found.in_use:
-            words, label, terms = content, "Built-in reading", ()
-        elif found.terms:
-            words = f"{found.model} reads it as {in_words(lens, found.terms)}. {content}"
-            label, terms = "Use this", found.terms
-        else:
-            words = (
-                f"{found.model} finds no aspect in it; the built-in reading is in use. {content}"
+    with st.container(gap="xsmall"):
+        label = "Read the wording with a model"
+        reading_switch(explorer, PAGE, label, [found], view.corpus, switched)
+        content = found.said.content if found.said else ""
+        if content and found.in_use:
+            st.html(f'<div class="md-dim">Read as content: “{escape(content)}”.</div>')
+        elif content and not found.terms:
+            st.html(
+                f'<div class="md-dim">{escape(found.model)} finds no aspect in it, only content; '
+                "the built-in reading is in use.</div>"
             )
-            label = ""
-        if words.strip():
-            st.html(f'<div class="md-dim">{escape(words)}</div>')
-        if label:
-            st.button(label, key="explore_read_use", type="tertiary", on_click=attempt,
-                      args=(lambda: use(terms),))  # fmt: skip
 
 
-def in_words(lens: Lens, terms: tuple[str, ...]) -> str:
-    """``+ Method, − Result``; a reading that asks for nothing is that of the whole text."""
-    if terms == WHOLE:
-        return "asking for no aspect"
+def other_reading(lens: Lens, found: ModelReading) -> dict[str, str] | None:
+    """The model's reading where another is in use, and the other way round, for a button.
+
+    Returns:
+        ``label``, ``tip``, and ``reading`` as a link has it; None where the model has none.
+    """
+    if found.in_use:
+        tip = f"Take back what {found.model} read"
+        return {"label": "Built-in reading", "tip": tip, "reading": ""}
+    if not found.terms:
+        return None
     names = {aspect.key: aspect.name for aspect in lens.aspects}
-    return ", ".join(f"{'+' if t[0] == '+' else '−'} {names.get(t[1:], t[1:])}" for t in terms)
+    words = [f"{'+' if t[0] == '+' else '−'} {names[t[1:]]}" for t in found.terms if t[1:] in names]
+    return {
+        "label": "The model’s reading",
+        "tip": f"{found.model} reads it as {', '.join(words) or 'asking for no aspect'}",
+        "reading": join(found.terms),
+    }

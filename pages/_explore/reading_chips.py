@@ -8,9 +8,11 @@ from typing import Any
 
 import streamlit as st
 
+from engine.explorer import Explorer
 from engine.types.lenses import Lens
 from engine.types.searches import WHOLE, SearchResults
 from pages._common.components import component, dark, listen
+from pages._explore.explore_reading import other_reading
 from pages._explore.explore_url import View
 from pages._model.wording_reading import ModelReading, use_again
 
@@ -58,6 +60,7 @@ def reading_chips(view: View, page: SearchResults, lens: Lens, by_model: ModelRe
             "texts": [sentence.text for sentence in page.seed.sentences],
             "by_words": bool(view.instruction and (view.aspect or corrected or view.focus)),
             "model": by_model.model if by_model.in_use else "",
+            "other": other_reading(lens, by_model),
             "dark": dark(),
         },
         on_change_change=listen(_KEY, "change", change),
@@ -85,8 +88,10 @@ def correct(
     Args:
         reading, sentences: what was shown.
         event: ``term`` to have instead of ``old`` (either may be empty), a ``sentence`` to add
-            or to remove, or ``by_words`` to take back everything.
+            or to remove, ``by_words`` to take back everything, or a ``reading`` to have instead.
     """
+    if "reading" in event:
+        return replace(now, reading=Explorer.parse_reading(str(event["reading"])), page=1)
     if event.get("by_words"):
         return replace(now, aspect="", reading=(), focus=(), page=1)
     if "sentence" in event:

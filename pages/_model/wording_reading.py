@@ -45,17 +45,14 @@ class ModelReading:
         model: "" where none is to read it.
         said: None while it is asked, and where it gave no answer.
         problem: why it gave none.
+        asked: the question that was under way when this run of the page looked.
     """
 
     query: Query
     model: str = ""
     said: WordingReading | None = None
     problem: str = ""
-
-    @property
-    def asking(self) -> bool:
-        """Whether the answer is still to come."""
-        return bool(self.model) and self.said is None and not self.problem
+    asked: Future[WordingReadings] | None = None
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -155,14 +152,13 @@ def reading_switch(
         )
         st.button("Ask again", key=f"{page}_read_again", on_click=attempt,
                   args=(lambda: _forget_failures(page),))  # fmt: skip
-    if any(one.asking for one in readings):
+    asked = [one.asked for one in readings if one.asked]
+    if asked:
         st.html(
             f'<div class="md-dim" role="status">{escape(info.model)} is reading; until it answers, '
             "the built-in reading is in use.</div>"
         )
-        trials = _trials()
-        pending = [trials[key] for key in list(trials) if not trials[key].done()]
-        renew_when(lambda: any(trial.done() for trial in pending), every=_POLL_SECONDS)
+        renew_when(lambda: any(trial.done() for trial in asked), every=_POLL_SECONDS)
 
 
 def use_again(page: str) -> None:
@@ -204,7 +200,7 @@ def _outcome(query: Query, key: _Key, trial: _Trial | None) -> ModelReading:
         return ModelReading(query)
     _, words, _, model = key
     if not trial.done():
-        return ModelReading(query, model)
+        return ModelReading(query, model, asked=trial)
     error = trial.exception()
     if error is None:
         found = trial.result()

@@ -33,6 +33,8 @@ def explore(**params: str) -> AppTest:
         ({"old": "+method", "term": "-method"}, ("-method", "-background"), ""),
         ({"term": "+result"}, ("+method", "-background", "+result"), ""),
         ({"by_words": True}, (), ""),
+        ({"reading": "+result,-method"}, ("+result", "-method"), ""),
+        ({"reading": ""}, (), ""),
     ],
 )
 def test_a_chip_is_removed_turned_or_added(
@@ -135,6 +137,7 @@ def test_a_chip_clicked_while_other_words_are_being_read_corrects_what_they_are_
         ({"sentence": 2}, True),
         ({"sentence": 4}, False),
         ({"by_words": True}, True),
+        ({"reading": "+result"}, False),
         ({}, False),
     ],
 )
