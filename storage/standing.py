@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -26,13 +26,14 @@ class OwnAndOthers:
         own: what stands of theirs, by item, in order of arrival; no adjudications.
         annotated: by item, how many people graded it or were unsure, they themselves too. It
             goes on counting.
-        complete: of the items asked about, how many have the annotations they need.
-        annotations: that these have, those beyond what an item needs left aside.
+        lacking: of the items asked about, those that have fewer annotations than they need. It
+            goes on changing.
+        annotations: that all of these have, those beyond what an item needs left aside.
     """
 
     own: dict[Item, Judgment]
     annotated: Mapping[Item, int]
-    complete: int
+    lacking: Set[Item]
     annotations: int
 
 
@@ -41,11 +42,12 @@ class _Tally:
 
     def __init__(self, items: Collection[Item], needed: int) -> None:
         self.items, self.needed = items, needed
-        self.complete = self.annotations = 0
+        self.lacking = set(items)
+        self.annotations = 0
 
     def move(self, item: Item, before: int, after: int) -> None:
         if item in self.items:
-            self.complete += (after >= self.needed) - (before >= self.needed)
+            (self.lacking.add if after < self.needed else self.lacking.discard)(item)
             self.annotations += min(after, self.needed) - min(before, self.needed)
 
 
@@ -113,7 +115,7 @@ class Standing:
                 if events[-1][1].verdict != "withdrawn"
             }
             tally = self._tally(items, needed)
-            return OwnAndOthers(own, self._annotated, tally.complete, tally.annotations)
+            return OwnAndOthers(own, self._annotated, tally.lacking, tally.annotations)
 
     def _tally(self, items: Collection[Item], needed: int) -> _Tally:
         same = [t for t in self._tallies if t.items is items and t.needed == needed]

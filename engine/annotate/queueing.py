@@ -19,6 +19,7 @@ from collections.abc import (
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 
 from engine.types.annotating import (
     Item,
@@ -164,7 +165,7 @@ class Queue:
         pool: what is to be judged.
         said: what the annotator said, by item; adjudications are not among it.
         annotated: by item, how many people graded it or were unsure, the annotator too.
-        complete: items with all annotations that they need.
+        lacks: the items that have fewer annotations than they need; it goes on changing.
         annotations: of the pool, those beyond what an item needs left aside.
     """
 
@@ -173,7 +174,7 @@ class Queue:
     pool: Pool
     said: Mapping[Item, Judgment]
     annotated: Mapping[Item, int]
-    complete: int
+    lacks: Set[Item]
     annotations: int
 
     @classmethod
@@ -193,8 +194,8 @@ class Queue:
     def standing(cls, project: Project, annotator: str, pool: Pool, standing: Standing) -> Queue:
         """The queue of an annotator by what stands in the project."""
         told = standing.of(annotator, pool.numbers, project.per_item)
-        counts = (told.annotated, told.complete, told.annotations)
-        return cls(project, annotator, pool, told.own, *counts)
+        others = (told.annotated, told.lacking, told.annotations)
+        return cls(project, annotator, pool, told.own, *others)
 
     @property
     def items(self) -> Sequence[PoolItem]:
@@ -212,9 +213,8 @@ class Queue:
     @cached_property
     def left(self) -> int:
         """How many items are due."""
-        asked, needed, there = self.pool.numbers, self.project.per_item, self.annotated
-        said = sum(item in asked and there.get(item, 0) < needed for item in self.said)
-        return max(0, len(self.pool.items) - self.complete - said)  # others judge meanwhile
+        said = sum(map(self.lacks.__contains__, self.said))
+        return max(0, len(self.lacks) - said)  # others judge meanwhile
 
     @property
     def missing(self) -> int:
@@ -223,8 +223,7 @@ class Queue:
 
     def is_due(self, item: PoolItem) -> bool:
         """The annotator has said nothing of it, and it needs more people."""
-        key = item.item
-        return key not in self.said and self.lacking(key) > 0
+        return item.item not in self.said and item.item in self.lacks
 
     def due(self, start: int = 0) -> Iterator[PoolItem]:
         """The items that are due, in order: from this place on (from 0), then those before it."""
@@ -249,7 +248,7 @@ class Queue:
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
         mine = [j for item, j in self.said.items() if item in self.pool.numbers]
-        verdicts = Counter(judgment.verdict for judgment in mine)
+        verdicts = Counter(map(attrgetter("verdict"), mine))
         return QueueProgress(
             done=len(mine),
             total=len(mine) + self.left,
@@ -300,13 +299,15 @@ def find_share(
     """
     project, who = queue.project, queue.annotator
     place = 0 if at is None else queue.position(at)
-    leased = Counter(
-        item
-        for _, item in {(o.annotator, i) for o in others if o.annotator != who for i in o.items}
-    )
-    people = len({who, *(lease.annotator for lease in others)})
+    held: dict[str, set[Item]] = {}
+    for lease in others:
+        if lease.annotator != who:
+            held.setdefault(lease.annotator, set()).update(lease.items)
+    leased = Counter(itertools.chain.from_iterable(held.values()))
+    people = len({who, *held})
     due, left = queue.left, queue.missing
-    taken = {item for item, n in leased.items() if n >= queue.lacking(item)}
+    there, needed = queue.annotated, project.per_item
+    taken = {item for item, n in leased.items() if n + there.get(item, 0) >= needed}
     free = (i.item for i in queue.due(max(0, place - 1)) if i.item not in taken)
     crowded = people > project.per_item
     most = -(-left // (2 * people)) if crowded else MOST_AHEAD
@@ -320,7 +321,7 @@ def find_share(
     progress = queue.progress()
     mine = min(due, -(-left // people)) if crowded else due
     progress = replace(progress, total=progress.done + mine)
-    elsewhere = sum(queue.is_due(queue.pool[item]) for item in taken if item in queue.pool)
+    elsewhere = len((taken & queue.lacks) - queue.said.keys())
     share = Share(queue, ahead, elsewhere, people, progress, beyond)
     return share, Lease(who, tuple(kept))
 
@@ -328,7 +329,7 @@ def find_share(
 def pace(judgments: Iterable[Judgment]) -> float | None:
     """Judgments a minute over the last :data:`PACE_OVER`, breaks left out; None before there
     are two in a row."""
-    times = sorted(judgment.time for judgment in judgments)[-PACE_OVER - 1 :]
+    times = sorted(map(attrgetter("time"), judgments))[-PACE_OVER - 1 :]
     gaps = [(b - a).total_seconds() for a, b in itertools.pairwise(times)]
     worked = [gap for gap in gaps if gap <= LONGEST_PAUSE]
     return 60.0 * len(worked) / sum(worked) if sum(worked) > 0 else None
