@@ -7,7 +7,6 @@ process, as in the app, without the pages; then the same while another process w
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import statistics
 import subprocess
@@ -109,12 +108,14 @@ def _filled(explorer: Explorer) -> Project:
     explorer.ledger.projects.add_to_pool(
         PoolRow(*project.key, query_id, doc_id, "bm25", 1, now) for query_id, doc_id in items
     )
-    names = itertools.cycle(f"person {number}" for number in range(PEOPLE))
     explorer.ledger.judging.add(
-        Judgment(*item, next(names), relevance=n % 4, corpus=project.corpus, project=project.name)
-        for n in range(2)
-        for item in items
-    )
+        Judgment(
+            *item, f"person {(number + again) % PEOPLE}", relevance=number % 4,
+            corpus=project.corpus, project=project.name,
+        )
+        for again in range(2)
+        for number, item in enumerate(items)
+    )  # fmt: skip
     return project
 
 

@@ -267,8 +267,11 @@ def _insert(connection: duckdb.DuckDBPyConnection, given: Iterable[Judgment]) ->
                 "Correct the grade. Nothing was changed.",
             )
         first.setdefault(row.event, row)
-    clause = "ON CONFLICT DO NOTHING RETURNING id, event"
-    new = sorted(inserted(connection, _TABLE, [*first.values()], clause))
+    # To look for them takes less than half of what ON CONFLICT does, whose reading of the statement
+    # grows with the columns.
+    known = _known(connection, first)
+    unknown = [row for event, row in first.items() if event not in known]
+    new = sorted(inserted(connection, _TABLE, unknown, "RETURNING id, event"))
     return [(number, _as_stored(first[event])) for number, event in new]
 
 

@@ -65,13 +65,17 @@ def inserted(
     columns = {
         f.name: str(f.type).removesuffix(" | None") for f in fields(rows[0]) if f.name != "id"
     }
-    lists = ", ".join(f"unnest(?::{_KINDS.get(kind, 'VARCHAR')}[])" for kind in columns.values())
-    values = [
+    values: list[Any] = [
         [_pack(getattr(row, name)) if kind == "Packed" else stored(getattr(row, name))
          for row in rows]
         for name, kind in columns.items()
     ]  # fmt: skip
-    sql = f"INSERT INTO {table} ({', '.join(columns)}) SELECT {lists} {clause}"
+    if len(rows) == 1:  # takes half the time
+        source, values = f"VALUES ({', '.join('?' * len(values))})", [one for (one,) in values]
+    else:
+        kinds = (_KINDS.get(kind, "VARCHAR") for kind in columns.values())
+        source = f"SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds)}"
+    sql = f"INSERT INTO {table} ({', '.join(columns)}) {source} {clause}"
     return connection.execute(sql, values).fetchall()
 
 

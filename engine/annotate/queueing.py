@@ -30,7 +30,7 @@ from engine.types.annotating import (
     QueueProgress,
 )
 from storage.leases import SECONDS, Lease
-from storage.standing import Standing
+from storage.standing import OwnAndOthers, Standing
 
 MOST_AHEAD = 60
 """Items that are leased at once: at ten keys a second, six seconds of them."""
@@ -162,19 +162,13 @@ class Queue:
 
     Attributes:
         pool: what is to be judged.
-        said: what the annotator said, by item; adjudications are not among it.
-        annotated: by item, how many people graded it or were unsure, the annotator too.
-        complete: items with all annotations that they need.
-        annotations: of the pool, those beyond what an item needs left aside.
+        told: what the annotator and others said of it.
     """
 
     project: Project
     annotator: str
     pool: Pool
-    said: Mapping[Item, Judgment]
-    annotated: Mapping[Item, int]
-    complete: int
-    annotations: int
+    told: OwnAndOthers
 
     @classmethod
     def of(
@@ -193,8 +187,12 @@ class Queue:
     def standing(cls, project: Project, annotator: str, pool: Pool, standing: Standing) -> Queue:
         """The queue of an annotator by what stands in the project."""
         told = standing.of(annotator, pool.numbers, project.per_item)
-        counts = (told.annotated, told.complete, told.annotations)
-        return cls(project, annotator, pool, told.own, *counts)
+        return cls(project, annotator, pool, told)
+
+    @property
+    def said(self) -> Mapping[Item, Judgment]:
+        """What the annotator said, by item; adjudications are not among it."""
+        return self.told.own
 
     @property
     def items(self) -> Sequence[PoolItem]:
@@ -207,24 +205,16 @@ class Queue:
 
     def lacking(self, item: Item) -> int:
         """How many annotations it needs beyond those it has, at least 0."""
-        return max(0, self.project.per_item - self.annotated.get(item, 0))
-
-    @cached_property
-    def left(self) -> int:
-        """How many items are due."""
-        asked, needed, there = self.pool.numbers, self.project.per_item, self.annotated
-        said = sum(item in asked and there.get(item, 0) < needed for item in self.said)
-        return max(0, len(self.pool.items) - self.complete - said)  # others judge meanwhile
+        return max(0, self.project.per_item - self.told.annotated.get(item, 0))
 
     @property
     def missing(self) -> int:
         """How many annotations all of the pool lacks."""
-        return len(self.pool.items) * self.project.per_item - self.annotations
+        return len(self.pool.items) * self.project.per_item - self.told.annotations
 
     def is_due(self, item: PoolItem) -> bool:
         """The annotator has said nothing of it, and it needs more people."""
-        key = item.item
-        return key not in self.said and self.lacking(key) > 0
+        return item.item not in self.said and item.item in self.told.lacking
 
     def due(self, start: int = 0) -> Iterator[PoolItem]:
         """The items that are due, in order: from this place on (from 0), then those before it."""
@@ -248,14 +238,15 @@ class Queue:
 
     def progress(self) -> QueueProgress:
         """How far the annotator is."""
-        mine = [j for item, j in self.said.items() if item in self.pool.numbers]
-        verdicts = Counter(judgment.verdict for judgment in mine)
+        verdicts = self.told.verdicts
+        done = sum(verdicts.values())
+        last = (self.said[item] for item in reversed(self.said) if item in self.pool)
         return QueueProgress(
-            done=len(mine),
-            total=len(mine) + self.left,
-            skipped=verdicts["skip"],
-            unsure=verdicts["unsure"],
-            per_minute=pace(mine),
+            done=done,
+            total=done + self.told.left,
+            skipped=verdicts.get("skip", 0),
+            unsure=verdicts.get("unsure", 0),
+            per_minute=pace(itertools.islice(last, PACE_OVER + 1)),
         )
 
 
@@ -300,13 +291,15 @@ def find_share(
     """
     project, who = queue.project, queue.annotator
     place = 0 if at is None else queue.position(at)
-    leased = Counter(
-        item
-        for _, item in {(o.annotator, i) for o in others if o.annotator != who for i in o.items}
-    )
-    people = len({who, *(lease.annotator for lease in others)})
-    due, left = queue.left, queue.missing
-    taken = {item for item, n in leased.items() if n >= queue.lacking(item)}
+    held: dict[str, set[Item]] = {}
+    for lease in others:
+        if lease.annotator != who:
+            held.setdefault(lease.annotator, set()).update(lease.items)
+    leased = Counter(itertools.chain.from_iterable(held.values()))
+    people = len({who, *held})
+    due, left = queue.told.left, queue.missing
+    there, needed = queue.told.annotated, project.per_item
+    taken = {item for item, n in leased.items() if n + there.get(item, 0) >= needed}
     free = (i.item for i in queue.due(max(0, place - 1)) if i.item not in taken)
     crowded = people > project.per_item
     most = -(-left // (2 * people)) if crowded else MOST_AHEAD
@@ -320,7 +313,7 @@ def find_share(
     progress = queue.progress()
     mine = min(due, -(-left // people)) if crowded else due
     progress = replace(progress, total=progress.done + mine)
-    elsewhere = sum(queue.is_due(queue.pool[item]) for item in taken if item in queue.pool)
+    elsewhere = len((taken & queue.told.lacking) - queue.said.keys())
     share = Share(queue, ahead, elsewhere, people, progress, beyond)
     return share, Lease(who, tuple(kept))
 

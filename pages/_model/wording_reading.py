@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -214,11 +215,13 @@ def _outcome(query: Query, key: _Key, trial: _Trial | None) -> ModelReading:
 
 def _about(explorer: Explorer, corpus: str, readings: Sequence[ModelReading]) -> str:
     words = next((one.query.instruction for one in readings if one.query.instruction), "") or ""
-    estimate = explorer.verifier.estimate_reading(corpus, [words], chosen(explorer))
-    size = (estimate.input_tokens or 0) + (estimate.output_tokens or 0)
-    cost = "" if estimate.cost is None else f", {money(estimate.cost)}"
+    size = ""
+    with suppress(SeedLensError):  # said where the model is asked
+        estimate = explorer.verifier.estimate_reading(corpus, [words], chosen(explorer))
+        size = f", about {tokens((estimate.input_tokens or 0) + (estimate.output_tokens or 0))}"
+        size += "" if estimate.cost is None else f", {money(estimate.cost)}"
     return (
         "The connected model reads what you write in your own words, in place of the built-in "
-        f"reader, while this is on: one question a wording, about {tokens(size)}{cost}. Answers "
-        "are kept: the same wording costs nothing again."
+        f"reader, while this is on: one question a wording{size}. Answers are kept: the same "
+        "wording costs nothing again."
     )

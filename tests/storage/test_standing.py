@@ -68,7 +68,9 @@ def check(ledger: Ledger, followed: Ledger, chance: random.Random) -> None:
         assert [*told.own.values()] == own
         counts = Counter(s.item for s in expected if s.is_annotation)
         assert +Counter(told.annotated) == counts
-        assert told.complete == sum(counts[item] >= needed for item in ITEMS)
+        assert +Counter(told.verdicts) == Counter(s.verdict for s in own if s.item in ITEMS)
+        assert told.left == len(told.lacking - told.own.keys())
+        assert told.lacking == {item for item in ITEMS if counts[item] < needed}
         assert told.annotations == sum(min(needed, counts[item]) for item in ITEMS)
 
 

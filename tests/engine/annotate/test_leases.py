@@ -241,7 +241,7 @@ def test_damaged_leases_are_made_anew(tmp_path: Path) -> None:
     with Leases(tmp_path).of("c", "p") as found:
         assert found["tab"].items == (("q", "d"),)
     (file,) = tmp_path.glob("*.json")
-    for content in ("", "[]", '{"tab": 1}', '{"tab": ["Ada", [["q"]], "t"]}'):
+    for content in ("", "[]", "1", '{"tab": 1}', '["tab", "Ada", [["q"]], "t"]'):
         file.write_text(content)
         with leases.of("c", "p") as found:
             assert found == {}
