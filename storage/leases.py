@@ -120,7 +120,7 @@ def _row(lease: Lease) -> list[object]:
 
 def _read(file: Path) -> dict[str, Lease]:
     """What the file holds; nothing when it is missing or damaged: then items are leased anew."""
-    with suppress(OSError, ValueError, TypeError, AttributeError):
+    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {
             str(visit): Lease(str(who), tuple((str(q), str(d)) for q, d in items), str(token))
             for visit, (who, items, token) in json.loads(file.read_bytes()).items()
