@@ -116,7 +116,7 @@ def aspects(
     if as_json:
         print_json(_report(estimate, report, tuned, tuning))
     else:
-        click.echo(_line(tuned))
+        click.echo(tuned_line(tuned))
     sys.exit(INTERRUPTED if tuned.cancelled else exit_code(report))
 
 
@@ -157,7 +157,8 @@ def _graded_line(report: PairReport) -> str:
     return graded + what_else(parts, goes_on=bool(report.failed or report.left))
 
 
-def _line(tuned: Tuned) -> str:
+def tuned_line(tuned: Tuned) -> str:
+    """What came of a training, and whether to use it."""
     interval = ""
     if tuned.interval is not None:
         low, high = (100 * bound for bound in tuned.interval)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from engine.cli.distill_aspects import tuned_line
 from engine.types.corpora import ImportRequest
+from engine.types.tuning import Tuned
 from tests.cli.command_line import run_inside, write_lines
 from tests.model_answers import MODEL
 from tests.model_server import ModelServer, serving
@@ -51,7 +54,7 @@ def test_aspects_are_estimated_graded_trained_and_measured(
 ) -> None:
     model = {"OPENAI_BASE_URL": judge.url, "SEEDLENS_LLM_MODEL": MODEL}
     out = tmp_path / "tuned"
-    command = ("distill", "aspects", "tiny", "--out", out, "--documents", 12, "--candidates", 4)
+    command = ("distill", "aspects", "tiny", "--out", out, "--documents", 16, "--candidates", 4)
     asked = judge.seen.questions
     only = run_inside(tiny_home, *command, "--estimate", "--json", **model)
     assert only.code == 0, only.stderr
@@ -73,10 +76,14 @@ def test_aspects_are_estimated_graded_trained_and_measured(
     assert tuned["recommended"] == (tuned["interval"][0] > 0)
     assert json.loads((out / "tuned.json").read_text())["before"] == tuned["before"]
 
-    told = run_inside(tiny_home, *command, "--yes", "--epochs", 1, "--learning-rate", 1e-9, **model)
-    assert told.code == 0, told.stderr
-    assert "Not recommended: nothing shows" in told.stdout
-    assert "0 calls" in told.stderr
+
+def test_what_is_not_shown_to_be_better_is_not_recommended() -> None:
+    better = Tuned(Path("/new"), "old", 40, 12, 0.6, 0.7, (0.02, 0.18), 0.985, 30.0)
+    assert "60.0 %, 95 % interval of the difference +2.0 to +18.0" in tuned_line(better)
+    assert "Use it with: seedlens import SOURCE --name NEW --encoder /new" in tuned_line(better)
+    doubtful = replace(better, interval=(-0.01, 0.2))
+    assert "Not recommended: nothing shows that it is better than old" in tuned_line(doubtful)
+    assert "Use it with" not in tuned_line(doubtful)
 
 
 @pytest.mark.parametrize(
