@@ -136,7 +136,7 @@ def _own(location: str) -> LoadedModel:
 
     local = Path(location).is_dir()
     model = SentenceTransformer(location, device="cpu", local_files_only=local)
-    return replace(parts_of(model), directions=_directions(location))
+    return replace(parts_of(model), directions=read_directions(location))
 
 
 def parts_of(model: Any) -> LoadedModel:
@@ -167,8 +167,8 @@ def parts_of(model: Any) -> LoadedModel:
     )
 
 
-def _directions(location: str) -> FloatArray | None:
-    """What :data:`DIRECTIONS` holds, in a folder that has it."""
+def read_directions(location: str) -> FloatArray | None:
+    """The matrix of :data:`DIRECTIONS`, None where there is none; ValueError for another file."""
     file = Path(location) / DIRECTIONS
     if not file.is_file():
         return None

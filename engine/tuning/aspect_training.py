@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -56,6 +57,12 @@ def check_tuning(corpus: OpenCorpus, out: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / CARD).is_file():
         raise BadInputError(
             f"{out} is there already and holds no encoder trained here.", "Name a new folder."
+        )
+    there = next(path for path in (out, *out.parents) if path.exists())
+    if Path(corpus.spec.source).absolute() == out.absolute() or not os.access(there, os.W_OK):
+        raise BadInputError(
+            f"{out} cannot be written: it is this corpus's own encoder, or not yours to write.",
+            "Name a new folder.",
         )
     if resolve(corpus.spec.source).preset is not None:
         raise BadInputError(

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from engine.corpora.aspect_space import CONTEXT
 from engine.encode.loaders import locate, projection
-from engine.encode.models import DIRECTIONS, parts_of
+from engine.encode.models import DIRECTIONS, parts_of, read_directions
 from engine.encode.one_pass import opening_and_closing, tokenize
 from engine.errors import ModelMissingError
 from engine.numeric import FloatArray
-from engine.types.encoders import EMBEDDED, Passage
+from engine.types.encoders import Passage
 from engine.types.tuning import Tuning
 
 TEMPERATURE = 0.05
@@ -40,25 +40,29 @@ class Trainable:
         from peft import LoraConfig, get_peft_model
         from sentence_transformers import SentenceTransformer
 
-        folder, _ = locate(source)
+        folder, embedded = locate(source)
         try:
             self._model = SentenceTransformer(
                 folder, device="cpu", local_files_only=Path(folder).is_dir()
             ).float()
             self._parts = parts_of(self._model)
+            self._directions = read_directions(folder)
         except (OSError, ValueError, KeyError) as error:
             raise ModelMissingError(
                 f"The model '{source}' cannot be loaded: {str(error).splitlines()[0]}",
                 "Import the corpus with a sentence-transformers model.",
             ) from error
-        if self._parts.decoder or self._parts.pooling not in POOLINGS:
+        unread = bool(self._parts.prompts.document) and not self._parts.prompts.pooled
+        if self._parts.decoder or self._parts.pooling not in POOLINGS or unread:
             raise ModelMissingError(
                 f"The model '{source}' cannot be trained here.",
-                f"It has to be an encoder with {' or '.join(POOLINGS)} pooling.",
+                f"It has to be an encoder with {' or '.join(POOLINGS)} pooling over all it reads.",
             )
-        self._source, self._keep = source, tuning.keep
-        before, self._after = opening_and_closing(self._parts.tokenizer, self._parts.end_mark)
-        self._before = before
+        if embedded:
+            self._directions = projection(self._parts.width, embedded=True)
+        self._keep = tuning.keep
+        marks = opening_and_closing(self._parts.tokenizer, self._parts.end_mark)
+        self._before, self._after = marks
         torch.manual_seed(tuning.seed)
         lora = LoraConfig(r=tuning.rank, lora_alpha=2 * tuning.rank, target_modules="all-linear")
         self._network: Any = get_peft_model(self._parts.network, lora).eval()  # no dropout
@@ -121,11 +125,8 @@ class Trainable:
         self._network.merge_and_unload()
         folder.mkdir(parents=True, exist_ok=True)
         self._model.save(str(folder), create_model_card=False)
-        directions = self._parts.directions
-        if self._source == EMBEDDED:
-            directions = projection(self._parts.width, embedded=True)
-        if directions is not None:
-            np.save(folder / DIRECTIONS, directions, allow_pickle=False)
+        if self._directions is not None:
+            np.save(folder / DIRECTIONS, self._directions, allow_pickle=False)
 
     # -- inside ----------------------------------------------------------------------------
 

@@ -115,7 +115,10 @@ def test_an_encoder_learns_what_the_grades_say_and_is_loaded_from_its_folder(
     tiny.library.import_documents(
         ImportRequest([{"doc_id": "a", "title": "A", "text": "Bees."}], "new", encoder=str(out))
     )
-    assert tiny.library.open("new").spec.source == str(out)
+    trained = tiny.library.open("new")
+    assert trained.spec.source == str(out)
+    with pytest.raises(BadInputError, match="own encoder"):
+        check_tuning(trained, out)
 
 
 @needs_extra
@@ -192,6 +195,12 @@ def test_only_plain_encoders_are_trained(
     (tmp_path / "mine.txt").write_text("kept")
     with pytest.raises(BadInputError, match="no encoder trained here"):
         check_tuning(corpus, tmp_path)
+    (tmp_path / "closed").touch()
+    with pytest.raises(BadInputError, match="Name a new folder"):
+        check_tuning(corpus, tmp_path / "closed")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(BadInputError, match="not yours to write"):
+        check_tuning(corpus, tmp_path / "new")
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(ModelMissingError, match="peft"):
         check_tuning(corpus, tmp_path / "new")
